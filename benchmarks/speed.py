@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from givens_update import GivensUpdate, least_tolerances
 
+import perfcore
 from perf_worley.minimax import Minimax, Mixed, PhaseRule, Uniform, least_tolerance
 from perf_worley.moment_tree import MomentTree
 from perfcore import UtilizationCurve
@@ -81,6 +82,25 @@ def print_scaling(sizes: list[int]) -> None:
     print(f"\nPeak memory of this process: {peak:.1f} GiB.\n")
 
 
+def print_fits(size: int) -> None:
+    """All of ``perfcore.fit(curve, fitter="worley")``, n = 1..20, of a curve that was read."""
+    curve = noisy_curve(size)
+    print(f"`--fitter worley` on {size:,} steps: seconds of the least of five fits.\n")
+    print("| degree | wall | processor | evaluations for n = 20 |")
+    print("|---|--:|--:|--:|")
+    for degree in ("0", "1", "2", "3", "mixed"):
+        seconds = []
+        for _ in range(5):
+            fresh = UtilizationCurve(curve.edges, curve.heights)  # a new one has no tree yet
+            started = time.perf_counter(), time.process_time()
+            model = perfcore.fit(fresh, fitter="worley", degree=degree)
+            seconds.append((time.perf_counter() - started[0], time.process_time() - started[1]))
+        wall, processor = (min(values) for values in zip(*seconds, strict=True))
+        entry = model.sequence[-1]  # type: ignore[attr-defined]
+        print(f"| {degree} | {wall:.3f} | {processor:.3f} | {entry.evaluations} |", flush=True)
+    print(f"\nLoad {os.getloadavg()[0]:.1f}.\n")
+
+
 def print_linear(size: int) -> None:
     curve = noisy_curve(size)
     basis = Basis(2)
@@ -136,6 +156,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}; ")
     print(f"load {os.getloadavg()[0]:.1f} at the start\n")
     print_scaling([10**5, 10**6, 10**7, *([10**8] if arguments.huge else [])])
+    print_fits(10**6)
     print_start()
     if not arguments.no_linear:
         print_linear(10**6)

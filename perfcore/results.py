@@ -1,8 +1,6 @@
 """How results are shown: a result says what it is, its presenter how that looks in text, tables, pictures and pages.
 
-A result class inherits `Result` and computes; a `Presenter` registered for it draws. So no result imports a drawing,
-and whoever writes a result of their own gets text, a table, a page and a notebook cell before writing any presenter.
-Data inherit `Shown`: a frame, a picture and a notebook cell.
+A result class inherits `Result` and computes; a `Presenter` registered for it draws. Data inherit `Shown`.
 """
 
 from __future__ import annotations
@@ -11,34 +9,57 @@ import contextlib
 import functools
 import html
 import importlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import registry
-from perfcore.tables import Column, Table, as_table, html_table
+from perfcore.tables import Column, Table, html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Column", "Presenter", "Result", "Shown", "Table", "Tables", "cut", "further_presenters", "presenter_of"]
+__all__ = [
+    "Column", "Panel", "Panels", "Presenter", "Result", "Shown", "Table", "Tables", "cut", "draw_panels",
+    "further_presenters", "presenter_of",
+]  # fmt: skip
 
-Tables = list[Any]  # of `Table`, or of title, header and rows of text
+Tables = list[Table]
 
+_USUAL_HEIGHT, _PAGE_WIDTH = 3.1, 11.0  # inches, of panels and of the picture
+BELOW = "below"  # the name (gid) of a panel's legend that stands below all panels
 _LINES, _CELL_LINES = 10, 20  # of a repr and of a notebook cell, at most
 # Of a notebook cell: width of the picture, letters of a line, rows and columns of the table, and letters of an entry.
 _CELL_SIZE, _LINE_LETTERS, _ROWS, _COLUMNS, _ENTRY_LETTERS = "6in", 200, 6, 16, 80
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A function that draws a part of a picture into axes of any size, with the room that it takes beside others."""
+
+    draw: Callable[[Axes], None]
+    height: float = 0.0  # inches, with its labels; 0 for the usual one
+    width: float = 0.0  # share of a row; 0 for the usual one, by the number of panels
+
+    def __call__(self, axes: Axes) -> None:
+        """Draw it into axes of any size."""
+        self.draw(axes)
+
+
+Panels = Mapping[str, Callable[["Axes"], None]]
 
 
 class Presenter:
     """How one type of result is shown. Every method has a default; registered with ``register_presenters``."""
 
     def title(self, result: Any) -> str:
-        """One line over a picture."""
+        """What it is, in one line."""
         return type(result).__name__
 
     def formula(self, result: Any) -> str:
@@ -68,36 +89,27 @@ class Presenter:
     def plain_tables(self, result: Any) -> Tables:
         """Tables for other programs: those that are declared as data, or else all."""
         tables = self.tables(result)
-        return [table for table in tables if _importance(table) == "data"] or tables
+        return [table for table in tables if table.importance == "data"] or tables
 
     def frame(self, result: Any) -> pd.DataFrame:
         """The result as a data frame: the first of its tables of data, with true numbers."""
-        import pandas as pd
+        table: Table = next(iter(self.plain_tables(result)), Table(()))
+        return table.frame()
 
-        table = as_table(next(iter(self.plain_tables(result)), Table(())))
-        frame = table.frame()
-        for place in range(0 if table.drops_empty else len(frame.columns)):  # texts, until all columns are declared
-            numbers = pd.to_numeric(frame.iloc[:, place], errors="coerce")
-            if (numbers.notna() | (frame.iloc[:, place] == "")).all() and numbers.notna().any():  # some may be empty
-                frame.isetitem(place, numbers.to_numpy())
-        return frame
+    def panels(self, result: Any, data: Any = None) -> Panels:
+        """Parts of the picture by name, each drawn into axes of any size, the most important first."""
+        return {}
 
     def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
         """Draw the result, over its data where given, into an empty matplotlib figure; by default all panels."""
         panels = self.panels(result, data)
         if not panels:
             raise OptionError(f"{type(result).__name__} has no picture")
-        columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
-        rows = -(-len(panels) // columns)
-        if rows > 1:
-            figure.set_size_inches(11.0, 3.1 * rows + 0.9)
-        figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)
-        for place, draw in enumerate(panels.values(), 1):
-            draw(figure.add_subplot(rows, columns, place))
+        draw_panels(figure, panels, self.heading(result, data))
 
-    def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """Parts of the picture by name, each drawn into axes of any size, the most important first."""
-        return {}
+    def heading(self, result: Any, data: Any = None) -> str:
+        """What stands over the picture: the title, and what is left out."""
+        return self.title(result)
 
     def commands(self, result: Any, file: str) -> list[str]:
         """Commands about data that `perf info` suggests; ``file`` is quoted, with the options by which it is read."""
@@ -109,6 +121,55 @@ class Presenter:
         ``data`` is what a result was fitted to, or a model that data are seen beside.
         """
         return None
+
+
+def draw_panels(figure: Figure, panels: Panels, title: str = "") -> None:
+    """Lay panels out in rows; names that several of them explain are explained once, below all."""
+    usual = {1: 1.0, 2: 0.5, 4: 0.5}.get(len(panels), 1.0 / 3.0)
+    heights: list[float] = []
+    places: list[tuple[int, float, float]] = []  # row, and the ends within it
+    end = 1.0
+    for panel in panels.values():
+        width = getattr(panel, "width", 0.0) or usual
+        start = 0.0 if end + width > 1.01 else end
+        end = round(start + width, 2)
+        end = 1.0 if end > 0.98 else end  # as three thirds are
+        heights = [*heights, 0.0] if start == 0.0 else heights
+        heights[-1] = max(heights[-1], getattr(panel, "height", 0.0))
+        places.append((len(heights) - 1, start, end))
+    if len(heights) > 1 or heights[0]:
+        heights = [height or _USUAL_HEIGHT for height in heights]
+        figure.set_size_inches(_PAGE_WIDTH, sum(heights) + 0.9)
+    else:
+        heights = [1.0]
+    edges = sorted({0.0, *(edge for _, *ends in places for edge in ends)})  # no more columns than these, for labels
+    widths = [after - before for before, after in itertools.pairwise(edges)]
+    grid = figure.add_gridspec(len(heights), len(widths), height_ratios=heights, width_ratios=widths)
+    for (row, start, end), draw in zip(places, panels.values(), strict=True):
+        draw(figure.add_subplot(grid[row, edges.index(start) : edges.index(end)]))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, parse_math=False)
+    _join_legends(figure)
+
+
+def _join_legends(figure: Figure) -> None:
+    """Make one of the legends that share names with others, or are to stand below."""
+    legends = {
+        legend: [text.get_text() for text in legend.get_texts()]
+        for axes in figure.axes
+        if (legend := axes.get_legend()) is not None
+    }
+    count = Counter(name for names in legends.values() for name in set(names))
+    handles: dict[str, Any] = {}
+    for legend, names in legends.items():
+        if legend.get_gid() == BELOW or any(count[name] > 1 for name in names):
+            handles = {**dict(zip(names, legend.legend_handles, strict=True)), **handles}
+            legend.remove()
+    if handles:
+        numbers = [str(number) for number in range(len(handles))]  # a name may begin with an underscore
+        where: Any = {"loc": "outside lower center", "ncols": 5, "fontsize": 8, "frameon": False}
+        joint = figure.legend(list(handles.values()), numbers, **where)
+        for text, name in zip(joint.get_texts(), handles, strict=True):
+            text.set(text=name, parse_math=False)
 
 
 class Shown:
@@ -203,12 +264,8 @@ def cut(text: str, most: int = _LINE_LETTERS) -> str:
     return text[:most] + "…" * (len(text) > most)
 
 
-def _importance(table: Any) -> str:
-    return table.importance if isinstance(table, Table) else "default"
-
-
 def _tables(result: Any) -> Tables:
-    return [table for table in presenter_of(result).tables(result) if _importance(table) != "data"]
+    return [table for table in presenter_of(result).tables(result) if table.importance != "data"]
 
 
 def presenter_of(result: Any) -> Presenter:

@@ -205,9 +205,9 @@ def _is_numeric(column: Sequence[str]) -> bool:
     return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
 
 
-def printed(table: Any, width: int | None = None, verbose: bool = True) -> tuple[list[tuple[str, ...]], list[bool]]:
+def printed(table: Table, width: int | None = None, verbose: bool = True) -> tuple[list[tuple[str, ...]], list[bool]]:
     """Header and rows as a terminal shows them, names shortened to its width, and which columns are of numbers."""
-    header, rows = as_table(table).shown(verbose)
+    header, rows = table.shown(verbose)
     columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
     numeric = [_is_numeric(column[1:]) for column in columns]
     limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width)
@@ -229,12 +229,11 @@ def _limits(columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: in
     return limits
 
 
-def csv_lines(table: Any) -> Iterator[str]:
+def csv_lines(table: Table) -> Iterator[str]:
     """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``."""
     import csv
     import io
 
-    table = as_table(table)
     if table.title:
         yield f"# {table.title}"
     text = io.StringIO()
@@ -258,7 +257,7 @@ def _tex(text: str) -> str:
     return re.sub("-(?=-)", "-{}", "".join(_TEX.get(sign, sign) for sign in " ".join(text.split())))
 
 
-def latex_lines(table: Any) -> Iterator[str]:
+def latex_lines(table: Table) -> Iterator[str]:
     """A table of booktabs, as it is shown; the title is its caption."""
     title, header, rows = table
     yield from (r"\begin{table}", r"  \centering")
@@ -274,7 +273,9 @@ def latex_lines(table: Any) -> Iterator[str]:
     yield from (r"    \bottomrule", r"  \end{tabular}", r"\end{table}")
 
 
-def html_table(table: Any, most_rows: int | None = None, most_columns: int | None = None, most: int = _LONGEST) -> str:
+def html_table(
+    table: Table, most_rows: int | None = None, most_columns: int | None = None, most: int = _LONGEST
+) -> str:
     """A table as it is shown, or its first rows and columns and how many there are more."""
     title, header, rows = table
     lines = []

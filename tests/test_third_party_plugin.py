@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-PLUGIN, USL = EXAMPLES / "plugin_ruptures", EXAMPLES / "plugin_usl"
+PLUGIN, AMDAHL = EXAMPLES / "plugin_ruptures", EXAMPLES / "plugin_amdahl"
 START_S = 1_718_000_000
 COMMANDS = """
 import contextlib, io, json, sys
@@ -41,7 +41,7 @@ def run(tmp_path_factory):
     with home.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.exists():
-            words = [*pip, "--no-build-isolation", "--no-compile", "--target", str(home), str(PLUGIN), str(USL)]
+            words = [*pip, "--no-build-isolation", "--no-compile", "--target", str(home), str(PLUGIN), str(AMDAHL)]
             subprocess.run([sys.executable, *words], check=True)
 
     def run(*arguments: str, status: int = 0) -> str:
@@ -82,12 +82,12 @@ def log(tmp_path):
 
 def test_plugins_are_listed_with_their_origin_and_checked_alone(run, perf):
     listing, checked, misspelt = perf(
-        ("plugins",), ("plugins", "check", "perfcore-usl"), ("plugins", "check", "perfcore-ulsl")
+        ("plugins",), ("plugins", "check", "perfcore-amdahl"), ("plugins", "check", "perfcore-ahmdal")
     )
     for name in ("ruptures", "loadlog"):
         assert any(name in line.split() and "perfcore-ruptures" in line for line in listing.splitlines()), listing
     assert "4 implementations: all can be imported" in checked
-    assert "did you mean 'perfcore-usl'" in misspelt
+    assert "did you mean 'perfcore-amdahl'" in misspelt
     assert misspelt.endswith("status 2")
 
 
@@ -103,40 +103,40 @@ def test_its_reader_and_its_segmenter_fit_a_log(perf, log):
     assert refused.endswith("status 2")
 
 
-@pytest.mark.parametrize("plugin", [PLUGIN, USL])
+@pytest.mark.parametrize("plugin", [PLUGIN, AMDAHL])
 def test_its_own_tests_pass(run, plugin):
     run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(plugin / "tests"))
 
 
 def test_a_fitter_is_listed_offered_and_fits_and_its_model_is_used_everywhere(perf, tmp_path):
-    """The law of Gunther, with the data that it was fitted to beside it."""
-    runs, model = tmp_path / "runs.csv", tmp_path / "usl.json"
-    times = [(p, 100 * (1 + 0.02 * (p - 1) + 0.0005 * p * (p - 1)) / p * (1.01 if p in (2, 16) else 0.99))
+    """Amdahl's law, with the data that it was fitted to beside it."""
+    runs, model = tmp_path / "runs.csv", tmp_path / "amdahl.json"
+    times = [(p, (5 + 95 / p) * (1.01 if p in (2, 16) else 0.99))
              for p in (1, 2, 4, 8, 16, 32)]  # fmt: skip
     runs.write_text("p,time_s\n" + "".join(f"{p},{time}\n" for p, time in times))
     offered, suggested, _, predicted, verified, compared, following, _, _, top = perf(
         ("fit", "--help"),
         ("info", runs),
-        ("fit", runs, "--fitter", "usl", "-o", model),
+        ("fit", runs, "--fitter", "amdahl", "-o", model),
         ("predict", model, "--at", "p=64", "--json"),
         ("validate", model, runs),
         ("compare", model, model, "--at", "p=64"),
         ("experiment", "next", model, "--target", "p=128", "--candidates", "p=1..64*2"),
-        ("plot", model, runs, "-o", tmp_path / "usl.svg"),
-        ("explore", model, runs, "-o", tmp_path / "usl.html"),
-        ("peak", model),
+        ("plot", model, runs, "-o", tmp_path / "amdahl.svg"),
+        ("explore", model, runs, "-o", tmp_path / "amdahl.html"),
+        ("limit", model),
     )
-    assert "\n  usl " in offered
-    assert "--fitter usl" in suggested
+    assert "\n  amdahl " in offered
+    assert "--fitter amdahl" in suggested
     (content,) = json.loads(predicted)["rows"]
-    assert 4 < content["value"] < 10
+    assert content["value"] == pytest.approx(5 + 95 / 64, rel=0.02)
     assert "R^2" in verified
     assert compared
     assert following
     assert "status" not in compared + following
-    for name in ("usl.svg", "usl.html"):
+    for name in ("amdahl.svg", "amdahl.html"):
         assert (tmp_path / name).stat().st_size > 1000
-    assert 30 < int(top.split()[2]) < 60  # Gunther: sqrt((1 - a)/b), here 44
+    assert float(top.split()[2]) == pytest.approx(20, rel=0.05)  # 100/5
 
 
 def test_a_representation_a_reader_and_a_command(run, perf, tmp_path):
@@ -149,5 +149,5 @@ def test_a_representation_a_reader_and_a_command(run, perf, tmp_path):
     )
     assert "weibull" in value.lower()
     assert "mbw" in read.splitlines()[1]
-    assert "  peak " in offered
-    assert run("-c", "import perfcore; print('peak' in dir(perfcore), perfcore.peak)").startswith("True")
+    assert "  limit " in offered
+    assert run("-c", "import perfcore; print('limit' in dir(perfcore), perfcore.limit)").startswith("True")

@@ -52,13 +52,7 @@ def _is_special(target: Path) -> bool:
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it takes the place of ``path`` in one step.
-
-    Raises
-    ------
-    InputError
-        The folder does not exist or cannot be written, or the disk is full.
-    """
+    """Give a temporary path beside ``path``; on success it takes the place of ``path`` in one step."""
     try:
         check_folder(path)
         special = _is_special(Path(path))

@@ -104,7 +104,8 @@ def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., 
             lines = [] if output is None else result.save(output) or []
             if picture is not None:
                 result.plot(path=picture)
-        print_result(result, entry.name.split()[-1], how["json"], how.get("table"))
+        print_result(result, how["json"], how.get("table"))
+        lines += [f"file: {path}" for path in [values.get("output")] if path]
         if not how["json"] and not how.get("table"):
             for line in [*lines, *([] if picture is None else [f"picture: {typer.format_filename(picture)}"])]:
                 typer.echo(line)

@@ -11,6 +11,7 @@ import typer
 
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
+from perfcore.results import Result
 from perfcore.tables import Table, as_table, csv_lines, latex_lines, printable, printed
 
 _SCHEMA = "perfcore-output/1"
@@ -94,10 +95,17 @@ def print_findings(findings: Findings, **files: str | None) -> None:
             typer.echo(f"{label}: {typer.format_filename(path)}")
 
 
-def print_result(result: Any, kind: str, as_json: bool, table_format: str | None) -> None:
-    """Print a result in the form that was asked for; ``kind`` is what JSON calls it, unless it says so itself."""
-    if as_json:
-        print_json(getattr(result, "json_kind", kind), result.to_dict())
+def print_result(result: Any, as_json: bool, table_format: str | None) -> None:
+    """Print a result in the form that was asked for; JSON calls it by its class, or as its ``json_kind`` says."""
+    is_data = not isinstance(result, Result)
+    if as_json and is_data:
+        print_json("data", result.to_frame().to_dict("list"))
+    elif is_data:
+        typer.echo(repr(result))
+        for note in getattr(result, "notes", ()):
+            typer.echo(f"perf: {note}", err=True)
+    elif as_json:
+        print_json(getattr(result, "json_kind", type(result).__name__.lower()), result.to_dict())
     elif table_format is not None:
         print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:

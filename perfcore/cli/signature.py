@@ -106,8 +106,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[dict[str, inspect.Paramet
 def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, help_text: str) -> inspect.Parameter:
     """A parameter of a public function as typer reads it."""
     value = value_type(kind)
-    required = parameter.default is inspect.Parameter.empty
-    default = parameter.default if required or isinstance(parameter.default, (bool, int, float, str)) else None
+    required = parameter.default is inspect.Parameter.empty or getattr(note, "required", False)
+    default: Any = parameter.default if isinstance(parameter.default, (bool, int, float, str)) else None
     help_text = note.help or help_text
     if isinstance(note, Argument):
         info: Any = typer.Argument(metavar=note.metavar, help=help_text, show_default=False)
@@ -117,6 +117,7 @@ def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, 
         metavar = note.metavar or (None if value is bool or typing.get_origin(value) is Literal else "TEXT")
         info = typer.Option(*flags, metavar=metavar, help=help_text, min=note.minimum, autocompletion=complete)
     annotation: Any = Annotated[value if required or value is bool else value | None, info]
+    default = inspect.Parameter.empty if required else default
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import nanoseconds_per
 from perfcore.results import Shown
@@ -20,8 +21,6 @@ PROCESSORS_COMPUTING = "processors computing"  # what the heights of a trace's c
 
 _CHUNK = 1 << 20  # steps checked at a time: bounded temporaries at 10^8 steps
 _FINGERPRINT_SAMPLES = 1 << 16
-
-Floats = npt.NDArray[np.float64]
 
 
 class UtilizationCurve(Shown):

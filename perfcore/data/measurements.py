@@ -239,11 +239,6 @@ class Measurements(Shown):
         """Unit of the value: told, or said by the column's name, or by a column of units.
 
         Several units in one column are an error only when the values are used: a selection may leave one of them.
-
-        Raises
-        ------
-        OptionError
-            What was told contradicts what the table says, or two places of the table contradict each other.
         """
         value = self.roles.value
         unit_by_place: dict[str, str] = {}
@@ -284,12 +279,7 @@ def _holds_numbers(column: pd.Series) -> bool:
 
 
 def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:
-    """Guesses give way to what was told; a column that was told two roles is refused.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Guesses give way to what was told; a column that was told two roles is refused."""
     owners: dict[str, str] = {}
     for role, columns in explicit.items():
         for column in columns:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.roles import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.roles import MeasurementRoles
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ALL = "all"  # the one code, or system, of a table that names none
 
@@ -194,13 +192,7 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
 
 
 def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
-    """Names of the codes or systems, in order of appearance, and the index of each kept row.
-
-    Raises
-    ------
-    InputError, DataError
-        A name is empty.
-    """
+    """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     import pandas as pd
 
     columns: tuple[str, ...] = getattr(data.roles, role)
@@ -262,15 +254,15 @@ def _texts(values: Any) -> list[str]:
 
 
 def numbers_of(
-    data: RowsWithRoles, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False
+    data: RowsWithRoles,
+    name: str,
+    kept: Any = None,
+    *,
+    optional: bool = False,
+    zero: bool = False,
+    signed: bool = False,
 ) -> Floats:
-    """A column as positive numbers, or also 0; NaN where it is empty and that is allowed.
-
-    Raises
-    ------
-    InputError, DataError
-        Text, an empty cell, or a number that is not positive (or 0) and finite, with its line.
-    """
+    """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
     import pandas as pd
 
     column = data.table[name]
@@ -291,13 +283,14 @@ def numbers_of(
             cure = "; it has a decimal comma, which tables of text are read with by -r decimal=,"
         data.refuse(row, f"{name} {description}; a number is expected{cure}")
     with np.errstate(invalid="ignore"):
-        wrong = considered & ~empty & ~(((numbers > 0.0) | (zero & (numbers == 0.0))) & (numbers < np.inf))
+        accepted = (numbers > 0.0) | (zero & (numbers == 0.0)) | (signed & (numbers > -np.inf))
+        wrong = considered & ~empty & ~(accepted & (numbers < np.inf))
     if wrong.any():
         row, count = int(np.argmax(wrong)), int(wrong.sum())
         more = f" (and in {count - 1} more row{'s' if count > 2 else ''})" if count > 1 else ""
         least = f"{name}>=0" if zero else f"{name}>0"
         condition = f"{name}<{np.finfo(np.float64).max:.0e}" if numbers[row] > 0.0 else least
-        expected = "a positive number or 0" if zero else "a positive number"
+        expected = "a finite number" if signed else "a positive number or 0" if zero else "a positive number"
         data.refuse(
             row,
             f"{name} is {numbers[row]:g}{more}; {expected} is expected; mend it, or leave such rows out with "

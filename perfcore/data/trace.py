@@ -146,15 +146,7 @@ def default_busy(states: Sequence[str]) -> tuple[str, ...]:
 def busy_mask(
     states: Sequence[str], default: Sequence[str], busy: Sequence[str] | None, idle: Sequence[str] | None
 ) -> npt.NDArray[np.bool_]:
-    """For each state whether it counts as computing.
-
-    Raises
-    ------
-    OptionError
-        Both ``busy`` and ``idle`` are given, or nothing is busy.
-    UnknownNameError
-        A name that is no state.
-    """
+    """For each state whether it counts as computing."""
     if busy is not None and idle is not None:
         raise OptionError("give the busy states or the idle ones, not both")
     named = default if busy is None and idle is None else (busy if busy is not None else idle)
@@ -173,15 +165,7 @@ def busy_mask(
 def curve_from_intervals(
     times_ns: npt.NDArray[np.int64], span_ns: tuple[int, int], time_unit: str, **facts: Any
 ) -> UtilizationCurve:
-    """How many intervals there are at each time.
-
-    Parameters
-    ----------
-    times_ns : (2 n,) int64, nanoseconds
-        All starts, then all ends, each in any order. They are overwritten.
-    span_ns, time_unit, **facts
-        As for `curve_from_changes`.
-    """
+    """How many intervals there are at each time."""
     n_intervals = len(times_ns) // 2
     first, last = (int(times_ns.min()), int(times_ns.max())) if n_intervals else (0, 0)
     if last - first >= 1 << 62:
@@ -208,18 +192,7 @@ def curve_from_changes(
     time_unit: str,
     **facts: Any,
 ) -> UtilizationCurve:
-    """Sum up changes of the number of computing locations.
-
-    Parameters
-    ----------
-    times_ns : (n,) int64, nanoseconds, sorted
-    changes : (n,) int
-        Change at each time; several at one time add.
-    span_ns : (int, int)
-        Start and end of the curve.
-    time_unit : str
-        Unit of the curve; "ns" keeps whole numbers.
-    """
+    """Sum up changes of the number of computing locations."""
     first, last = span_ns
     if last <= first:
         raise DataError(f"{facts.get('source', 'trace')}: the trace has no duration")

@@ -49,6 +49,8 @@ class Option:
         Kind of registered things whose names complete the value.
     needs : str
         The option, such as ``"--output FILE"``, without which it means nothing.
+    required : bool
+        Whether a line must give it, also where Python need not.
     """
 
     def __init__(
@@ -59,9 +61,10 @@ class Option:
         minimum: float | None = None,
         completes: str = "",
         needs: str = "",
+        required: bool = False,
     ) -> None:
         self.flags, self.metavar, self.help, self.minimum = flags, metavar, help, minimum
-        self.completes, self.needs = completes, needs
+        self.completes, self.needs, self.required = completes, needs, required
 
     def flags_of(self, name: str) -> tuple[str, ...]:
         """Its flags, of a parameter of this name."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["NO_PARTS", "as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
 
 NO_PARTS = "{} works in one process and has no parts for --parallel (executor); leave it out"
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
@@ -104,29 +103,6 @@ def default_fitter(
     """The fitter that takes data when none is named, and one line that says which and why.
 
     Of several that are registered for a kind, one that comes with perfcore goes before others.
-
-    Parameters
-    ----------
-    data : Trace, UtilizationCurve, Series, Measurements or pandas.DataFrame
-    options : mapping
-        What it is going to be fitted with: the kind of measurements hangs on the roles and rows that these name.
-    ranking : bool
-        Whether models are to be ranked: the registered ``ranks_for`` count, and not ``default_for``.
-
-    Returns
-    -------
-    name, note : str
-
-    Raises
-    ------
-    OptionError
-        None is registered for this kind of data.
-
-    Examples
-    --------
-    >>> name, note = default_fitter(UtilizationCurve([0, 1000], [2.0]))
-    >>> note == f"fitter {name}: curve; --fitter names another"
-    True
     """
     data = as_told(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
@@ -145,13 +121,7 @@ def default_fitter(
 
 
 def types_to_read(fitter: str | None, *, ranking: bool = False) -> tuple[type, ...]:
-    """Types as one of which a file is read that could be read as several; empty for what it is by itself.
-
-    Raises
-    ------
-    UnknownNameError
-        No such fitter.
-    """
+    """Types as one of which a file is read that could be read as several; empty for what it is by itself."""
     if fitter is not None:
         accepted: tuple[type, ...] = registry().load("fitters", fitter).takes
         return accepted
@@ -202,13 +172,7 @@ def _prepared(
 
 
 def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
-    """The data as the fitter takes them: a table of pandas as measurements.
-
-    Raises
-    ------
-    DataError
-        It does not take data of this type; the fitters that do are named.
-    """
+    """The data as the fitter takes them: a table of pandas as measurements."""
     if not takes or isinstance(data, takes):
         return data
     if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
@@ -241,12 +205,6 @@ def _ranks(name: str) -> bool:
 
 
 def resolve(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The fitter's options, and the parts that they select, each constructed with its own options.
-
-    Raises
-    ------
-    UnknownNameError, OptionError, MissingDependencyError, PluginError
-        As of `perfcore.hooks.chosen_options.build_options`.
-    """
+    """The fitter's options, and the parts that they select, each constructed with its own options."""
     chosen, parts = build_options(entry, given)
     return chosen, {name: part.load()(options) for name, (part, options) in parts.items()}

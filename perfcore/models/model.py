@@ -306,13 +306,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 
 
 def model_of(content: dict[str, Any]) -> Model:
-    """The model of a file's content.
-
-    Raises
-    ------
-    ModelFileError
-        It is of a version that is not known here, or damaged; one line without the file's name.
-    """
+    """The model of a file's content."""
     if content.get("schema") != MODEL_SCHEMA:
         raise ModelFileError(
             f"schema {content.get('schema')!r} is not known here ({MODEL_SCHEMA!r} is); use the version that wrote it"

@@ -7,73 +7,41 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.data.measurements import Measurements
-
-__all__ = ["Observed", "measurements_for", "observed_by_pair"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class HasVariables(Protocol):
     """What is asked of a `perfcore.Model`."""
 
     @property
-    def variables(self) -> Mapping[str, str]: ...
+    def variables(self) -> Mapping[str, str]:
+        """Names in the data by symbol."""
+
     @property
-    def levels(self) -> Mapping[str, tuple[str, ...]]: ...
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """Names that a variable takes."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Measured values at n points of a model.
+    """Measured values at n points of a model."""
 
-    Parameters
-    ----------
-    points : mapping of str to (n,) float or str
-        By variable of the model, as `Model.predict` takes them.
-    labels : tuple of str
-        The points as a person reads them.
-    value : (n,) float
-        In ``unit``.
-    unit : str or None
-    source : str
-    parts : tuple of str
-        Categories or the like whose sum the value is; empty where there are none.
-    of_part : (n, K) float
-        Measured values of each part; NaN where one was not measured.
-    """
-
-    points: Mapping[str, Any]
-    labels: tuple[str, ...]
-    value: Floats
+    points: Mapping[str, Any]  # by variable of the model, as `Model.predict` takes them
+    labels: tuple[str, ...]  # the points as a person reads them
+    value: Floats  # in ``unit``
     unit: str | None
     source: str
-    parts: tuple[str, ...]
-    of_part: Floats
+    parts: tuple[str, ...]  # categories or the like whose sum the value is; empty where there are none
+    of_part: Floats  # measured values of each part; NaN where one was not measured
 
 
 def measurements_for(
     model: HasVariables, data: Any, where: str | Iterable[str] | None = None, roles: Mapping[str, Any] | None = None
 ) -> Measurements:
-    """Measurements with the roles that the model's variables say, selected by conditions.
-
-    Parameters
-    ----------
-    model : Model
-    data : Measurements or pandas.DataFrame
-    where : str or iterable of str, optional
-        Conditions on the rows, such as ``"class=D,nodes>4"``.
-    roles : mapping, optional
-        Further roles, as `Measurements.with_roles` takes them.
-
-    Raises
-    ------
-    DataError
-        The data are no measurements, or lack a column of the model.
-    """
+    """Measurements with the roles that the model's variables say, selected by conditions."""
     if not isinstance(data, Measurements):
         import pandas as pd
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfcore.base.errors import PerfError
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
 
     from perfcore.models.model import Model
@@ -46,7 +44,7 @@ class ModelPresenter(Presenter):
         ]
         return [Table(columns, result.parameters)]
 
-    def panels(self, result: Model, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: Model, data: Any = None) -> Panels:
         """Prediction over the first variable that is a number, with its 95 % bounds where the model has them."""
         return {"model": partial(_draw, result, data)}
 

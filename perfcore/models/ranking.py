@@ -8,25 +8,13 @@ import msgspec
 
 from perfcore.results import Result
 
-__all__ = ["Candidate", "Ranking"]
-
 
 class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model that was compared with others.
+    """A model that was compared with others."""
 
-    Attributes
-    ----------
-    functions : tuple of str
-        Of which it is made.
-    figures : dict
-        What it is judged by; a determination coefficient says whether it is ``uncentered`` or ``centered``.
-    note : str
-        What stands against it, such as dependent functions.
-    """
-
-    functions: tuple[str, ...]
-    figures: dict[str, float | int | None]
-    note: str = ""
+    functions: tuple[str, ...]  # of which it is made
+    figures: dict[str, float | int | None]  # what it is judged by
+    note: str = ""  # what stands against it, such as dependent functions
 
 
 @dataclass(frozen=True, repr=False)

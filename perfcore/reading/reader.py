@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from perfcore.reading.source import Source
 
-__all__ = ["Reader"]
-
 
 class Reader(ABC):
     """Turns one format into data.
@@ -39,13 +37,7 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, source: Source, options: Any) -> Any:
-        """Read the whole input: a `Trace`, `UtilizationCurve`, `Series` or `Measurements`.
-
-        Raises
-        ------
-        InputError
-            With file, line and cure, whatever the bytes are.
-        """
+        """Read the whole input: a `Trace`, `UtilizationCurve`, `Series` or `Measurements`."""
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write ``data`` to ``path`` (already made atomic by the caller)."""

@@ -21,37 +21,21 @@ if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
 
-__all__ = ["Reading", "read", "read_named", "read_one", "recognise", "write", "writer"]
 
 _MODEL_BEGINS = 64  # bytes, in which a model file says what it is
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Data, and how they were read.
-
-    Parameters
-    ----------
-    data : Trace, UtilizationCurve, Series or Measurements
-    reader : str
-        Name of the format.
-    files : int
-        Number of files that were read.
-    """
+    """Data, and how they were read."""
 
     data: Any
-    reader: str
-    files: int
+    reader: str  # name of the format
+    files: int  # number of files that were read
 
 
 def recognise(source: Source) -> tuple[str, Reader]:
-    """Name and instance of the reader that is surest of a source.
-
-    Raises
-    ------
-    InputError
-        No reader knows it; the message says where they are listed, and which readers could not be asked.
-    """
+    """Name and instance of the reader that is surest of a source."""
     best: tuple[float, str, Reader] | None = None
     entries = registry().entries("readers")
     problems = []
@@ -177,13 +161,7 @@ def read_one(
 
 
 def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tuple[list[Path], str]:
-    """The files of a set that are of one format, and its reader.
-
-    Raises
-    ------
-    InputError
-        Files of several formats, none of a known one, or, by a pattern, one that is not known.
-    """
+    """The files of a set that are of one format, and its reader."""
     formats: dict[Path, str] = {}
     passed: list[Path] = []
     for file in files:
@@ -217,13 +195,7 @@ def _claimed(source: Source, reader: str) -> str:
 
 
 def writer(path: str | os.PathLike[str]) -> Reader:
-    """The reader that writes the format that the ending of ``path`` names.
-
-    Raises
-    ------
-    OptionError
-        None writes this ending.
-    """
+    """The reader that writes the format that the ending of ``path`` names."""
     suffix = Path(path).suffix.lower()
     entries = registry().entries("readers").values()
     for entry in entries:

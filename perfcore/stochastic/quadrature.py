@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
+
 Function = Callable[[Floats], npt.ArrayLike]
 
 _PANELS, _NODES = 50, 20  # of Gauss-Legendre: a kink in one panel costs little

@@ -433,22 +433,7 @@ def performer_of(operands: Sequence[StochasticValue]) -> type[StochasticValue]:
 
 
 def perform(operation: str, values: Sequence[Quantity], options: Mapping[str, Any]) -> StochasticValue:
-    """An operation on values of any representations, done by that of the highest generality.
-
-    Parameters
-    ----------
-    operation : str
-    values : sequence of StochasticValue or float
-    options : mapping
-        Of `StochasticValue.arithmetic` of that representation.
-
-    Raises
-    ------
-    DataError
-        There are no values, or as of `StochasticValue.operate`.
-    UnknownNameError
-        An option is unknown.
-    """
+    """An operation on values of any representations, done by that of the highest generality."""
     if not values:
         raise DataError(f"{operation} needs at least one value")
     operands = [as_value(value) for value in values]

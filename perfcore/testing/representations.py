@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import (
@@ -36,7 +36,6 @@ from perfcore.testing._options import check_options
 
 __all__ = ["RepresentationSuite"]
 
-Floats = npt.NDArray[np.float64]
 
 _LEVELS = np.linspace(0.0, 1.0, 1001)
 _MIDDLES = (np.arange(20_000) + 0.5) / 20_000

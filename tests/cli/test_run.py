@@ -25,7 +25,7 @@ def test_runs_are_made_listed_and_fitted(perf, design):
     words = ["--max-load", "1", "-v", "t=t ([0-9.]+)", "--", *PYTHON, "print('t', 8/{n})"]
     assert perf("experiment", "run", "d.toml", *words).lines == ["d.db: 2 runs made; 2 measurements in all"]
     assert perf("experiment", "run", "d.toml").lines == ["d.db: 0 runs made; 2 measurements in all"]
-    table = [line.split() for line in perf("experiment", "list", "d.db").lines]
+    table = [line.split() for line in perf("experiment", "list", "d.db").lines[2:]]
     assert table[0] == ["run", "n", "replication", "t", "wall", "[s]", "state"]
     assert sorted((row[1], row[3], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
     shown = perf("experiment", "list", "d.db", "--show", "1").out
@@ -81,7 +81,7 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
         "d.db: 0 runs collected; 0 measurements in all",
         "2 runs handed to Slurm; 2 waiting or running; call again to collect",
     ]
-    assert "2 runs are with Slurm" in perf("experiment", "list", "d.db").lines[-1]
+    assert "2 runs are with Slurm" in perf("experiment", "list", "d.db").lines[1]
     lines = perf(*words, "--collect", status=1).lines
     assert lines[0] == "d.db: 2 runs collected; 0 measurements in all"
     assert "Slurm: TIMEOUT (job 17)" in perf("experiment", "list", "d.db", "--failed").out

@@ -16,7 +16,7 @@ pytest.importorskip("psutil")
 
 def test_processors_of_this_machine(perf, folder):
     out = perf("experiment", "sample", "cpu", "--for", "0.2s", "--every", "0.05s", "-o", "cpu.csv").out
-    assert out.startswith("cpu.csv: 4 samples of cpu all busy, cpu 0 busy")
+    assert "4 samples of cpu all busy, cpu 0 busy" in out
     series = perfcore.read(folder / "cpu.csv")
     assert len(series.times) == 4
     assert series.time_unit == "s"
@@ -44,7 +44,7 @@ def test_an_interrupt_writes_what_there_is(tmp_path):
     assert running.returncode == 0, err
     assert "perf: interrupted after " in err
     assert "of 6000 samples" in err
-    assert out.startswith("cpu.csv: ")
+    assert out.endswith("file: cpu.csv\n")
     assert len(perfcore.read(tmp_path / "cpu.csv").times) >= 1
 
 

@@ -75,7 +75,7 @@ def test_work_is_divided(perf):
         (["model.toml", "--by", "upper"], "fast has no upper bound; choose by quantile:0.99"),
         (["model.toml", "--by", "upper", "--tuning", "1"], "use it with --by mean"),
         (["model.toml", "--divide", "9"], "--divide needs --unit-time NAME"),
-        (["model.toml", "--unit-time", "row"], "belong to --divide"),
+        (["model.toml", "--unit-time", "row"], "belongs to --divide"),
         (["model.toml", "--divide", "9", "--unit-time", "rows"], "unknown component or input 'rows'"),
         (["model.toml", "--plot", "x.gif"], "cannot draw 'x.gif'"),
     ],

@@ -63,6 +63,11 @@ BROKEN = Measurements(
     ),
     source="paths.csv",
 )
+THROUGHPUTS = Measurements(
+    pd.DataFrame({"p": [1, 2, 4, 8, 16, 32, 64], "ops/s": [96.0, 186.0, 345.0, 560.0, 802.0, 818.0, 610.0]}),
+    parameters="p",
+    value="ops/s",
+)
 LOAD = Series(np.arange(40), {"cpu": 0.5 + 0.3 * np.sin(np.arange(40.0)), "disk": np.zeros(40)}, "s", source="load.csv")
 
 CASES = {
@@ -105,6 +110,22 @@ CASES = {
     "laws of several paths": ("scaling", TIMES, {"exponents": "-1,0,1"}, {"p": [1, 64], "path": ["lu old", "cg new"]}),
     "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),
     "laws that drift": ("scaling", BROKEN, {"show": "halo"}, {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]}),
+    "formula": ("regression", ONE_SERIES, {"formula": "a + b/p"}, np.array([1.0, 3.0, 64.0])),
+    "formula of groups": (
+        "regression",
+        TIMES,
+        {"formula": "a + b/p", "by": "code,system", "weights": "relative"},
+        {"p": [1, 3, 64], "code": ["lu", "lu", "cg"], "system": ["old", "slow", "new"]},
+    ),
+    "nonlinear formula": (
+        "regression",
+        TWO_PARAMETERS,
+        {"formula": "a*n^b/p + c*n^2", "start": "b=3", "family": "gamma"},
+        {"p": [2, 8], "n": [10, 80]},
+    ),
+    "formula, robust": ("regression", TIMES, {"formula": "a + b/p", "robust": "huber"}, {"p": [1, 3]}),
+    "throughputs": ("usl", THROUGHPUTS, {}, np.array([1.0, 3.0, 64.0])),
+    "times": ("usl", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
     "forecast": ("forecast", LOAD, {"column": "cpu", "within": "0,1", "horizon": 4}, np.array([1, 2, 4])),
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 from perf_explore.server import Page
 from perf_explore.session import Session
-from perf_views import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
+from perf_views.contents import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 from perfcore.base.errors import DataError
 
 PORT = 8765

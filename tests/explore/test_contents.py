@@ -15,8 +15,9 @@ from perf_explore import server
 from perf_explore.api import explore
 from perf_explore.blocks import Writer, colour_sheet, shade_style
 from perf_explore.page import SCRIPTS, Frame, asset
-from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
+from perf_views import colours
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
+from perf_views.contents import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View
 from perfcore import UtilizationCurve
 
 ALL = (

@@ -14,7 +14,7 @@ from perf_lost_cycles.views.category_views import fitting_blocks
 from perf_lost_cycles.views.formulae import check_formulas, edited_models
 from perf_lost_cycles.views.subject import subject_of
 from perf_lost_cycles.views.verify import left_out
-from perf_views import Editable, Table, View
+from perf_views.contents import Editable, Table, View
 from perfcore.base.errors import DataError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"

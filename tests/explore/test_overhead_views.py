@@ -6,7 +6,7 @@ import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
 from perf_explore.opening import DataViews
-from perf_views import Form, Table
+from perf_views.contents import Form, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)

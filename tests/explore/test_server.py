@@ -12,7 +12,7 @@ import perfcore
 from perf_explore.opening import DataViews
 from perf_explore.server import HOST, listen
 from perf_explore.session import Session
-from perf_views import Action, FileEdit
+from perf_views.contents import Action, FileEdit
 from perfcore import UtilizationCurve
 from perfcore.base.errors import DataError, InputError
 

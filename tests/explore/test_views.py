@@ -11,7 +11,7 @@ import perfcore
 from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import report_text
 from perf_explore.session import Session
-from perf_views import Chart, Form, Table, Viewable
+from perf_views.contents import Chart, Form, Table, Viewable
 from perf_views.drawable import views_of
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import PerfError
@@ -39,6 +39,7 @@ MODELS = {
     "phases": lambda: perfcore.fit(CURVE, phases="1..4", degree=0).views(CURVE),
     "phases alone": lambda: perfcore.fit(CURVE, phases=3, degree=0).views(),
     "phases of a trace": lambda: perfcore.fit(TRACE, phases=2, degree=0).views(TRACE),
+    "phases by a tolerance": lambda: perfcore.fit(CURVE, fitter="worley", tolerance=3.0).views(CURVE),
     "joint": lambda: perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1").views(),
     "individual": lambda: perfcore.fit(runs(), fitter="individual", functions="1/p,1").views(),
     "forecast, by the views of any model": lambda: views_of(
@@ -56,6 +57,16 @@ MODELS = {
 @pytest.fixture(scope="module", params=MODELS)
 def subject(request):
     return MODELS[request.param]()
+
+
+def test_sliders_fit_anew_as_the_model_was_fitted():
+    """Also of a file of the first version, in which `worley` was what `phases` is now."""
+    mixed = perfcore.fit(CURVE, fitter="worley", tolerance=3.0)
+    for model, degrees in ((mixed, "mixed"), (perfcore.load("tests/golden/models/phases.json"), "auto")):
+        view = model.views(CURVE).view((), {"phases": "2"})
+        assert view.title.startswith("2 phases")
+        fields = [field for block in view.blocks if isinstance(block, Form) for field in block.fields]
+        assert degrees in next(field.choices for field in fields if field.name == "degree")
 
 
 def test_every_view_is_shown_and_leads_only_to_views(subject):

@@ -23,7 +23,7 @@ from perf_gate.history import Added
 from perf_structural import StructuralModel
 from perf_structural.recalibration import learn_recalibration
 from perf_traces.messages.communication import FACT
-from perf_views import Chart
+from perf_views.contents import Chart
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings

@@ -15,7 +15,7 @@ import perfcore
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
 from perf_scaling.picture import draw_models, path_curve
-from perf_views import Chart, Table
+from perf_views.contents import Chart, Table
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from scipy.stats import norm
 
 import perfcore
-from perf_timing.pictures.panels import draw_scaling_model
 
 CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -40,7 +39,7 @@ def individual(data, functions="1/p,1/sqrt(p)", **options):
 
 def drawn(model, data=None):
     figure = Figure(layout="constrained")
-    draw_scaling_model(model, figure, data)
+    model.draw(figure, data)
     return figure
 
 

@@ -186,7 +186,7 @@ def test_many_phases(phases):
 
 def test_evaluations_are_for_the_verbose():
     curve = steps([2, 12, 5], 300, 1.0, 0)
-    options = {"rule": "knee", "segmenter": "minimax", "refine": False}
+    options = {"fitter": "worley"}
     short, long = (perfcore.fit(curve, **options, verbose=verbose) for verbose in (False, True))
     assert "evaluations" not in short.tables()[1][1]
     assert {"evaluations", "updates"} <= set(long.tables()[1][1])
@@ -247,7 +247,7 @@ def test_an_outlier_takes_no_phase_away_from_the_levels():
     ("seed", "options"),
     [
         *((seed, {}) for seed in range(6)),
-        (0, {"phases": 7, "degree": 2}), (1, {"phases": 5, "degree": 3}), (2, {"segmenter": "minimax"}),
+        (0, {"phases": 7, "degree": 2}), (1, {"phases": 5, "degree": 3}), (2, {"segmenter": "hill-climb"}),
     ],
 )  # fmt: skip
 def test_no_model_leaves_the_processors_by_anything(seed, options):

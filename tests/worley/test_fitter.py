@@ -99,6 +99,15 @@ def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
 
 
 @pytest.mark.parametrize("degree", [0, 2, "mixed"])
+def test_noise_is_one_phase_to_worley(degree):
+    """The knee of a curve that does not fall is anywhere."""
+    heights = 20.0 + np.random.default_rng(3).normal(0.0, 2.0, 2000)
+    model = perfcore.fit(UtilizationCurve(np.arange(2001.0), heights), fitter="worley", degree=degree)
+    assert len(model.phases) == 1
+    assert "by the rule 'knee': more explain less than 5% of the rest" in model.summary()[-1]
+
+
+@pytest.mark.parametrize("degree", [0, 2, "mixed"])
 def test_a_tolerance_needs_as_many_phases_as_it_takes(ramp, degree):
     """Algorithm K alone: no more phases than Algorithm M has for the same largest error, and none is above it."""
     model = perfcore.fit(ramp, fitter="worley", tolerance=40.0, degree=degree)

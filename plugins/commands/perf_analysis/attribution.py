@@ -47,6 +47,7 @@ from perf_traces.joined_trace import no_interval, run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.names import short_name
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
@@ -90,20 +91,17 @@ def runnable_count(
     return np.maximum(times_ns - start_ns, 0), values
 
 
-Integers = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True)
 class Cycles:
     """Time of some locations, in nanoseconds."""
 
-    cycles_ns: Integers
-    class_cycles_ns: Integers
-    timeline_ns: Integers  # of all locations together
-    pieces_ns: Integers  # between the edges of markers, of all locations together
+    cycles_ns: Ints
+    class_cycles_ns: Ints
+    timeline_ns: Ints  # of all locations together
+    pieces_ns: Ints  # between the edges of markers, of all locations together
 
     @classmethod
-    def joined(cls, parts: Sequence[Cycles], places: Sequence[Integers] | None = None) -> Cycles:
+    def joined(cls, parts: Sequence[Cycles], places: Sequence[Ints] | None = None) -> Cycles:
         """Those of several parts, one behind the other, or at their places among all of them."""
         order = slice(None) if places is None else np.argsort(np.concatenate(places))
         return cls(
@@ -121,10 +119,10 @@ class Division:
     rules: CategorySet
     names: StateClasses
     run_ns: tuple[int, int]  # start and end of the run on the clock of the trace
-    ready: tuple[Integers, npt.NDArray[np.float64]] | None
-    edges_ns: Integers
-    bins_ns: Integers
-    pieces_ns: Integers
+    ready: tuple[Ints, npt.NDArray[np.float64]] | None
+    edges_ns: Ints
+    bins_ns: Ints
+    pieces_ns: Ints
     source: str  # for messages
 
     def of(self, part: Trace) -> Cycles:
@@ -189,7 +187,7 @@ class Division:
         )
 
 
-def by_device(trace: Trace) -> Iterator[tuple[Integers, Trace]]:
+def by_device(trace: Trace) -> Iterator[tuple[Ints, Trace]]:
     """The streams of each GPU, with their positions among all; a location that is a GPU is by itself."""
     devices = trace.locations if isinstance(trace, LocatedTrace) else level_names(trace, "device")
     distinct = dict.fromkeys(devices)
@@ -243,7 +241,7 @@ def _clocks(
     return Clocks(tuple(owners), tuple(groups), clock_of)
 
 
-def _summed(spent: Integers, owner: Sequence[int], n_owners: int) -> Integers:
+def _summed(spent: Ints, owner: Sequence[int], n_owners: int) -> Ints:
     """Time (n_phases, n_locations, n_clocks) as (n_owners, n_locations, n_phases), summed over each owner's clocks."""
     result = np.zeros((n_owners, spent.shape[1], spent.shape[0]), dtype=np.int64)
     for clock, row in enumerate(owner):
@@ -356,7 +354,7 @@ def usual_categories(trace: Trace) -> CategorySet:
 
 
 def _ranks(
-    trace: Trace, collectives: Collectives | None, class_cycles_ns: Integers, names: StateClasses
+    trace: Trace, collectives: Collectives | None, class_cycles_ns: Ints, names: StateClasses
 ) -> tuple[RankTimes, ...]:
     if collectives is None:
         return ()

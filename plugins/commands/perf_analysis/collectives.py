@@ -22,9 +22,8 @@ from perf_analysis.concurrency import union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.nesting import merged_states
 from perf_views.names import short_name
+from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
-
-Integers = npt.NDArray[np.int64]
 
 WAITING_FOR_RANKS = "(waiting for other ranks)"
 
@@ -45,8 +44,8 @@ class Collectives:
     """Matched collectives of a run."""
 
     ranks: tuple[str, ...]
-    place: Integers  # the location of each rank in each collective
-    start_ns: Integers  # when it entered
+    place: Ints  # the location of each rank in each collective
+    start_ns: Ints  # when it entered
     n_unmatched: int  # calls of single ranks that no others were found for
     unmatched: tuple[str, ...]  # names of these
 
@@ -102,7 +101,7 @@ def _calls(recorded: Trace, names: StateClasses) -> list[npt.NDArray[Any]]:
     return [column[order] for column in columns]
 
 
-def _together(calls: Sequence[tuple[Integers, Integers]]) -> Integers:
+def _together(calls: Sequence[tuple[Ints, Ints]]) -> Ints:
     """Of each rank the positions of calls that run at one moment with one of every other rank (n_ranks, n)."""
     counts = {len(starts) for starts, _ in calls}
     if len(counts) == 1:

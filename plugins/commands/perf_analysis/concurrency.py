@@ -7,19 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_analysis.categories import StateClasses
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.messages.communication import Communication
+from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
 
-Integers = npt.NDArray[np.int64]
-Stretches = tuple[Integers, Integers]
+Stretches = tuple[Ints, Ints]
 
 
-def union(start: Integers, end: Integers) -> Stretches:
+def union(start: Ints, end: Ints) -> Stretches:
     """The disjoint stretches that intervals cover together."""
     lasting = end > start
     start, end = start[lasting], end[lasting]
@@ -43,14 +42,14 @@ def overlap(one: Stretches, other: Stretches, first: int, last: int) -> Stretche
     return complement(union(*map(np.concatenate, zip(*free, strict=True))), first, last)
 
 
-def measure(stretches: Stretches, starts: Integers, ends: Integers) -> Integers:
+def measure(stretches: Stretches, starts: Ints, ends: Ints) -> Ints:
     """How much of each window disjoint stretches cover (n_windows,)."""
     first, last = stretches
     total = np.concatenate([[0], np.cumsum(last - first)])
 
-    def until(times: Integers) -> Integers:
+    def until(times: Ints) -> Ints:
         positions = np.searchsorted(first, times, side="right")
-        sums: Integers = total[positions]
+        sums: Ints = total[positions]
         inside = positions > 0
         sums[inside] -= np.maximum(last[positions[inside] - 1] - times[inside], 0)
         return sums
@@ -82,13 +81,13 @@ class Unions:
 
     device: str
     n_streams: int
-    stretches: dict[str, tuple[Integers, Integers]]
+    stretches: dict[str, tuple[Ints, Ints]]
 
-    def within(self, group: str, starts: Integers, ends: Integers) -> Integers:
+    def within(self, group: str, starts: Ints, ends: Ints) -> Ints:
         """How much of each window is covered (n_windows,)."""
         return measure(self.stretches[group], starts, ends)
 
-    def hidden(self, activity: str, starts: Integers, ends: Integers) -> Integers:
+    def hidden(self, activity: str, starts: Ints, ends: Ints) -> Ints:
         """How much of ``communicating`` or ``copying`` runs in each window while another stream computes."""
         both = self.within(f"computing or {activity}", starts, ends)
         return self.within("computing", starts, ends) + self.within(activity, starts, ends) - both
@@ -114,7 +113,7 @@ def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
     for name in ("communicating", "copying"):
         masks[f"computing or {name}"] = masks["computing"] | masks[name]
     masks["any"] = masks["computing"] | masks["communicating"] | masks["copying"]
-    pieces: dict[str, list[dict[str, tuple[Integers, Integers]]]] = {device: [] for device in devices}
+    pieces: dict[str, list[dict[str, tuple[Ints, Ints]]]] = {device: [] for device in devices}
     for first, part in parts_of(recorded):
         owners = devices[first : first + len(part.locations)]
         for device in dict.fromkeys(owners):
@@ -183,8 +182,8 @@ class MarkerTimes:
 class MarkedStretches:
     """The run, cut wherever a marker begins or ends."""
 
-    edges_ns: Integers  # on the clock of the trace
-    windows: dict[str, tuple[int, Integers, Integers]]
+    edges_ns: Ints  # on the clock of the trace
+    windows: dict[str, tuple[int, Ints, Ints]]
 
     @classmethod
     def of(cls, trace: Trace) -> MarkedStretches:
@@ -198,7 +197,7 @@ class MarkedStretches:
         edges = np.unique(np.concatenate([[start, end], *(part for _, *parts in windows.values() for part in parts)]))
         return cls(edges, windows)
 
-    def times(self, pieces_ns: Integers, unions: Sequence[Unions]) -> tuple[MarkerTimes, ...]:
+    def times(self, pieces_ns: Ints, unions: Sequence[Unions]) -> tuple[MarkerTimes, ...]:
         """What lies within markers, by name, the longest first."""
         until = np.concatenate([np.zeros((len(pieces_ns), 1), np.int64), pieces_ns.cumsum(axis=1)], axis=1)
         marker_times = []

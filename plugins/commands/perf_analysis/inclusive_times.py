@@ -18,20 +18,18 @@ from perf_traces.messages import bursts as papi
 from perf_traces.messages.bursts import Readings
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.nesting import Nesting
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import listing
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
 _BEFORE = np.iinfo(np.int64).min
 
 
 @kernel
-def _unite(
-    cell: Integers, start: Integers, end: Integers, edges: Integers, part: Integers, pieces: Integers
-) -> int:  # pragma: no cover
+def _unite(cell: Ints, start: Ints, end: Ints, edges: Ints, part: Ints, pieces: Ints) -> int:  # pragma: no cover
     """Unite each cell's intervals, sorted by cell and start and cut at edges: row, part, start and end of pieces."""
     n_stretches, reach, count = len(part), _BEFORE, 0
     for row in range(len(cell)):
@@ -81,32 +79,32 @@ class UnitedCalls:
         self._entry = cell[pieces[:, 0]] * shape[2] + pieces[:, 1]
         self._start_ns, self._end_ns = pieces[:, 2].copy(), pieces[:, 3].copy()
 
-    def calls(self, begun: Integers) -> Integers:
+    def calls(self, begun: Ints) -> Ints:
         """Calls (n_functions, n_locations, n_parts), from how many intervals begin."""
         return np.asarray(begun + self._more_calls)
 
-    def times(self, exclusive_ns: Integers) -> Integers:
+    def times(self, exclusive_ns: Ints) -> Ints:
         """Inclusive times (n_functions, n_locations, n_parts), in nanoseconds, from exclusive ones."""
         return self._united(exclusive_ns, self._end_ns - self._start_ns)
 
-    def counted(self, exclusive: Integers, passed: Callable[[Integers, Integers], Integers]) -> Integers:
+    def counted(self, exclusive: Ints, passed: Callable[[Ints, Ints], Ints]) -> Ints:
         """What a counter counted inclusively (n_functions, n_locations, n_parts)."""
         counts = passed(self._location, self._end_ns) - passed(self._location, self._start_ns)
         return self._united(exclusive, counts)
 
-    def _united(self, exclusive: Integers, values: Integers) -> Integers:
+    def _united(self, exclusive: Ints, values: Ints) -> Ints:
         # What has no callees is entered by whole intervals only, which do not overlap.
         inclusive = np.where(self._has_callees[:, :, None], 0, exclusive)
         np.add.at(inclusive.reshape(-1), self._entry, values)
         return inclusive
 
-    def _cells(self, location: Codes, function: Codes) -> Integers:
+    def _cells(self, location: Codes, function: Codes) -> Ints:
         return np.asarray(function.astype(np.int64) * self._shape[1] + location)
 
-    def _count(self, cell: Integers, start_ns: Integers) -> Integers:
+    def _count(self, cell: Ints, start_ns: Ints) -> Ints:
         part = self._stretches.part
         stretch = np.clip(np.searchsorted(self._stretches.edges_ns, start_ns, "right") - 1, 0, len(part) - 1)
-        number: Integers = np.bincount(cell * self._shape[2] + part[stretch], minlength=int(np.prod(self._shape)))
+        number: Ints = np.bincount(cell * self._shape[2] + part[stretch], minlength=int(np.prod(self._shape)))
         return number.reshape(self._shape)
 
 
@@ -118,8 +116,8 @@ _LEAST_SHARE = 0.01  # of a counter, that is said
 class Counted(NamedTuple):
     """What the counters of a trace counted, and what a reader of the numbers must know."""
 
-    exclusive: Mapping[str, Integers]  # by counter, in functions themselves and with their callees
-    inclusive: Mapping[str, Integers]
+    exclusive: Mapping[str, Ints]  # by counter, in functions themselves and with their callees
+    inclusive: Mapping[str, Ints]
     notes: tuple[str, ...]
 
 
@@ -146,8 +144,8 @@ def counted_by_function(
     intervals = (first, trace.start_ns[order], trace.end_ns[order], function[trace.state[order]].astype(np.int64))
     lasting = np.unique(trace.location[trace.end_ns > trace.start_ns])
     begin, end = stretches.edges_ns[[0, -1]]
-    exclusive: dict[str, Integers] = {}
-    inclusive: dict[str, Integers] = {}
+    exclusive: dict[str, Ints] = {}
+    inclusive: dict[str, Ints] = {}
     notes = []
     for name, readings in counters.read(counters.names).items():
         column = _COLUMNS.get(name, name)
@@ -170,12 +168,12 @@ def counted_by_function(
     return Counted(exclusive, inclusive, tuple(notes))
 
 
-def _passed(readings: Readings, n_locations: int) -> Callable[[Integers, Integers], Integers]:
+def _passed(readings: Readings, n_locations: int) -> Callable[[Ints, Ints], Ints]:
     """What was counted of a location until a time, up to what no difference of two times shows."""
     first = np.searchsorted(readings.location, np.arange(n_locations + 1)).astype(np.int64)
     total = np.concatenate([[0], np.cumsum(readings.value)])
 
-    def passed(location: Integers, time_ns: Integers) -> Integers:
+    def passed(location: Ints, time_ns: Ints) -> Ints:
         positions = last_not_after(first, readings.time_ns, location, time_ns)
         return np.asarray(total[np.where(positions >= 0, positions + 1, first[location])])
 
@@ -184,11 +182,11 @@ def _passed(readings: Readings, n_locations: int) -> Callable[[Integers, Integer
 
 def _summed(
     readings: Readings,
-    intervals: tuple[Integers, Integers, Integers, Integers],
+    intervals: tuple[Ints, Ints, Ints, Ints],
     no_state: int,
     stretches: Stretches,
     shape: tuple[int, ...],
-) -> tuple[Integers, float]:
+) -> tuple[Ints, float]:
     """Sums of one counter, and which share of it was counted over several functions."""
     first, start, end, function = intervals
     # The state that lasts until a reading began before it.

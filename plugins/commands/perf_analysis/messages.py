@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.reading.many_files import named_files
@@ -56,20 +56,19 @@ def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
     return tuple(sorted(rows, key=lambda row: -row.bytes))
 
 
-Integers = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class MessageTable(Result):
     """Messages by sender and receiver, and by size; collectives by operation."""
 
+    json_kind: ClassVar[str] = "messages"
+
     source: str
     locations: tuple[str, ...]  # those that send or receive
-    count: Integers  # from the row's location to the column's
-    bytes: Integers
-    sizes: Integers  # upper ends of classes of sizes, powers of 2 and 0, and how many messages each has
-    of_size: Integers
-    bytes_of_size: Integers
+    count: Ints  # from the row's location to the column's
+    bytes: Ints
+    sizes: Ints  # upper ends of classes of sizes, powers of 2 and 0, and how many messages each has
+    of_size: Ints
+    bytes_of_size: Ints
     collectives: tuple[CollectiveRow, ...] = ()
     remarks: tuple[str, ...] = ()  # what is wrong with the trace
 
@@ -142,14 +141,14 @@ def of_phase(communication: Communication, edges_ns: Sequence[int], phase: int) 
     )
 
 
-def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Integers, Integers]:
+def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Ints, Ints]:
     """The phase, from 1 on, that each message is sent in, and in which the first member of each collective is there."""
     calls, messages, collectives = communication.calls, communication.messages, communication.collectives
     begins = np.full(len(collectives), np.iinfo(np.int64).max)
     np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
     edges = np.asarray(edges_ns)
-    sent: Integers = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
-    begun: Integers = np.searchsorted(edges, begins, side="right")
+    sent: Ints = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
+    begun: Ints = np.searchsorted(edges, begins, side="right")
     return sent, begun
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ from perf_traces.windows import model_edges
 from perf_views.colours import SIZES
 from perf_views.names import shortened
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from perf_traces.messages.communication import Communication
-    from perf_views.contents import Query, View, Viewable, ViewPath
+    from perf_views.contents import Query, View, Viewable
     from perf_views.contents import Table as PageTable
     from perfcore.data.trace import Trace
 
@@ -80,40 +80,48 @@ class MessageTablePresenter(Presenter):
                 Column("bytes", result.bytes_of_size),
             ]
             tables = [Table(pairs, title="Pairs with most bytes", limit=_MOST_PAIRS), Table(sizes, title="Sizes")]
+            tables.append(Table(pairs, importance="data"))
         if result.collectives:
             tables.append(Table(_COLLECTIVES, result.collectives, "Collectives"))
         return tables
 
-    def plain_tables(self, result: MessageTable) -> Tables:
-        """All pairs, or collectives where there are no messages."""
-        return [replace(table, title="") for table in self.tables(result)[:1]]
-
-    def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: MessageTable, data: Any = None) -> Panels:
         """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
-        from matplotlib.ticker import EngFormatter, MaxNLocator
-
         if not len(result.sizes):
-            axes = figure.subplots()
-            axes.barh([row.operation for row in result.collectives], [row.bytes for row in result.collectives])
-            axes.xaxis.set_major_formatter(EngFormatter("B"))
-            axes.set(xlabel="bytes", ylabel="collective")
-            axes.invert_yaxis()
-            figure.suptitle(self.title(result), fontsize="medium")
-            return
-        matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
-        image = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, vmin=0.0, interpolation="nearest")
-        figure.colorbar(image, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
-        matrix.set(xlabel="receiver", ylabel="sender")
-        names = list(result.locations)
-        for axis, turned in ((matrix.xaxis, 90), (matrix.yaxis, 0)):
-            if len(names) <= _MOST_NAMED:
-                axis.set_ticks(range(len(names)), [shortened(name, _LETTERS) for name in names], rotation=turned)
-            else:
-                axis.set_major_locator(MaxNLocator(integer=True))
-        figure.suptitle(self.title(result), fontsize="medium")
-        sizes.bar(range(len(result.sizes)), result.of_size)
-        sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
-        sizes.set(xlabel="bytes at most", ylabel="messages")
+            return {"collectives": partial(_draw_collectives, result)}
+        return {
+            "bytes": Panel(partial(_draw_matrix, result), width=0.58),
+            "sizes": Panel(partial(_draw_sizes, result), width=0.42),
+        }
+
+
+def _draw_collectives(result: MessageTable, axes: Axes) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axes.barh([row.operation for row in result.collectives], [row.bytes for row in result.collectives])
+    axes.xaxis.set_major_formatter(EngFormatter("B"))
+    axes.set(xlabel="bytes", ylabel="collective")
+    axes.invert_yaxis()
+
+
+def _draw_matrix(result: MessageTable, axes: Axes) -> None:
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    image = axes.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, vmin=0.0, interpolation="nearest")
+    axes.figure.colorbar(image, ax=axes, label="bytes", shrink=0.8, format=EngFormatter("B"))
+    axes.set(xlabel="receiver", ylabel="sender")
+    names = [shortened(name, _LETTERS) for name in result.locations]
+    for axis, turned in ((axes.xaxis, 90), (axes.yaxis, 0)):
+        if len(names) <= _MOST_NAMED:
+            axis.set_ticks(range(len(names)), names, rotation=turned)
+        else:
+            axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _draw_sizes(result: MessageTable, axes: Axes) -> None:
+    axes.bar(range(len(result.sizes)), result.of_size)
+    axes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
+    axes.set(xlabel="bytes at most", ylabel="messages")
 
 
 class TracePresenter(Presenter):
@@ -128,7 +136,10 @@ class TracePresenter(Presenter):
         communication = _communication(result)
         if communication is None or not (len(communication.messages) or communication.collectives.n_on_communicators):
             return None
-        return _MessageViews(communication, model_edges(data) if getattr(data, "phases", None) else None)
+        from perf_views.contents import OneView
+
+        edges, whole = model_edges(data) if getattr(data, "phases", None) else None, message_table(communication)
+        return OneView(_TITLE, lambda query: _view(communication, whole, edges, query))
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """What if, where calls can be replayed; else who sends to whom."""
@@ -146,59 +157,36 @@ def _communication(trace: Trace) -> Communication | None:
         return None
 
 
-class _MessageViews:
-    """One view: of the whole run or, where there are phases, of the one that the address names."""
+def _view(communication: Communication, whole: MessageTable, edges_ns: Sequence[int] | None, query: Query) -> View:
+    """The matrix, what each phase sends, and the sizes: of the run, or of the phase that the address names."""
+    from perf_views.contents import Link, Text, View
+    from perf_views.contents import Table as PageTable
+    from perf_views.drawable import drawing_of
 
-    def __init__(self, communication: Communication, edges_ns: Sequence[int] | None) -> None:
-        self._communication, self._edges_ns = communication, edges_ns
-        self._whole = message_table(communication)
+    number = _phase(query.get(_PHASE, ""), edges_ns)
+    table = whole if number is None else message_table(of_phase(communication, edges_ns or (), number))
+    blocks = [Text(tuple(table.summary() or ["nothing is sent here"]))]
+    by_phase = [] if edges_ns is None else [_phase_table(communication, edges_ns)]
+    drawing = [] if table.is_empty else [drawing_of(table)]
+    tables = [PageTable.of(*each) for each in table.tables()]
+    title, trail = (_TITLE, ()) if number is None else (f"{_TITLE} of phase {number}", (Link(_TITLE, ()),))
+    return View(title, (*blocks, *drawing, *by_phase, *tables), (), trail)
 
-    @property
-    def title(self) -> str:
-        """What it shows."""
-        return _TITLE
 
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
+def _phase(text: str, edges_ns: Sequence[int] | None) -> int | None:
+    """The phase that an address names; None for the whole run."""
+    n_phases = 0 if edges_ns is None else len(edges_ns) - 1
+    if text and text not in map(str, range(1, n_phases + 1)):
+        raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
+    return int(text) if text else None
 
-    def view(self, path: ViewPath, query: Query) -> View:
-        """The matrix, what each phase sends, and the sizes; see `Viewable.view`."""
-        from perf_views.contents import Link, NoViewError, Text, View
-        from perf_views.contents import Table as PageTable
-        from perf_views.drawable import drawing_of
 
-        if path:
-            raise NoViewError(path)
-        phase = self._phase(query.get(_PHASE, ""))
-        if phase is None or self._edges_ns is None:
-            table = self._whole
-        else:
-            table = message_table(of_phase(self._communication, self._edges_ns, phase))
-        tables = [PageTable.of(*each) for each in table.tables()]
-        if self._edges_ns is not None:
-            tables.insert(0, self._phase_table(self._edges_ns))
-        lines = table.summary() or ["nothing is sent here"]
-        drawing = () if table.is_empty else (drawing_of(table),)
-        if phase is None:
-            return View(_TITLE, (Text(tuple(lines)), *drawing, *tables))
-        return View(f"{_TITLE} of phase {phase}", (Text(tuple(lines)), *drawing, *tables), (), (Link(_TITLE, ()),))
+def _phase_table(communication: Communication, edges_ns: Sequence[int]) -> PageTable:
+    from perf_views.contents import Cell, Link
+    from perf_views.contents import Table as PageTable
 
-    def _phase(self, text: str) -> int | None:
-        """The phase that an address names; None for the whole run."""
-        if not text:
-            return None
-        n_phases = 0 if self._edges_ns is None else len(self._edges_ns) - 1
-        if text not in map(str, range(1, n_phases + 1)):
-            raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
-        return int(text)
-
-    def _phase_table(self, edges_ns: Sequence[int]) -> PageTable:
-        from perf_views.contents import Cell, Link
-        from perf_views.contents import Table as PageTable
-
-        header, rows = messages_by_phase(self._communication, edges_ns)
-        linked: list[tuple[Cell | str, ...]] = [
-            (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
-        ]
-        return PageTable(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")
+    header, rows = messages_by_phase(communication, edges_ns)
+    linked: list[tuple[Cell | str, ...]] = [
+        (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
+    ]
+    return PageTable(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")

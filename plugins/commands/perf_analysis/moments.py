@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.categories import StateClasses
+from perfcore.base.arrays import Ints
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
-
-Integers = npt.NDArray[np.int64]
 
 _BITS = 63  # of an int64 that is not negative
 
@@ -23,8 +22,8 @@ _BITS = 63  # of an int64 that is not negative
 class Events:
     """Entries into states and exits from them."""
 
-    times: Integers  # at one time, exits go before entries
-    what: Integers  # from the lowest bit: the state, the location, 1 for an entry
+    times: Ints  # at one time, exits go before entries
+    what: Ints  # from the lowest bit: the state, the location, 1 for an entry
     state_bits: int
     location_bits: int
     start_ns: int  # the run, on the trace's own clock
@@ -202,8 +201,8 @@ class Moments:
     """What changes when: states, and the amount of ready work."""
 
     events: Events
-    ready_times: Integers
-    ready_index: Integers
+    ready_times: Ints
+    ready_index: Ints
     n_locations: int
 
     def kernel(self, function: Callable[..., Any]) -> Any:
@@ -227,7 +226,7 @@ class Clocks:
     clock_of: npt.NDArray[np.int32]  # the clock that runs under each vector of counts
 
 
-def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int32], Integers]:
+def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int32], Ints]:
     """The vector's number from each moment on, and the vectors; with more room until they fit."""
     events = moments.events
     most = len(events.times) + len(moments.ready_times) + 1
@@ -246,8 +245,8 @@ def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int3
 
 
 def attributed(
-    moments: Moments, ids: npt.NDArray[np.int32], class_of: Integers, clocks: Clocks, edges: Integers, bins: Integers
-) -> tuple[Integers, Integers, Integers]:
+    moments: Moments, ids: npt.NDArray[np.int32], class_of: Ints, clocks: Clocks, edges: Ints, bins: Ints
+) -> tuple[Ints, Ints, Ints]:
     """Time by phase, location and clock; by bin and clock; and when each clock first ran for a location."""
     events, n_clocks = moments.events, len(clocks.classes)
     first_clock = np.searchsorted(clocks.classes, np.arange(clocks.clock_of.shape[1] + 1)).astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,11 @@ from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_views.colours import AREAS, CLASS_COLOURS, INK, PAPER, SIZES, pale, size_colour, text_on
 from perf_views.data_pictures import time_axis
 from perf_views.names import shortened, unique_suffixes
-from perf_views.style import set_size
+from perf_views.style import legend_below
+from perfcore.results import Panel, Panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
@@ -120,41 +121,36 @@ _CLASS_OF = {
 }  # fmt: skip
 _HIDDEN = {"hidden communication": "communicating", "hidden copies": "transferring"}  # under computing
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
-_MOST_IN_TITLE = 90
 _MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
-_BAR, _FRAME = 0.13, 1.4  # inches: a bar with its name, and what stands around all of them
+_BAR = 0.13  # inches, with its name
 
 
-def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
-    """Draw a profile."""
+def profile_panels(profile: OverheadProfile) -> Panels:
+    """Categories over time and by location."""
     n_bars = min(len(profile.locations), _MOST_BARS)
-    set_size(figure, 11, max(5.0, _BAR * n_bars + _FRAME))
-    over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
-    present = np.flatnonzero(profile.by_category_ns)
-    by_category = _category_colours(profile.categories)
-    colours = [by_category[index] for index in present]
-    _draw_time(profile, over_time, present, colours)
-    over_time.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
-    _draw_locations(profile, by_location, present, colours)
-    _name_categories(over_time, figure)
+    return {
+        "time": Panel(partial(_draw_time, profile), height=max(4.1, _BAR * n_bars + 0.5), width=0.75),
+        "locations": Panel(partial(_draw_locations, profile), width=0.25),
+    }
 
 
-def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
-    """Draw the share of each category in each of several runs by the same set, and the table of their efficiencies."""
-    profiles = list(runs)
-    columns = efficiency_columns(profiles, runs.others, runs.predicted)
-    if columns:
-        set_size(figure, max(7.0, 2.5 + 0.75 * min(len(columns), 16)), 6.5)
-        axes, below = figure.subplots(2, 1, height_ratios=[2, 3])
-        draw_efficiency_table(columns, below)
-    else:
-        axes = figure.add_subplot()
+def comparison_panels(runs: OverheadRuns) -> Panels:
+    """The share of each category in each of several runs by the same set, and the table of their efficiencies."""
+    columns = efficiency_columns(list(runs), runs.others, runs.predicted)
+    shares = partial(_draw_shares, list(runs))
+    if not columns:
+        return {"categories": shares}
+    efficiencies = partial(draw_efficiency_table, columns)
+    return {"categories": Panel(shares, 2.4, 1.0), "efficiencies": Panel(efficiencies, 3.2, 1.0)}
+
+
+def _draw_shares(profiles: Sequence[OverheadProfile], axes: Axes) -> None:
     shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
     rows, left = np.arange(len(profiles)), np.zeros(len(profiles))
     colours = _category_colours(profiles[0].categories)
     for category in np.flatnonzero(shares.any(axis=1)):
         label, colour = profiles[0].categories[category], colours[category]
-        axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
+        axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=shortened(label, _MOST_LETTERS))
         left += 100.0 * shares[category]
     called = unique_suffixes([profile.source for profile in profiles])
     names = [
@@ -164,8 +160,7 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
     axes.set_yticks(rows, names, fontsize=7, parse_math=False)
     axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles (%)")
     axes.set_ylabel("run (locations)")
-    axes.set_title(title, fontsize=10, loc="left", parse_math=False)
-    _name_categories(axes, figure)
+    legend_below(axes)
 
 
 def _category_colours(names: Sequence[str]) -> list[str]:
@@ -176,32 +171,33 @@ def _category_colours(names: Sequence[str]) -> list[str]:
     return [known[name] if name in known else next(left) for name in names]
 
 
-def _name_categories(axes: Axes, figure: Figure) -> None:
-    """A legend below everything."""
-    handles, labels = axes.get_legend_handles_labels()
-    labels = [shortened(label, _MOST_LETTERS) for label in labels]
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+def _present(profile: OverheadProfile) -> list[tuple[int, str, str]]:
+    """Number, label and colour of each category that has any time."""
+    colours = _category_colours(profile.categories)
+    present = np.flatnonzero(profile.by_category_ns).tolist()
+    return [(index, shortened(profile.categories[index], _MOST_LETTERS), colours[index]) for index in present]
 
 
-def _draw_time(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
+def _draw_time(profile: OverheadProfile, axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
     edges = profile.timeline_edges_ns
     place = time_axis(axes, float(edges[0]), float(edges[-1]), "ns")
     below = np.zeros(len(edges) - 1)
-    for index, colour in zip(present, colours, strict=True):
+    for index, label, colour in _present(profile):
         above = below + profile.timeline_ns[index] / np.diff(edges)
-        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=profile.categories[index])
+        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=label)
         below = above
     for index, edge in enumerate(profile.edges_ns[1:-1]):
-        label = "phases" if index == 0 else None
-        axes.axvline(float(place(edge)), color=INK, linewidth=0.9, linestyle=":", label=label)
+        phases = "phases" if index == 0 else None
+        axes.axvline(float(place(edge)), color=INK, linewidth=0.9, linestyle=":", label=phases)
     axes.set_ylim(0.0, len(profile.locations))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("locations")
+    legend_below(axes)
 
 
-def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
+def _draw_locations(profile: OverheadProfile, axes: Axes) -> None:
     count = len(profile.locations)
     shares, title = profile.by_location_ns / profile.elapsed_ns, "by location"
     members = np.split(np.arange(count), count)
@@ -214,9 +210,9 @@ def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours:
     rows = np.arange(len(members))
     shares = np.column_stack([shares[:, group].mean(axis=1) for group in members])
     left = np.zeros(len(rows))
-    for index, colour in zip(present, colours, strict=True):
+    for index, label, colour in _present(profile):
         height = 0.9 if len(rows) < 20 or count > _MOST_BARS else 1.0
-        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=label)
         left += 100.0 * shares[index]
     names = [
         shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
@@ -227,3 +223,4 @@ def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours:
     axes.set_xlim(0.0, 100.0)
     axes.set_xlabel("share of time (%)")
     axes.set_title(title, fontsize=9, parse_math=False)
+    legend_below(axes)

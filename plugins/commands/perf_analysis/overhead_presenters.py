@@ -15,11 +15,10 @@ from perf_analysis.overheads import By, OverheadRuns, check_same_categories, com
 from perf_analysis.scaling_efficiencies import burst_table, burst_tables, limit, scaling_tables, work_differs
 from perf_views.names import short_name, unique_suffixes
 from perfcore.data.units import readable, shown_origin
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 _MOST_MARKERS = 30
@@ -214,11 +213,11 @@ class ProfilePresenter(Presenter):
         """A row for each phase and category."""
         return stacked([result])
 
-    def draw(self, result: OverheadProfile, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: OverheadProfile, data: Any = None) -> Panels:
         """Categories over time and by location."""
-        from perf_analysis.overhead_plots import draw_profile
+        from perf_analysis.overhead_plots import profile_panels
 
-        draw_profile(result, self.title(result), figure)
+        return profile_panels(result)
 
 
 class RunsPresenter(Presenter):
@@ -261,11 +260,8 @@ class RunsPresenter(Presenter):
         """A row for each run, phase and category; see `perf_analysis.overheads.stacked`."""
         return stacked(list(result), result.settings)
 
-    def draw(self, result: OverheadRuns, figure: Figure, data: Any = None) -> None:
-        """The only run over time and by location, or shares of several side by side."""
-        from perf_analysis.overhead_plots import draw_comparison
+    def panels(self, result: OverheadRuns, data: Any = None) -> Panels:
+        """The only run over time and by location, or shares of several and their efficiencies."""
+        from perf_analysis.overhead_plots import comparison_panels, profile_panels
 
-        if len(result) + len(result.others) == 1:
-            result[0].draw(figure)
-        else:
-            draw_comparison(result, self.title(result), figure)
+        return profile_panels(result[0]) if len(result) + len(result.others) == 1 else comparison_panels(result)

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_analysis.categories import WAITING, Category, CategorySet, StateClasses, classify
 from perf_analysis.collectives import RankTimes
@@ -17,11 +16,10 @@ from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, le
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
 from perfcore.results import Result
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,16 +30,16 @@ class OverheadProfile(Result):
     texts: tuple[str, ...]
     classes: tuple[str, ...]  # classes of states
     locations: tuple[str, ...]
-    cycles_ns: Integers
-    class_cycles_ns: Integers  # time in each class of states
-    edges_ns: Integers  # where phases begin and end, on the clock of the trace
-    timeline_ns: Integers  # cycles of all locations in short stretches of equal duration, for the picture
-    timeline_edges_ns: Integers
+    cycles_ns: Ints
+    class_cycles_ns: Ints  # time in each class of states
+    edges_ns: Ints  # where phases begin and end, on the clock of the trace
+    timeline_ns: Ints  # cycles of all locations in short stretches of equal duration, for the picture
+    timeline_edges_ns: Ints
     states: Mapping[str, tuple[str, ...]]  # the trace's states by class
     source: str  # the trace
     notes: tuple[str, ...] = ()  # what a reader of the numbers must know
     devices: tuple[DeviceTimes, ...] = ()  # what runs at once on each GPU, where locations are GPUs or their streams
-    hidden_ns: Integers = field(default_factory=lambda: np.zeros((2, 0, 1), np.int64))
+    hidden_ns: Ints = field(default_factory=lambda: np.zeros((2, 0, 1), np.int64))
     ranks: tuple[RankTimes, ...] = ()  # who waits for whom in collectives, where locations are GPUs of several ranks
     markers: tuple[MarkerTimes, ...] = ()  # cycles within markers, where they were asked for
     untold: tuple[str, ...] = ()  # categories that no state of the trace tells of
@@ -65,21 +63,21 @@ class OverheadProfile(Result):
         return len(self.edges_ns) - 1
 
     @functools.cached_property
-    def by_category_ns(self) -> Integers:
+    def by_category_ns(self) -> Ints:
         """Cycles of each category (n_categories,)."""
-        total: Integers = self.cycles_ns.sum(axis=(1, 2))
+        total: Ints = self.cycles_ns.sum(axis=(1, 2))
         return total
 
     @functools.cached_property
-    def by_phase_ns(self) -> Integers:
+    def by_phase_ns(self) -> Ints:
         """Cycles of each category in each phase (n_categories, n_phases)."""
-        total: Integers = self.cycles_ns.sum(axis=1)
+        total: Ints = self.cycles_ns.sum(axis=1)
         return total
 
     @functools.cached_property
-    def by_location_ns(self) -> Integers:
+    def by_location_ns(self) -> Ints:
         """Cycles of each category in each location (n_categories, n_locations)."""
-        total: Integers = self.cycles_ns.sum(axis=2)
+        total: Ints = self.cycles_ns.sum(axis=2)
         return total
 
     def efficiencies(self, by_phase: bool = False) -> Efficiencies | None:
@@ -87,7 +85,7 @@ class OverheadProfile(Result):
         if COMPUTING not in self.classes:
             return None
 
-        times: Integers = self.class_cycles_ns[self.classes.index(COMPUTING)]
+        times: Ints = self.class_cycles_ns[self.classes.index(COMPUTING)]
         if by_phase:
             return efficiencies(times, np.diff(self.edges_ns))
         serialisation = None if self.replayed is None else [self.replayed.serialisation]
@@ -208,7 +206,7 @@ def without_counts(rules: CategorySet) -> CategorySet:
     )
 
 
-def _summed(times: Integers, to: Integers, count: int) -> Integers:
+def _summed(times: Ints, to: Ints, count: int) -> Ints:
     """Times (n, n_states) as (count, n), states of one kind together."""
     sums = np.zeros((count, len(times)), np.int64)
     np.add.at(sums, to, times.T)

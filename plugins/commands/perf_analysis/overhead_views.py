@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,34 +19,20 @@ from perf_analysis.overhead_profile import OverheadProfile, add_communication_me
 from perf_traces.levels import parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import model_edges
-from perf_views.contents import (
-    Block,
-    Cell,
-    Field,
-    Form,
-    Notice,
-    NoViewError,
-    Query,
-    RunStretch,
-    Table,
-    Text,
-    View,
-    Viewable,
-    ViewPath,
-)
+from perf_views import contents as page
 from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
 from perfcore.results import Presenter
 
 
-def class_stretches(trace: Trace, profile: OverheadProfile) -> dict[str, RunStretch]:
+def class_stretches(trace: Trace, profile: OverheadProfile) -> dict[str, page.RunStretch]:
     """The longest interval of each class of states that lasts at all; none of a summary, which has no intervals."""
     if isinstance(trace, SummarizedTrace):
         return {}
     code_of = {state: code for code, name in enumerate(profile.classes) for state in profile.states[name]}
     class_of = np.array([code_of[state] for state in trace.states], dtype=np.int64)
-    longest: dict[str, RunStretch] = {}
+    longest: dict[str, page.RunStretch] = {}
     for first, part in parts_of(trace):
         lasting, classes = part.end_ns - part.start_ns, class_of[part.state]
         for code in np.unique(classes[lasting > 0]).tolist():
@@ -54,15 +40,17 @@ def class_stretches(trace: Trace, profile: OverheadProfile) -> dict[str, RunStre
             row = rows[np.argmax(lasting[rows])]
             name = profile.classes[code]
             location = trace.locations[first + int(part.location[row])]
-            stretch = RunStretch(int(part.start_ns[row]), int(part.end_ns[row]), location, _states(profile, (name,)))
+            stretch = page.RunStretch(
+                int(part.start_ns[row]), int(part.end_ns[row]), location, _states(profile, (name,))
+            )
             if name not in longest or stretch.duration_ns > longest[name].duration_ns:
                 longest[name] = stretch
     return longest
 
 
 def category_stretches(
-    profile: OverheadProfile, rules: CategorySet, of_classes: dict[str, RunStretch]
-) -> dict[str, RunStretch]:
+    profile: OverheadProfile, rules: CategorySet, of_classes: dict[str, page.RunStretch]
+) -> dict[str, page.RunStretch]:
     """The longest interval of each category; of one that depends on other locations, where there is most of it.
 
     So it is also of what no state tells, such as a location that is idle since it is in no state.
@@ -74,11 +62,11 @@ def category_stretches(
         told = [of_classes[name] for name in category.classes if name in of_classes]
         if category.predicate is None and told:
             longest = max(told, key=lambda each: each.duration_ns)
-            stretches[category.name] = RunStretch(longest.start_ns, longest.end_ns, longest.location, states)
+            stretches[category.name] = page.RunStretch(longest.start_ns, longest.end_ns, longest.location, states)
         elif of_classes:
             most = int(np.argmax(profile.timeline_ns[index]))
             start, end = profile.timeline_edges_ns[most : most + 2].tolist()
-            stretches[category.name] = RunStretch(start, end, states=states)
+            stretches[category.name] = page.RunStretch(start, end, states=states)
     return stretches
 
 
@@ -107,7 +95,7 @@ class Classes:
         return [state for state in trace.states if not self.chosen[state]]
 
 
-def given_classes(trace: Trace, query: Query) -> Classes:
+def given_classes(trace: Trace, query: page.Query) -> Classes:
     """Classes as an address has them."""
     file = query.get(CATEGORIES, "").strip()
     rules = read_categories(file or None)
@@ -122,32 +110,34 @@ def given_classes(trace: Trace, query: Query) -> Classes:
     )
 
 
-def class_form(trace: Trace, classes: Classes) -> Form:
+def class_form(trace: Trace, classes: Classes) -> page.Form:
     """A field for each state, by time; as long as some have no class, for these and what was chosen for others."""
     share = _shares(trace)
     missing = set(classes.without(trace))
     listed = missing | classes.given if missing else set(trace.states)
     states = sorted(listed, key=lambda name: (name not in missing, -share[name], name))
     hidden = classes.given.intersection(states[_MOST_FIELDS:])
-    fields = [Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(hidden)]
+    fields = [page.Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(hidden)]
     for name in states[:_MOST_FIELDS]:
         value = classes.chosen[name]
         choices = (*(() if value else ("",)), *classes.rules.classes)
-        fields.append(Field(_key(name), name, value, "choice", choices, help=f"{share[name]:.2%} of the states' time"))
+        fields.append(
+            page.Field(_key(name), name, value, "choice", choices, help=f"{share[name]:.2%} of the states' time")
+        )
     more = f" Of {len(states):,} states the first {_MOST_FIELDS} are here." if len(states) > _MOST_FIELDS else ""
     fields.append(_file_field(classes.file, more))
     title = "Classes of states" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
-    return Form(tuple(fields), (), "Show where the cycles go", title, is_folded=not missing)
+    return page.Form(tuple(fields), (), "Show where the cycles go", title, is_folded=not missing)
 
 
-def file_form(query: Query) -> Form:
+def file_form(query: page.Query) -> page.Form:
     """A form with nothing but the file of categories, for one that cannot be used."""
-    return Form((_file_field(query.get(CATEGORIES, "")),), ())
+    return page.Form((_file_field(query.get(CATEGORIES, "")),), ())
 
 
-def _file_field(value: str, more: str = "") -> Field:
+def _file_field(value: str, more: str = "") -> page.Field:
     text = f"TOML file with categories of your own; empty for the standard ones.{more}"
-    return Field(CATEGORIES, CATEGORIES, value, help=text)
+    return page.Field(CATEGORIES, CATEGORIES, value, help=text)
 
 
 def _key(state: str) -> str:
@@ -171,85 +161,70 @@ _WHERE = (
 _MOST_ROWS = 100  # of a table of locations that is not folded: in their order, none of them tells more than others
 
 
-class TraceViews:
-    """One view: cycles by category, by location and, where there are phases, by phase; with a form for the classes."""
-
-    def __init__(self, trace: Trace, model: Any = None) -> None:
-        self._trace = trace
-        self._edges = model_edges(model) if getattr(model, "phases", None) else None
-
-    @property
-    def title(self) -> str:
-        """What it shows."""
-        return _TITLE
-
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        """The profile by the classes and the file of categories that the address chooses; see `Viewable.view`."""
-        if path:
-            raise NoViewError(path)
-        try:
-            classes = given_classes(self._trace, query)
-        except PerfError as error:
-            return View(_TITLE, (Notice(str(error), "error"), file_form(query)))
-        form = class_form(self._trace, classes)
-        missing = classes.without(self._trace)
-        if missing:
-            text = (
-                f"No pattern of {classes.rules.source} names {len(missing)} of {len(self._trace.states)} states of the "
-                "trace, so it is not known what is lost in them; choose what each of them is."
-            )
-            return View(_TITLE, (Notice(text, "warning"), form))
-        try:
-            profile = profile_overheads(self._trace, classes.rules, classes=classes.own, phase_edges_ns=self._edges)
-            profile = add_communication_metrics(self._trace, profile)
-        except PerfError as error:
-            return View(_TITLE, (Notice(str(error), "error"), form))
-        of_classes = class_stretches(self._trace, profile)
-        of_categories = category_stretches(profile, classes.rules, of_classes)
-        blocks = _profile_blocks(profile, self._edges is not None, of_classes, of_categories)
-        return View(profile.title, (*blocks, form))
+def _view(trace: Trace, edges: Sequence[int] | None, query: page.Query) -> page.View:
+    """The profile by the classes and the file of categories that the address chooses, and a form for the classes."""
+    try:
+        classes = given_classes(trace, query)
+    except PerfError as error:
+        return page.View(_TITLE, (page.Notice(str(error), "error"), file_form(query)))
+    form = class_form(trace, classes)
+    if missing := classes.without(trace):
+        text = (
+            f"No pattern of {classes.rules.source} names {len(missing)} of {len(trace.states)} states of the "
+            "trace, so it is not known what is lost in them; choose what each of them is."
+        )
+        return page.View(_TITLE, (page.Notice(text, "warning"), form))
+    try:
+        profile = profile_overheads(trace, classes.rules, classes=classes.own, phase_edges_ns=edges)
+        profile = add_communication_metrics(trace, profile)
+    except PerfError as error:
+        return page.View(_TITLE, (page.Notice(str(error), "error"), form))
+    of_classes = class_stretches(trace, profile)
+    of_categories = category_stretches(profile, classes.rules, of_classes)
+    return page.View(profile.title, (*_profile_blocks(profile, edges is not None, of_classes, of_categories), form))
 
 
 def _profile_blocks(
     profile: OverheadProfile,
     by_phase: bool,
-    of_classes: Mapping[str, RunStretch],
-    of_categories: Mapping[str, RunStretch],
-) -> Iterator[Block]:
-    yield Text(tuple(profile.summary()))
+    of_classes: Mapping[str, page.RunStretch],
+    of_categories: Mapping[str, page.RunStretch],
+) -> Iterator[page.Block]:
+    yield page.Text(tuple(profile.summary()))
     yield drawing_of(profile)
     tables = profile_tables(profile, "phase" if by_phase else "category") + profile_tables(profile, "location")[1:2]
     edges = profile.edges_ns.tolist()
-    of_phases = {str(number): RunStretch(*ends) for number, ends in enumerate(itertools.pairwise(edges), 1)}
+    of_phases = {str(number): page.RunStretch(*ends) for number, ends in enumerate(itertools.pairwise(edges), 1)}
     for title, header, rows in tables:
         first = {"category": of_categories, "phase": of_phases}.get(header[0], {})
         cells = map(_shaded, rows) if title.startswith("Share") else rows
-        table = Table.of(title, _with_stretches(header, of_categories), (_led(row, first) for row in cells))
+        table = page.Table.of(title, _with_stretches(header, of_categories), (_led(row, first) for row in cells))
         note = _WHERE if first is of_categories and of_categories else ""
         yield replace(table, is_folded=header[0] == "location" and len(rows) > _MOST_ROWS, note=note)
     # The states of each class, one on a line.
     states = [(name, "\n".join(names)) for name, names in profile.states.items() if names]
-    yield Table.of("States by class", ("class", "states"), (_led(row, of_classes) for row in states))
+    yield page.Table.of("States by class", ("class", "states"), (_led(row, of_classes) for row in states))
 
 
-def _led(row: Sequence[Cell | str], stretches: Mapping[str, RunStretch]) -> list[Cell | str]:
+def _led(row: Sequence[page.Cell | str], stretches: Mapping[str, page.RunStretch]) -> list[page.Cell | str]:
     """A row, whose first cell stands for a stretch of the run where there is one."""
     return [*_with_stretches(row[:1], stretches), *row[1:]]
 
 
-def _with_stretches(cells: Sequence[Cell | str], stretches: Mapping[str, RunStretch]) -> list[Cell | str]:
+def _with_stretches(
+    cells: Sequence[page.Cell | str], stretches: Mapping[str, page.RunStretch]
+) -> list[page.Cell | str]:
     return [
-        Cell(cell, stretch=stretches[cell]) if isinstance(cell, str) and cell in stretches else cell for cell in cells
+        page.Cell(cell, stretch=stretches[cell]) if isinstance(cell, str) and cell in stretches else cell
+        for cell in cells
     ]
 
 
-def _shaded(row: Sequence[str]) -> list[Cell | str]:
+def _shaded(row: Sequence[str]) -> list[page.Cell | str]:
     """Shares get a colour, bright for a large one; nothing gets none."""
-    return [Cell(text, shade=float(text[:-1]) / 100.0) if _is_share(text) and text != "0.00%" else text for text in row]
+    return [
+        page.Cell(text, shade=float(text[:-1]) / 100.0) if _is_share(text) and text != "0.00%" else text for text in row
+    ]
 
 
 def _is_share(text: str) -> bool:
@@ -263,9 +238,10 @@ class TracePresenter(Presenter):
         """On the link that leads there."""
         return "Where the cycles go"
 
-    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable:
+    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
         """Cycles by category, and phase by phase where the model has phases; classes of states can be chosen."""
-        return TraceViews(result, data)
+        edges = model_edges(data) if getattr(data, "phases", None) else None
+        return page.OneView(_TITLE, lambda query: _view(result, edges, query))
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from perf_analysis.attribution import usual_categories
 from perf_analysis.categories import CategorySet, classify
@@ -31,6 +31,8 @@ By = Literal["category", "location", "phase", "marker", "burst"]
 @dataclass(frozen=True, eq=False, repr=False)
 class OverheadRuns(Result):
     """Profiles of runs; its data frame has a row for each run, phase and category, which models can be fitted to."""
+
+    json_kind: ClassVar[str] = "overheads"
 
     profiles: tuple[OverheadProfile, ...]  # at least one
     by: By | None = None  # the table that is shown beside the categories of each run

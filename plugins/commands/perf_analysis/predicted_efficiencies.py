@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perf_analysis.efficiencies import COMPUTING, LOST, factors_of, is_of_mpi, losses_of
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_tables.arguments import parse_places, parse_values
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.results import Column, Table
@@ -96,8 +97,6 @@ _ROUNDS = 32  # in which draws of independent parts are put together; quantiles 
 _SEED = 0
 _MOST_SIZES = 64  # each has two tables
 _LARGEST = 1e9  # a hundred times as many as any machine has
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

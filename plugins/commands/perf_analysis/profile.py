@@ -17,13 +17,13 @@ from perf_traces.joined_trace import JoinedTrace
 from perf_traces.levels import level_names
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-Columns = tuple[Codes, Codes, Integers, Integers]  # location, state, start, end
+Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start, end
 
 _INCOMPLETE = (
     "of several states at one time one is kept here: calls and inclusive times are told of a whole trace that is read "
@@ -37,8 +37,8 @@ _CODED = (("location", _LOCATIONS), ("state", _STATES))
 
 @kernel
 def _add(
-    location: Codes, state: Codes, start: Integers, end: Integers, function: Codes, edges: Integers, part: Integers,
-    times: Integers, begun: Integers,
+    location: Codes, state: Codes, start: Ints, end: Ints, function: Codes, edges: Ints, part: Ints,
+    times: Ints, begun: Ints,
 ) -> None:  # pragma: no cover  # fmt: skip
     n_stretches, current = len(part), 0
     for row in range(len(location)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,31 +11,21 @@ import numpy as np
 from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
 from perf_analysis.profiles import NO_STATE, Profiles, RunProfile, imbalance_of
 from perf_views.colours import AREAS, INK
-from perf_views.names import plain_names, shortened
+from perf_views.names import plain_names
 from perfcore.data.units import readable
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
-
-    from perf_analysis.profiles import Profiles
+    from matplotlib.axes import Axes
 
 
 _MOST_FUNCTIONS = 20
 _MOST_RUNS = 8
-_MOST_BARS, _MOST_LINES, _MOST_IN_TITLE = 15, 8, 90
+_MOST_BARS, _MOST_LINES = 15, 8
 _MOST_PARTS = 40
 _MOST_IN_MIXTURE = 4
 _LEAST_SHARE = 0.005  # of what is named in a mixture
-
-
-def profile_tables(profiles: Profiles) -> Tables:
-    """A flat profile of one run, or the functions of several; where parts are asked for, what each consists of."""
-    tables = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
-    if profiles.by != "function":
-        tables += [_parts(profiles, run) for run in profiles.runs[-_MOST_RUNS:]]
-    return tables
 
 
 def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
@@ -172,15 +163,14 @@ def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
     return sum(int(run.by_function_ns[place[name]]) for name in names if name in place) / len(run.locations)
 
 
-def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
-    """Draw the longest functions of the only run: bars of the mean, whiskers from the shortest to the longest
-    location.
-    """
+def _draw_run(profiles: Profiles, axes: Axes) -> None:
+    """The longest functions of the only run: bars of the mean, whiskers from the shortest to the longest location."""
+    from perf_views.style import legend_below
+
     run = profiles[0]
     names = [name for name in longest_functions(profiles, _MOST_BARS + 1) if name != NO_STATE][:_MOST_BARS]
     rows = [run.functions.index(name) for name in names]
     n = len(run.locations)
-    axes = figure.add_subplot()
     left, places = np.zeros(len(rows)), np.arange(len(rows))
     few = len(run.parts) <= len(AREAS)
     by_part = run.times_ns.sum(axis=1) if few else run.by_function_ns[:, None]
@@ -198,20 +188,20 @@ def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
     axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel="share of the run's time (%)", xlim=(0.0, None))
     if n > 1:
         axes.set_xlabel(f"share of the run's time (%): mean of {n} locations, and from the shortest to the longest")
-    axes.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
     if few and len(run.parts) > 1:
-        figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+        legend_below(axes)
 
 
-def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
-    """Draw the longest functions over the first parameter, or beside one another where it is the same in all runs."""
+def _draw_runs(profiles: Profiles, axes: Axes) -> None:
+    """The longest functions over the first parameter, or beside one another where it is the same in all runs."""
+    from perf_views.style import legend_below
+
     names = longest_functions(profiles, _MOST_LINES)
     column = next(iter(profiles.parameters.values()))
     levels = np.array([float(run.parameters[column]) for run in profiles])
     varied = len(set(levels.tolist())) > 1 and bool((levels > 0).all())
     places = levels if varied else np.arange(float(len(levels)))
     order = np.argsort(places, kind="stable")
-    axes = figure.add_subplot()
     for name, text, colour in zip(names, plain_names(names), AREAS, strict=False):
         times = [run.by_function_ns[run.functions.index(name)] if name in run.present else 0 for run in profiles]
         seconds = np.array([time / len(run.locations) / 1e9 for time, run in zip(times, profiles, strict=True)])
@@ -226,8 +216,7 @@ def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
         axes.set_xticks(places, [label_of(profiles, run) for run in profiles], fontsize=7, parse_math=False)
     axes.set_yscale("log")
     axes.set_ylabel("time of a location, mean of all (s)")
-    axes.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
-    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    legend_below(axes)
 
 
 class ProfilesPresenter(Presenter):
@@ -251,10 +240,11 @@ class ProfilesPresenter(Presenter):
         return [f"{line}; every nanosecond of a location is in exactly one function", *result.remarks()]
 
     def tables(self, result: Profiles) -> Tables:
-        """A flat profile, or one row for each function and one column for each run; then the parts."""
-        from perf_analysis.profile_presenter import profile_tables
-
-        return profile_tables(result)
+        """A flat profile, or one row for each function and one column for each run; then what each part consists of."""
+        tables = [_flat(result[0])] if len(result) == 1 else [_over_runs(result)]
+        if result.by != "function":
+            tables += [_parts(result, run) for run in result.runs[-_MOST_RUNS:]]
+        return tables
 
     def plain_tables(self, result: Profiles) -> Tables:
         """The whole table."""
@@ -265,11 +255,6 @@ class ProfilesPresenter(Presenter):
         """A row for each function of each run, and of each part of it; see `Profiles.measurements`."""
         return result.table()
 
-    def draw(self, result: Profiles, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Profiles, data: Any = None) -> Panels:
         """The longest functions of the run, or over what was varied."""
-        from perf_analysis.profile_presenter import draw_run, draw_runs
-
-        if len(result) == 1:
-            draw_run(result, self.title(result), figure)
-        else:
-            draw_runs(result, self.title(result), figure)
+        return {"functions": partial(_draw_run if len(result) == 1 else _draw_runs, result)}

@@ -6,13 +6,14 @@ import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable
@@ -22,9 +23,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 NO_STATE = "(no state)"  # where a location is in none
 
@@ -36,18 +34,18 @@ class RunProfile:
     functions: tuple[str, ...]  # states by name, each once, and the time in none of them
     locations: tuple[str, ...]
     parts: tuple[str, ...]  # phases or markers; one, without a name, for the whole run
-    times_ns: Integers
-    inclusive_ns: Integers  # with what callees take
-    calls: Integers  # calls that begin there; intervals where no states are nested
-    parts_ns: Integers  # duration of each part
+    times_ns: Ints
+    inclusive_ns: Ints  # with what callees take
+    calls: Ints  # calls that begin there; intervals where no states are nested
+    parts_ns: Ints  # duration of each part
     computing: tuple[str, ...]  # functions that count as computing
     source: str  # the trace
     notes: tuple[str, ...] = ()  # what a reader of the numbers must know
     ranks: tuple[str, ...] = ()  # the rank of each location, where it was asked for
     parameters: Mapping[str, Any] = field(default_factory=dict)  # what was varied
     has_calls: bool = True
-    counted: Mapping[str, Integers] = field(default_factory=dict)
-    counted_inclusive: Mapping[str, Integers] = field(default_factory=dict)  # with their callees
+    counted: Mapping[str, Ints] = field(default_factory=dict)
+    counted_inclusive: Mapping[str, Ints] = field(default_factory=dict)  # with their callees
 
     @property
     def elapsed_ns(self) -> int:
@@ -60,15 +58,15 @@ class RunProfile:
         return int(self.times_ns.sum())
 
     @functools.cached_property
-    def by_location_ns(self) -> Integers:
+    def by_location_ns(self) -> Ints:
         """Time of each function in each location (n_functions, n_locations)."""
-        total: Integers = self.times_ns.sum(axis=2)
+        total: Ints = self.times_ns.sum(axis=2)
         return total
 
     @functools.cached_property
-    def by_function_ns(self) -> Integers:
+    def by_function_ns(self) -> Ints:
         """Time of each function in all locations (n_functions,)."""
-        total: Integers = self.by_location_ns.sum(axis=1)
+        total: Ints = self.by_location_ns.sum(axis=1)
         return total
 
     @functools.cached_property
@@ -85,7 +83,7 @@ class RunProfile:
         return frozenset(name for name, occurs in zip(self.functions, self.occurs.tolist(), strict=True) if occurs)
 
 
-def imbalance_of(times_ns: Integers) -> Floats:
+def imbalance_of(times_ns: Ints) -> Floats:
     """The largest time over the mean time of locations; NaN where there is no time."""
     mean, ratio = times_ns.mean(axis=1), np.full(len(times_ns), np.nan)
     np.divide(times_ns.max(axis=1), mean, out=ratio, where=mean > 0)
@@ -109,6 +107,8 @@ _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 @dataclass(frozen=True, eq=False, repr=False)
 class Profiles(Result):
     """Times of every function of runs of one program."""
+
+    json_kind: ClassVar[str] = "profile"
 
     runs: tuple[RunProfile, ...]  # at least one
     by: By = "function"  # what times are told for beside functions

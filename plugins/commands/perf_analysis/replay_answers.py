@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 from perfcore.results import Result
@@ -120,8 +121,6 @@ _AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<
 _FEWEST = 20  # messages of which a latency and a bandwidth are told
 _FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Network:
@@ -152,7 +151,7 @@ class Network:
             return "no call takes longer than what it waits for"
         return f"what calls take beyond waiting is divided by {1 / self.factor:.4g}, whatever their sizes"
 
-    def edge_costs(self, replay: Replay, burst_ns: Integers) -> Integers | None:
+    def edge_costs(self, replay: Replay, burst_ns: Ints) -> Ints | None:
         """Costs of all edges of a replay; None where a factor says all."""
         if self.latency_ns is None or self.bytes_per_ns is None:
             return None
@@ -294,6 +293,8 @@ class Answer:
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Result):
     """A run as it was, and what it would be."""
+
+    json_kind: ClassVar[str] = "whatif"
 
     source: str
     n_ranks: int  # what was replayed

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_traces.joined_trace import run_of
 from perf_traces.runs import Named
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import families, model_edges
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
@@ -26,19 +26,17 @@ from perfcore.models.model import Model
 NO_MARKER = "(no marker)"
 _AUTO = "auto"
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Stretches:
     """A run from its start to its end without a gap, each stretch being of one part."""
 
     names: tuple[str, ...]  # parts; one without a name is the whole run
-    edges_ns: Integers  # where stretches begin and end; the outermost are the run's start and end
-    part: Integers  # index into ``names`` of each stretch
+    edges_ns: Ints  # where stretches begin and end; the outermost are the run's start and end
+    part: Ints  # index into ``names`` of each stretch
 
     @property
-    def durations_ns(self) -> Integers:
+    def durations_ns(self) -> Ints:
         """Duration of each part."""
         total = np.zeros(len(self.names), dtype=np.int64)
         np.add.at(total, self.part, np.diff(self.edges_ns))

@@ -156,13 +156,7 @@ def merge(
 
 
 def summaries_among(names: Sequence[Named]) -> list[Path] | None:
-    """The files, where they are summaries; None where none is.
-
-    Raises
-    ------
-    InputError
-        Some are summaries and some are not.
-    """
+    """The files, where they are summaries; None where none is."""
     files: list[Path] = []
     for name in names:
         files += [Path(name)] if Path(name).is_dir() else named_files(os.fspath(name)) or [Path(name)]

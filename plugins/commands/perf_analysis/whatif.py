@@ -16,6 +16,7 @@ from perf_traces.messages.communication import Communication
 from perf_traces.messages.matching import numbered
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.trace import Trace
 from perfcore.stochastic import default_name, representation_named
@@ -33,12 +34,8 @@ def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.boo
 
 _LONGEST_NS = 2.0**62
 
-Integers = npt.NDArray[np.int64]
 
-
-def balanced(
-    burst_ns: Integers, inside_ns: Integers, communication: Communication, times: BurstTimes
-) -> tuple[Integers, float]:
+def balanced(burst_ns: Ints, inside_ns: Ints, communication: Communication, times: BurstTimes) -> tuple[Ints, float]:
     """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks.
 
     Collectives of all ranks cut the run into stretches. Where all ranks make equally many calls in a stretch, the k-th
@@ -68,7 +65,7 @@ def balanced(
     return changed, float(inside_ns[chosen].sum() / max(inside_ns.sum(), 1))
 
 
-def noisy(burst_ns: Integers, spread: float, rng: np.random.Generator) -> Integers:
+def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:
     """Bursts each times a lognormal factor of mean 1 and the given standard deviation."""
     variance = np.log1p(spread * spread)
     # In single precision, which is three times as fast: a factor of noise needs no more than seven digits.
@@ -208,9 +205,7 @@ class _Run:
             bool(question.balance), value,
         )  # fmt: skip
 
-    def _bursts(
-        self, question: _Question
-    ) -> tuple[Integers, list[tuple[npt.NDArray[np.bool_], Integers]], dict[str, float]]:
+    def _bursts(self, question: _Question) -> tuple[Ints, list[tuple[npt.NDArray[np.bool_], Ints]], dict[str, float]]:
         """Bursts as they are then; which states changed by how much in each; which share of them was balanced."""
         bursts = self.replay.burst_ns
         changed = np.zeros(len(self._trace.states), bool)
@@ -234,7 +229,7 @@ class _Run:
             bursts = after
         return bursts, changes, shares
 
-    def _noisy(self, noise: float, bursts: Integers, network: Network) -> Integers:
+    def _noisy(self, noise: float, bursts: Ints, network: Network) -> Ints:
         rng = np.random.default_rng(self._seed)
         n_replays = max(_FEWEST_REPLAYS, min(_MOST_REPLAYS, _BURSTS_IN_ALL // len(bursts)))
         drawn = np.empty(n_replays, np.int64)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perf_analysis.replay_answers import Answer, Answers
 from perf_views.colours import SERIES
 from perfcore.data.units import readable
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from perf_analysis.replay_answers import PathShares
 
@@ -94,33 +95,35 @@ class AnswersPresenter(Presenter):
         frame.insert(2, "before_ns", result.runtime_ns)
         return frame
 
-    def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Answers, data: Any = None) -> Panels:
         """Critical paths by class, one bar for the run as it was and one for each question."""
-        from perf_views.data_pictures import readable_unit
-        from perf_views.style import add_legend
+        return {"paths": partial(_draw_paths, result)}
 
-        axes = figure.add_subplot()
-        paths = _paths(result)
-        per_unit, unit = readable_unit(max(sum(path.by_class.values()) for _, path in paths), "ns")
-        totals: Counter[str] = Counter()
-        for _, path in paths:
-            totals.update(path.by_class)
-        names = [name for name, _ in totals.most_common(len(SERIES) - 1)]
-        parts = [{name: path.by_class.get(name, 0) * per_unit for name in names} for _, path in paths]
-        if len(totals) > len(names):
-            names.append(_OTHERS)
-            for part, (_, path) in zip(parts, paths, strict=True):
-                part[_OTHERS] = sum(path.by_class.values()) * per_unit - sum(part.values())
-        left, bars = [0.0] * len(paths), []
-        for name, colour in zip(names, SERIES, strict=False):
-            widths = [part[name] for part in parts]
-            bars.append(axes.barh(range(len(paths)), widths, left=left, color=colour, height=0.6, label=name))
-            left = [start + width for start, width in zip(left, widths, strict=True)]
-        axes.set_yticks(range(len(paths)), [label for label, _ in paths])
-        axes.invert_yaxis()
-        axes.set(xlabel=f"critical path ({unit})")
-        figure.suptitle(self.title(result), fontsize="medium")
-        add_legend(figure, names, bars, loc="outside lower center", ncols=4, fontsize="small")
+
+def _draw_paths(result: Answers, axes: Axes) -> None:
+    from perf_views.data_pictures import readable_unit
+    from perf_views.style import legend_below
+
+    paths = _paths(result)
+    per_unit, unit = readable_unit(max(sum(path.by_class.values()) for _, path in paths), "ns")
+    totals: Counter[str] = Counter()
+    for _, path in paths:
+        totals.update(path.by_class)
+    names = [name for name, _ in totals.most_common(len(SERIES) - 1)]
+    parts = [{name: path.by_class.get(name, 0) * per_unit for name in names} for _, path in paths]
+    if len(totals) > len(names):
+        names.append(_OTHERS)
+        for part, (_, path) in zip(parts, paths, strict=True):
+            part[_OTHERS] = sum(path.by_class.values()) * per_unit - sum(part.values())
+    left = [0.0] * len(paths)
+    for name, colour in zip(names, SERIES, strict=False):
+        widths = [part[name] for part in parts]
+        axes.barh(range(len(paths)), widths, left=left, color=colour, height=0.6, label=name)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(range(len(paths)), [label for label, _ in paths])
+    axes.invert_yaxis()
+    axes.set(xlabel=f"critical path ({unit})")
+    legend_below(axes)
 
 
 def _paths(result: Answers) -> list[tuple[str, PathShares]]:

@@ -23,7 +23,7 @@ __getattr__, __dir__ = lazy_names(
         "Summary": "perf_experiments.run_records",
         "make_design": "perf_experiments.design",
         "needed_replications": "perf_experiments.replications",
-        "next_points": "perf_experiments.next_runs",
+        "next_points": "perf_experiments.api",
         "read_design": "perf_experiments.design",
         "run_design": "perf_experiments.runner",
         "write_design": "perf_experiments.design",
@@ -47,20 +47,23 @@ def register_readers(register: Register) -> None:
 def register_commands(register: Register) -> None:
     """Announce the commands."""
     register("experiment", COMMAND_GROUP, group="Measure", help="Plan runs, make and list them, choose the next.")
-    for name, former, text, function in (
-        ("design", "design", "Which points to measure, how often, in which order.", "api:design"),
-        ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "api:run"),
-        ("list", "runs", "The runs that a store holds.", "api:runs"),
-        ("next", "next", "Which runs to make next.", "next_runs:next_points"),
-        ("sample", "sample", "Sample the load of this machine.", "api:sample"),
+    design = "Write the design (.toml), which `perf experiment run` takes."
+    for name, former, text, function, saves in (
+        ("design", "design", "Which points to measure, how often, in which order.", "design", design),
+        ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "run", ""),
+        ("list", "runs", "The runs that a store holds.", "runs", ""),
+        ("next", "next", "Which runs to make next.", "next_points", design),
+        ("sample", "sample", "Sample the load of this machine.", "sample", ""),
     ):
+        target = f"perf_experiments.api:{function}"
         register(
             f"experiment {name}",
-            f"perf_experiments.cli.{former}:command",
+            target,
             group="Measure",
             help=text,
-            function=f"perf_experiments.{function}",
+            function=target,
             former=(former,),
+            saves=saves,
         )
 
 

@@ -1,101 +1,115 @@
-"""The functions behind the commands of experiments."""
+"""What ``perf experiment`` does, in Python."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perf_experiments.costs import costs_by_model, costs_by_runs, within_budget
-from perf_experiments.design import (
-    Design,
-    Point,
-    make_design,
-    parse_factor,
-    read_design,
-    with_rounds,
-    with_versions,
-    words_of,
-    write_design,
-)
-from perf_experiments.run_records import RunOptions, Runs, Summary, parse_share
-from perf_experiments.runner import run_design
-from perf_experiments.sampling import sample_system
-from perf_experiments.slurm import submit
-from perf_experiments.store import Store
-from perf_tables.arguments import parse_duration
+from perfcore.base import progress
 from perfcore.base.errors import OptionError
-from perfcore.base.files import check_folder
-from perfcore.data.series import Series
-from perfcore.models.model import Model, load
-from perfcore.reading.recognise import write, writer
+from perfcore.hooks.parameters import Argument, Option
+
+if TYPE_CHECKING:
+    from perf_experiments.design import Design, Point
+    from perf_experiments.recommendation import Recommendation
+    from perf_experiments.replications import Replications
+    from perf_experiments.run_records import Runs, Summary
+    from perfcore.data.series import Series
+    from perfcore.models.model import Model
 
 PathLike = str | os.PathLike[str]
 Levels = Mapping[str, Sequence[Any] | str]
+Places = str | Iterable[str] | Mapping[str, Any]
 
 
 def seconds_of(duration: str | float) -> float:
     """Seconds of a duration: ``"2h"``, or a number of them."""
+    from perf_tables.arguments import parse_duration
+
     return parse_duration(str(duration)) / 1e9
 
 
-def levels_of(factors: Levels) -> dict[str, Sequence[Any]]:
-    """Levels of each factor, those given as a text read as the command line's."""
-    return {
-        name: parse_factor(f"{name}={levels}")[1] if isinstance(levels, str) else levels
-        for name, levels in factors.items()
-    }
+def levels_of(factors: Levels | Sequence[str], flag: str) -> dict[str, Sequence[Any]]:
+    """Levels of each factor, each once; those given as a text are read as the command line's."""
+    from perf_experiments.design import parse_factor
+
+    if isinstance(factors, Mapping):
+        return {
+            name: parse_factor(f"{name}={levels}")[1] if isinstance(levels, str) else levels
+            for name, levels in factors.items()
+        }
+    levels_by_name: dict[str, Sequence[Any]] = {}
+    for text in factors:
+        name, levels = parse_factor(text)
+        if name in levels_by_name:
+            raise OptionError(f"{flag} {name} is given twice; write its levels with commas")
+        levels_by_name[name] = levels
+    return levels_by_name
+
+
+def _one_level_of(factors: Point | Sequence[str], flag: str) -> dict[str, Any]:
+    """A single level by name."""
+    if isinstance(factors, Mapping):
+        return dict(factors)
+    levels_by_name = levels_of(factors, flag)
+    for text, levels in zip(factors, levels_by_name.values(), strict=True):
+        if len(levels) > 1:
+            raise OptionError(f"{flag} {text!r}: one level is expected")
+    return {name: levels[0] for name, levels in levels_by_name.items()}
 
 
 def model_of(model: Model | PathLike) -> Model:
     """A model, read where a path is given."""
+    from perfcore.models.model import Model, load
+
     return model if isinstance(model, Model) else load(model)
 
 
 def design(
-    factors: Levels,
-    kind: str = "factorial",
+    factors: Annotated[Levels | Sequence[str], Option("--factor", "-f", metavar="NAME=...")],
+    kind: Annotated[
+        Literal["factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"], Option()
+    ] = "factorial",
     *,
-    constraints: Sequence[str] = (),
-    replications: int = 2,
-    seed: int = 0,
-    centre: Point | None = None,
-    fraction: int | None = None,
-    points: int | None = None,
-    model: Model | PathLike | None = None,
-    runs: PathLike | None = None,
-    budget: str | float | None = None,
-    output: PathLike | None = None,
+    constraints: Annotated[Sequence[str], Option("--constraint", "-c", metavar="FORMULA")] = (),
+    replications: Annotated[int, Option(metavar="N", minimum=1)] = 2,
+    seed: Annotated[int, Option(metavar="N", minimum=0)] = 0,
+    centre: Annotated[Mapping[str, Any] | Sequence[str], Option(metavar="NAME=LEVEL")] = (),
+    fraction: Annotated[int | None, Option(metavar="N", minimum=2)] = None,
+    points: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
+    model: Annotated[Model | PathLike | None, Option(metavar="FILE")] = None,
+    runs: Annotated[PathLike | None, Option(metavar="FILE")] = None,
+    budget: Annotated[str | float | None, Option(metavar="DURATION")] = None,
 ) -> Design:
-    """Design an experiment: which points to measure, how often, in which order (``perf experiment design``).
+    """Design an experiment: which points to measure, how often, in which order.
 
     Parameters
     ----------
-    factors : mapping of str to sequence or str
-        Levels of each factor, also as the command takes them: ``"1..64*2"``.
+    factors : mapping of str to sequence or str, or sequence of str
+        Levels: p=1,2,4, D=128..1024*2, n=0..100:10, solver=cg,lu. Once for each factor.
     kind : {"factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"}
+        Which combinations.
     constraints : sequence of str
-        Formulas that every point meets, such as ``"D % p == 0"``.
+        What every point meets, such as 'D % p == 0' or 'p <= cores'. May be repeated.
     replications : int, >= 1
         Runs of each point.
     seed : int, >= 0
         Of the random order and points.
-    centre : mapping of str to level, optional
-        Of one-at-a-time; by default the middle levels.
+    centre : mapping of str to level, or sequence of str
+        Centre of one-at-a-time (default: middle levels).
     fraction : int, >= 2, optional
-        Of fractional: one in so many combinations; by default 2.
+        Of fractional: N for one in N combinations (default: 2).
     points : int, >= 1, optional
         Of latin-hypercube and sobol: how many points.
     model : Model or path, optional
-        Predicts the time of a run.
+        Model file that predicts the time of a run.
     runs : path, optional
-        The store whose runs tell the time instead.
+        Store whose runs tell the time instead.
     budget : str, or float in seconds, optional
-        Leave out the dearest points until the rest takes less: ``"2h"``. It needs ``model`` or ``runs``.
-    output : path, optional
-        TOML file to write.
+        Leave out the dearest points until the rest takes less, as 2h. It needs ``model`` or ``runs``.
 
     Returns
     -------
@@ -111,12 +125,19 @@ def design(
 
     Examples
     --------
+    As a command::
+
+        perf experiment design -f p=1,2,4,8 -f D=128..1024*2 -c 'D % p == 0' -o design.toml
+        perf experiment design -f p=1..64*2 -f D=128..1024*2 --model model.json --budget 2h -o design.toml
+        perf experiment run design.toml -- ./app -n {D} -np {p}
+
     >>> import perfcore
     >>> perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["D % p == 0", "p > 1"])
     <Design: 6 points of p, D, 2 replications: 12 runs; p > 1 refuses 2>
     """
-    if output is not None:
-        check_folder(output)
+    from perf_experiments.costs import costs_by_model, costs_by_runs, within_budget
+    from perf_experiments.design import make_design
+
     if model is not None and runs is not None:
         raise OptionError("--model and --runs both tell the time of a run; give one")
     if budget is not None and model is None and runs is None:
@@ -127,12 +148,12 @@ def design(
         raise OptionError("--points belongs to latin-hypercube and sobol")
     budget_s = None if budget is None else seconds_of(budget)
     planned = make_design(
-        levels_of(factors),
+        levels_of(factors, "--factor"),
         kind,
         constraints=constraints,
         replications=replications,
         seed=seed,
-        centre=centre,
+        centre=_one_level_of(centre, "--centre"),
         part=fraction or 2,
         count=points,
     )
@@ -144,13 +165,13 @@ def design(
             assert runs is not None
             costs = costs_by_runs(_measured_times(runs, chosen[0]), chosen)
         planned = within_budget(planned, costs, budget_s)
-    if output is not None:
-        write_design(planned, output)
     return planned
 
 
 def _measured_times(path: PathLike, point: Point) -> list[tuple[Point, float]]:
     """Wall times in seconds of the runs that have the factors of a point."""
+    from perf_experiments.store import Store
+
     with Store.read(path) as store:
         runs = store.runs()
     return [(run.point, run.wall_ns / 1e9) for run in runs if run.succeeded and set(run.point) == set(point)]
@@ -166,70 +187,79 @@ def default_store(design: PathLike | None) -> Path:
 
 
 def run(
-    design: Design | PathLike | None = None,
-    command: str | Sequence[str] = (),
+    design: Annotated[Design | PathLike | None, Argument("DESIGN")] = None,
+    command: Annotated[str | Sequence[str], Argument("[-- COMMAND...]")] = (),
     *,
-    versions: Mapping[str, str | Sequence[str]] | None = None,
-    rounds: int | None = None,
-    store: PathLike | None = None,
-    launcher: str = "local",
-    values: Sequence[str] = (),
-    results: str | None = None,
-    limit: str | float | None = None,
-    warmup: int = 0,
-    until: str | float | None = None,
-    most: int = 30,
-    max_load: float = 0.2,
-    wait: str | float = "10s",
-    retry_failed: bool = False,
-    keep: int = 1 << 20,
-    scheduler: Literal["slurm"] | None = None,
-    sbatch: str | None = None,
-    collect: bool = False,
+    versions: Annotated[
+        Mapping[str, str | Sequence[str]] | Sequence[str], Option("--version", metavar="NAME=COMMAND")
+    ] = (),
+    rounds: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
+    store: Annotated[PathLike | None, Option(metavar="FILE")] = None,
+    launcher: Annotated[str, Option(metavar="NAME|WORDS")] = "local",
+    values: Annotated[Sequence[str], Option("--value", "-v", metavar="NAME=REGEX")] = (),
+    results: Annotated[str | None, Option(metavar="FILE")] = None,
+    limit: Annotated[str | float | None, Option(metavar="DURATION")] = None,
+    warmup: Annotated[int, Option(metavar="N", minimum=0)] = 0,
+    until: Annotated[str | float | None, Option(metavar="SHARE")] = None,
+    most: Annotated[int, Option(metavar="N", minimum=1)] = 30,
+    max_load: Annotated[float, Option(metavar="SHARE")] = 0.2,
+    wait: Annotated[str | float, Option(metavar="DURATION")] = "10s",
+    retry_failed: Annotated[bool, Option("--retry-failed")] = False,
+    keep: Annotated[int, Option(metavar="BYTES", minimum=0)] = 1 << 20,
+    scheduler: Annotated[Literal["slurm"] | None, Option()] = None,
+    sbatch: Annotated[str | None, Option(metavar="OPTIONS", needs="--scheduler slurm")] = None,
+    collect: Annotated[bool, Option("--collect", needs="--scheduler slurm")] = False,
 ) -> Summary:
-    """Make the runs of a design that its store does not have yet; the function behind ``perf experiment run``.
+    """Make the runs of DESIGN that its store does not have yet, with {FACTOR} in COMMAND replaced.
 
-    Every run is on the disk before the next one starts; after an interrupt the same call goes on.
+    Every run is on the disk before the next one starts. After Ctrl-C, a crash or a full disk the same call goes on, and
+    COMMAND may then be left out. No shell is involved: for variables write `env OMP_NUM_THREADS={p} ./app`. The exit
+    status is 0 when all runs of the design succeeded and 1 when some failed.
+
+    With ``--scheduler slurm`` each run becomes a job, and the command returns at once. Calling it again collects the
+    jobs that have ended and hands over what is missing. The exit status is 3 while jobs are waiting or running.
 
     Parameters
     ----------
     design : Design or path, optional
-        Of versions it may be left out.
+        A design that `perf experiment design` wrote (.toml); of versions at will.
     command : str or sequence of str
-        Program and arguments with ``{FACTOR}`` where a level stands; a text is split as a shell would. Without it that
-        of the store. Of versions what follows the command of each.
-    versions : mapping of str to str or sequence of str, optional
-        Program and arguments of each version. In every round each is measured once at each point, next to each other
-        in random order, so that `perfcore.gate` compares them round by round.
+        Program and arguments (default: those of the store). A text is split as a shell would. Of versions what follows
+        the command of each.
+    versions : mapping of str to str or sequence of str, or sequence of str
+        A version of the program; COMMAND after -- follows it. Repeat it: in every round each is measured once, in
+        random order, so that `perfcore.gate` compares them round by round.
     rounds : int, >= 1, optional
-        Instead of the replications of the design; 10 of versions without one.
+        Rounds (default: the design's replications; of versions alone 10).
     store : path, optional
-        Where runs are kept; by default the design's path with .db, without a design versions.db.
+        Where runs are kept (default: the design's name with .db; without a design versions.db).
     launcher : str
-        ``local``, ``mpirun``, ``srun``, or words to put before the command.
+        local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.
     values : sequence of str
-        ``NAME=REGEX``, what to find in the output.
+        Value in the output, such as 'time=Time in seconds = *([0-9]+)'; the first is what is modelled, without any the
+        wall time. May be repeated.
     results : str, optional
-        PathLike that a run writes: .json of numbers, or text that ``values`` search.
+        File that a run writes: .json of numbers, or text that ``--value`` searches.
     limit : str, or float in seconds, optional
         Stop a run that takes longer; it counts as failed.
     warmup : int, >= 0
         Runs before each, not kept.
     until : str or float, optional
-        Repeat until the median is known to this share, such as ``"2%"``, with 95 % confidence.
+        Repeat until the median is known to this, such as 2% (95 % confidence).
     most : int, >= 1
-        Runs of a point with ``until``.
+        Runs of a point with ``--until``.
     max_load : float, 0 to 1
-        Busy share of the processors above which a run waits; 1: do not look.
+        Busy share of the processors before a run above which it waits; 1: do not look.
     wait : str, or float in seconds
-        How long; then it is marked as noisy.
+        How long; then it is marked noisy.
     retry_failed : bool
+        Make runs again that failed; the failures are kept too.
     keep : int, >= 0, bytes
-        Of the output of a run.
+        Of the output of a run to keep.
     scheduler : {"slurm"}, optional
-        Hand the runs over instead; the same call collects them.
+        Hand the runs over instead; call again to collect.
     sbatch : str, optional
-        Options for sbatch, such as ``"--ntasks={p}"``.
+        For sbatch, such as '--ntasks={p} --exclusive --time=10'.
     collect : bool
         Only collect what the scheduler's jobs have made.
 
@@ -240,10 +270,20 @@ def run(
 
     Examples
     --------
+    As a command::
+
+        perf experiment run design.toml -- ./app -n {D} -np {p}
+        perf experiment run design.toml --launcher mpirun -v 'time=Time = *([0-9.]+)' --limit 10min -- ./app -n {D}
+        perf experiment run --version old='./old/app in' --version new='./new/app in' --rounds 20 --store gate.db
+        perf gate gate.db
+        perf experiment run design.toml --scheduler slurm --sbatch '--ntasks={p}' --launcher srun -- ./app -n {D}
+        perf experiment list design.db
+        perf fit design.db
+
     >>> import perfcore, sys, tempfile
     >>> command = [sys.executable, "-c", "print('t =', {n})"]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plan = perfcore.design({"n": [1, 2]}, replications=1, output=f"{folder}/plan.toml")
+    ...     lines = perfcore.design({"n": [1, 2]}, replications=1).save(f"{folder}/plan.toml")
     ...     done = perfcore.run(f"{folder}/plan.toml", command, values=["t=t = ([0-9]+)"], max_load=1)
     ...     kept = perfcore.runs(f"{folder}/plan.db")
     >>> done.made, done.failed, [run.values["t"] for run in kept.listed]
@@ -253,10 +293,21 @@ def run(
     ...     perfcore.run(versions={"old": "true", "new": "true"}, rounds=2, store=store, max_load=1).made
     4
     """
+    from perf_experiments.design import Design, parse_versions, read_design, with_rounds, with_versions, words_of
+    from perf_experiments.run_records import RunOptions, parse_share
+    from perf_experiments.runner import run_design
+    from perf_experiments.slurm import submit
+
     if scheduler is None and (sbatch is not None or collect):
         raise OptionError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
+    if not isinstance(versions, Mapping):
+        versions = parse_versions(versions)
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    if versions and isinstance(design, str) and not design.endswith(".toml"):  # what follows -- without a design
+        words = [design, *words]
+        design = None
     options = RunOptions(
-        command=tuple(shlex.split(command) if isinstance(command, str) else command),
+        command=tuple(words),
         launcher=launcher,
         values=tuple(values),
         results=results,
@@ -268,7 +319,7 @@ def run(
         wait_s=0.0 if wait in ("0", "0s", 0) else seconds_of(wait),
         retry_failed=retry_failed,
         keep_bytes=keep,
-        versions={name: words_of(name, words) for name, words in (versions or {}).items()},
+        versions={name: words_of(name, each) for name, each in versions.items()},
     )
     if rounds is not None and rounds < 1:
         raise OptionError(f"--rounds {rounds}: at least 1 is expected")
@@ -285,31 +336,48 @@ def run(
     assert plan is not None
     if rounds is not None:
         plan = with_rounds(plan, rounds)
-    if scheduler is None:
-        return run_design(plan, store, options)
-    return submit(plan, store, options, sbatch, collect_only=collect)
+    try:
+        if scheduler is None:
+            return run_design(plan, store, options)
+        return submit(plan, store, options, sbatch, collect_only=collect)
+    except KeyboardInterrupt:
+        own = "" if store == default_store(None if isinstance(design, Design) else design) else f" --store {store}"
+        more = own + ("" if scheduler is None else " --scheduler slurm")
+        more = ("" if isinstance(design, Design | None) else f" {design}") + more
+        again = f"`perf experiment run{more}{'' if rounds is None else f' --rounds {rounds}'}`"
+        progress.note(f"all runs that ended are kept in {store}; {again} goes on")
+        raise
 
 
 def _kept_versions(store: PathLike) -> list[str]:
     """The versions whose runs a store holds; none where there is no store."""
+    from perf_experiments.store import Store
+
     if not Path(store).exists():
         return []
     with Store.read(store) as opened:
         return list((opened.study or {}).get("versions", {}))
 
 
-def runs(store: PathLike, *, failed: bool = False, show: int | None = None, check: bool = False) -> Runs:
-    """The runs that a store holds, also while ``perf experiment run`` adds to it (``perf experiment list``).
+def runs(
+    store: Annotated[PathLike, Argument("STORE")],
+    *,
+    failed: Annotated[bool, Option("--failed")] = False,
+    show: Annotated[int | None, Option(metavar="RUN", minimum=1)] = None,
+    check: Annotated[bool, Option("--check")] = False,
+) -> Runs:
+    """List the runs in STORE, which `perf experiment run` made; also while it runs.
 
     Parameters
     ----------
     store : path
+        Where `perf experiment run` keeps runs (.db).
     failed : bool
-        Only those that failed.
+        Only runs that failed.
     show : int, >= 1, optional
-        Only the run of this number, with what it printed.
+        All about one run, with its output.
     check : bool
-        Read all that runs printed too, and SQLite's own structures: whether each is as it was written.
+        Read all of the store, and refuse it where something has changed since.
 
     Raises
     ------
@@ -320,6 +388,13 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None, chec
 
     Examples
     --------
+    As a command::
+
+        perf experiment list design.db
+        perf experiment list design.db --failed
+        perf experiment list design.db --show 7
+        perf experiment run design.toml --retry-failed
+
     >>> import perfcore
     >>> kept = perfcore.runs("examples/study/recorded/sor.db")
     >>> kept
@@ -327,6 +402,9 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None, chec
     >>> kept.to_frame().shape[0]
     45
     """
+    from perf_experiments.run_records import Runs
+    from perf_experiments.store import Store
+
     with Store.read(store) as opened:
         if check:
             opened.check()
@@ -343,26 +421,32 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None, chec
         noisy=sum(run.noisy for run in succeeded),
         failed=len(every) - len(succeeded),
         waiting=waiting,
+        in_full=show is not None,
+        checked=check,
     )
 
 
 def sample(
-    what: Literal["cpu", "network"],
+    what: Annotated[Literal["cpu", "network"], Argument("WHAT")],
     *,
-    for_: str | float = "5min",
-    every: str | float = "1s",
-    output: PathLike | None = None,
+    for_: Annotated[str | float, Option("--for", metavar="DURATION")] = "5min",
+    every: Annotated[str | float, Option(metavar="DURATION")] = "1s",
+    output: Annotated[PathLike | None, Option("--output", "-o", metavar="FILE", required=True)] = None,
 ) -> Series:
-    """Sample the load of this machine; the function behind ``perf experiment sample``.
+    """Sample WHAT of this machine: cpu (shares of busy time) or network (bytes per second).
+
+    Ctrl-C ends it early; what was measured until then is written. It needs psutil: pip install 'perfcore[sample]'.
 
     Parameters
     ----------
     what : {"cpu", "network"}
-        Shares of busy time, or bytes per second.
-    for_, every : str, or float in seconds
-        For how long, and how often.
+        Busy time of processors, or bytes per second.
+    for_ : str, or float in seconds
+        For how long.
+    every : str, or float in seconds
+        How often.
     output : path, optional
-        PathLike to write; its ending is the format.
+        File to write; its ending is the format. Without it nothing is kept.
 
     Returns
     -------
@@ -378,11 +462,20 @@ def sample(
 
     Examples
     --------
+    As a command::
+
+        perf experiment sample cpu --for 60s --every 1s -o cpu.csv
+        perf stochastic summarize cpu.csv --column "cpu all busy" --window 5min
+
     >>> import perfcore
     >>> series = perfcore.sample("cpu", for_="40ms", every="20ms")
     >>> len(series.times), list(series.columns)[0]
     (2, 'cpu all busy')
     """
+    from perf_experiments.sampling import sample_system
+    from perfcore.base.files import check_folder
+    from perfcore.reading.recognise import write, writer
+
     if output is not None:
         writer(output)  # what is wrong with it is said before, not after, an hour of sampling
         check_folder(output)
@@ -390,3 +483,90 @@ def sample(
     if output is not None:
         write(series, output)
     return series
+
+
+def next_points(
+    source: Annotated[Model | PathLike, Argument("SOURCE")],
+    target: Annotated[Places | None, Option("--target", "-t", metavar="NAME=LEVEL,...")] = None,
+    candidates: Annotated[
+        Places | Sequence[Point] | Design | PathLike | None, Option("--candidates", "-c", metavar="NAME=...|DESIGN")
+    ] = None,
+    points: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
+    *,
+    constraints: Annotated[Sequence[str], Option("--constraint", metavar="FORMULA")] = (),
+    per_second: Annotated[bool, Option("--per-second")] = False,
+    largest: Annotated[Places | None, Option("--max", metavar="NAME=LEVEL,...")] = None,
+    max_cost: Annotated[str | float | None, Option(metavar="TIME")] = None,
+    precision: Annotated[str | float | None, Option(metavar="SHARE")] = None,
+    most: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
+    value: Annotated[str | None, Option(metavar="NAME")] = None,
+) -> Recommendation | Replications:
+    """Say which runs to make next, from a model that `perf fit -o` wrote, or a store of `perf experiment run`.
+
+    From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
+    store: the points whose runs spread so much that more replications are needed.
+
+    Parameters
+    ----------
+    source : Model or path
+        A model, of any kind whose parameters have standard errors, or a store of runs.
+    target : str, iterable of str, or mapping, optional
+        Where the model's prediction matters: p=1024,code=LU. May be repeated.
+    candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
+        Points that can be measured: p=1..256*2,n=100, or a design (.toml); by default the measured levels, and such up
+        to twice the largest; never the target. May be repeated.
+    points : int, >= 1, optional
+        How many to choose, each after those before (default: 4).
+    constraints : sequence of str
+        What every candidate meets.
+    per_second : bool
+        Choose by gain for a second of runs.
+    largest : str, iterable of str, or mapping, optional
+        Without ``--candidates``: the largest level that can be measured, p=1024 (default: twice the largest measured
+        one). May be repeated.
+    max_cost : str or float, optional
+        What the runs of one point may take together: 10min.
+    precision : str or float, optional
+        For a store: what is asked of each point's mean (default: 2%).
+    most : int, >= 1, optional
+        For a store: runs of one point at most (default: 30).
+    value : str, optional
+        For a store: what is to be precise (default: the first reported).
+
+    Raises
+    ------
+    PerfError
+        As `perf_experiments.recommendation.recommend` and `perf_experiments.needed_replications`; or a text is no
+        point, or of a variable that the model does not have.
+
+    Examples
+    --------
+    As a command::
+
+        perf experiment next model.json --target p=1024 --candidates p=1..256*2 --points 4 -o more.toml
+        perf experiment next design.db --precision 2% -o more.toml
+        perf experiment run more.toml --store design.db
+
+    >>> import pandas as pd, perfcore
+    >>> times = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.1, 4.3, 2.5, 1.7]})
+    >>> model = perfcore.fit(perfcore.Measurements(times), fitter="individual", functions="1/p,1")
+    >>> perfcore.next_points(model, "p=64", "p=4,16,32", points=1).choices[0].point
+    {'p': 32}
+    >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
+    ()
+    """
+    from perf_experiments.next_runs import advice_on
+
+    return advice_on(
+        source,
+        target,
+        candidates,
+        points,
+        constraints=constraints,
+        per_second=per_second,
+        largest=largest,
+        max_cost=max_cost,
+        precision=precision,
+        most=most,
+        value=value,
+    )

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_experiments.design import Design, Point, is_number, point_text
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-
-Floats = npt.NDArray[np.float64]
 
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 

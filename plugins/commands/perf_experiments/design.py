@@ -285,6 +285,15 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     points: list[dict[str, Any]] = []
     left_out: list[dict[str, Any]] = []  # points that are not measured, since a budget did not suffice
 
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the TOML file that `perfcore.run` takes; gives what the command line says of it."""
+        write_design(self, path)
+        return [f"design: {os.fspath(path)}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the points that are measured."""
+        return {"rows": [dict(point) for point in self.chosen()]}
+
     def __post_init__(self) -> None:
         if self.kind not in _EXPANDED:
             raise OptionError(f"kind {self.kind!r}: one of {', '.join(_EXPANDED)} is expected")

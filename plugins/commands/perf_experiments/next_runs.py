@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perf_experiments.api import PathLike, model_of
 from perf_experiments.design import (
     Design,
     Point,
@@ -16,7 +15,6 @@ from perf_experiments.design import (
     level_of,
     meeting,
     read_design,
-    write_design,
 )
 from perf_experiments.recommendation import Recommendation, recommend
 from perf_experiments.replications import Replications, needed_replications
@@ -24,80 +22,19 @@ from perf_experiments.run_records import parse_share
 from perf_experiments.store import Store, is_store
 from perf_tables.arguments import levels_at, parse_duration
 from perfcore.base.errors import OptionError
-from perfcore.base.files import check_folder
 from perfcore.data.units import NANOSECONDS
-from perfcore.models.model import Model
+from perfcore.models.model import Model, load
 
+PathLike = str | os.PathLike[str]
 Places = str | Iterable[str] | Mapping[str, Any]
 
 
-def next_points(
-    source: Model | PathLike,
-    target: Places | None = None,
-    candidates: Places | Sequence[Point] | Design | PathLike | None = None,
-    points: int | None = None,
-    *,
-    constraints: Sequence[str] = (),
-    per_second: bool = False,
-    largest: Places | None = None,
-    max_cost: str | float | None = None,
-    precision: str | float | None = None,
-    most: int | None = None,
-    value: str | None = None,
-    output: PathLike | None = None,
-) -> Recommendation | Replications:
-    """Which runs to make next, from a model or from a store; the function behind ``perf experiment next``.
-
-    From a model: the points that lower the variance of its prediction at the target most. From a store: the points
-    whose runs spread so much that more replications are needed.
-
-    Parameters
-    ----------
-    source : Model or path
-        A model, of any kind whose parameters have standard errors, or a store of runs.
-    target : str, iterable of str, or mapping, optional
-        For a model, which needs it: where the prediction matters, ``"p=1024,code=LU"`` or one level of each variable;
-        see `perf_tables.arguments.levels_at`.
-    candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
-        For a model: points that can be measured, as texts ``"p=1..256*2,n=100"`` and mappings all combinations of the
-        levels; by default all combinations of the measured levels and of such up to twice the largest.
-    points : int, >= 1, optional
-        For a model: how many to choose, each after those before; by default 4.
-    constraints : sequence of str
-        For a model: formulas that every candidate meets.
-    per_second : bool
-        For a model: choose by gain for a second of runs.
-    largest : str, iterable of str, or mapping, optional
-        For a model without ``candidates``: the largest level of a variable that can be measured, ``"p=1024"``.
-    max_cost : str or float, optional
-        For a model of time: what the runs of one point may take together, ``"10min"`` or seconds.
-    precision : str or float, optional
-        For a store: what is asked of each point's mean; by default ``"2%"``.
-    most : int, >= 1, optional
-        For a store: runs of one point at most; by default 30.
-    value : str, optional
-        For a store: what is to be precise; by default what was reported first.
-    output : path, optional
-        Design to write, which `run` takes; none is written where all points are precise enough.
-
-    Raises
-    ------
-    PerfError
-        As `perf_experiments.recommendation.recommend` and `perf_experiments.needed_replications`; or a text is no
-        point, or of a variable that the model does not have.
-
-    Examples
-    --------
-    >>> import pandas as pd, perfcore
-    >>> times = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.1, 4.3, 2.5, 1.7]})
-    >>> model = perfcore.fit(perfcore.Measurements(times), fitter="individual", functions="1/p,1")
-    >>> perfcore.next_points(model, "p=64", "p=4,16,32", points=1).choices[0].point
-    {'p': 32}
-    >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
-    ()
-    """
-    if output is not None:
-        check_folder(output)
+def advice_on(
+    source: Model | PathLike, target: Places | None, candidates: Any, points: int | None, *, constraints: Sequence[str],
+    per_second: bool, largest: Places | None, max_cost: str | float | None, precision: str | float | None,
+    most: int | None, value: str | None,
+) -> Recommendation | Replications:  # fmt: skip
+    """What `perf_experiments.api.next_points` gives."""
     from_model: dict[str, Any] = {
         "target": target,
         "candidates": candidates,
@@ -117,7 +54,7 @@ def next_points(
         if target is None:
             raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
         count = 4 if points is None else points
-        model = model_of(source)
+        model = source if isinstance(source, Model) else load(source)
         possible = _candidates(model, candidates, constraints)
         advice = recommend(
             model,
@@ -128,8 +65,6 @@ def next_points(
             largest=_largest(model, largest),
             most_seconds=_seconds(max_cost),
         )
-    if output is not None and advice.design is not None:
-        write_design(advice.design, output)
     return advice
 
 

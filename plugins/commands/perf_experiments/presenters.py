@@ -92,7 +92,12 @@ class RunsPresenter(Presenter):
 
     def summary(self, result: Runs) -> list[str]:
         """How many succeeded and failed, and how many a scheduler has."""
+        if result.in_full:
+            texts = [line for name, text in result.printed.items() if text for line in (f"--- {name}", text.rstrip())]
+            return [*result.listed[0].summary(), *texts]
         lines = [f"{result.store}: {result.succeeded} succeeded, {result.noisy} of them noisy; {result.failed} failed"]
+        if result.checked:
+            lines.append(f"{result.store}: everything is as it was written")
         if result.waiting:
             lines.append(
                 f"{result.waiting} runs are with Slurm; `perf experiment run DESIGN --scheduler slurm --collect` "
@@ -102,7 +107,7 @@ class RunsPresenter(Presenter):
 
     def tables(self, result: Runs) -> Tables:
         """The listed runs; long problems are cut."""
-        return [_run_table(result.listed)] if result.listed else []
+        return [_run_table(result.listed)] if result.listed and not result.in_full else []
 
 
 class SummaryPresenter(Presenter):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_experiments.costs import costs_by_model
-from perf_experiments.design import Design, Level, Point, check_factors, design_of_points, full_factorial
+from perf_experiments.design import Design, Level, Point, check_factors, design_of_points, full_factorial, write_design
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.design_rows import DesignRows
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 #
 # and the new observation itself has h = x' A_k t_k / d. No model is fitted again.
 
-Floats = npt.NDArray[np.float64]
 
 # Share of a row outside of what the observations span that rounding leaves.
 _ROUNDING_VARIANCE = 1e-8
@@ -152,6 +153,18 @@ class Recommendation(Result):
     # those that disagree most at the target; none where the model was not chosen from others, or its kind does not fit
     # them again
     rivals: tuple[Disagreement, ...]
+
+    json_kind: ClassVar[str] = "advice"
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the design; gives what the command line says of it."""
+        write_design(self.design, path)
+        return [f"design: {os.fspath(path)} of {len(self.design.chosen())} points; `perf experiment run` takes it"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        choices = [{**vars(choice), "gain_per_s": choice.gain_per_s} for choice in self.choices]
+        return {**vars(self), "choices": choices, "rivals": [vars(rival) for rival in self.rivals]}
 
     @property
     def design(self) -> Design:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from perf_experiments.design import Design, Point, design_of_points, point_key
+from perf_experiments.design import Design, Point, design_of_points, point_key, write_design
 from perf_experiments.run_records import Run
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
@@ -41,6 +43,17 @@ class Replications(Result):
 
     points: tuple[Needed, ...]  # all points of the store, in the order of their levels
     precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the design, where there is one; gives what the command line says of it."""
+        if self.design is None:
+            return [f"no design is written: all {len(self.points)} points are precise enough"]
+        write_design(self.design, path)
+        return [f"design: {os.fspath(path)} of {len(self.design.chosen())} points; `perf experiment run` takes it"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"rows": [{**vars(point), "more": point.more} for point in self.points]}
 
     @property
     def wanting(self) -> tuple[Needed, ...]:

@@ -125,6 +125,9 @@ class Run(Result):
         return self.wall_ns / 1e9 if name == "wall_s" else self.values[name]
 
 
+_PRINTED = ("stdout", "stderr", "results")
+
+
 @dataclass(frozen=True, repr=False)
 class Runs(Result):
     """What a store holds."""
@@ -135,6 +138,29 @@ class Runs(Result):
     noisy: int
     failed: int
     waiting: int  # runs that a scheduler has
+    in_full: bool = False  # whether the one that is listed is shown with what it printed
+    checked: bool = False  # whether all of the store was read, and is as it was written
+
+    @property
+    def printed(self) -> dict[str, str]:
+        """What the run that is shown in full printed and wrote."""
+        names = _PRINTED if self.in_full else ()
+        return {name: getattr(self.listed[0], name).decode(errors="replace") for name in names}
+
+    @property
+    def json_kind(self) -> str:
+        """What JSON calls it."""
+        return "run" if self.in_full else "runs"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        rows = [
+            {name: value for name, value in vars(run).items() if name not in (*_PRINTED, "environment")}
+            for run in self.listed
+        ]
+        if not self.in_full:
+            return {"rows": rows}
+        return {**rows[0], "environment": self.listed[0].environment, **self.printed}
 
 
 @dataclass(frozen=True)
@@ -161,6 +187,15 @@ class Summary(Result):
     waiting: int = 0  # runs that the scheduler has and that have not ended, those of this call included
     store: str = ""  # its file
     collected: bool = False  # whether the runs were made by jobs of a scheduler
+
+    @property
+    def status(self) -> int:
+        """Exit status: 3 while runs wait, 1 where some failed."""
+        return 3 if self.waiting else int(self.failed > 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return vars(self)
 
 
 @dataclass

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_tables.confounders import refuse_unnamed_of_codes
-from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
+from perf_views.contents import Block, Chart, Notice, OneView, Table
 from perf_views.data_pictures import draw_measurements
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
@@ -40,46 +40,23 @@ class MeasurementsPresenter(Presenter):
 
     def views(self, result: Measurements, data: Any = None, file: Path | None = None) -> Viewable:
         """Picture and rows."""
-        return MeasurementsViews(result, self.title(result))
+        return OneView(self.title(result), lambda query: _blocks(result))
 
 
-class MeasurementsViews:
-    """One view in one state."""
-
-    def __init__(self, data: Measurements, title: str) -> None:
-        self._data, self._title = data, title
-
-    @property
-    def title(self) -> str:
-        """That of the presenter."""
-        return self._title
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        """Every code on every system over the first parameter, and the rows; see `Viewable.view`."""
-        if path:
-            raise NoViewError(path)
-        return View(self.title, (*self._pictures(), self._rows()))
-
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
-
-    def _pictures(self) -> Iterator[Block]:
-        """The picture, and why its runs are no repetitions of one another, where they are not; or why there is none."""
+def _blocks(data: Measurements) -> Iterator[Block]:
+    """The picture, or why there is none, and the rows."""
+    try:
+        data.observations(duplicates="keep")
+    except PerfError as error:
+        yield Notice(f"no picture: {error}", "warning")
+    else:
+        alternative = f"{data.roles.value} of each code on each system over its first parameter"
+        yield Chart(lambda figure: draw_measurements(figure.add_subplot(), data), alternative, ())
         try:
-            self._data.observations(duplicates="keep")
-        except PerfError as error:
-            yield Notice(f"no picture: {error}", "warning")
-            return
-        alternative = f"{self._data.roles.value} of each code on each system over its first parameter"
-        yield Chart(lambda figure: draw_measurements(figure.add_subplot(), self._data), alternative, ())
-        try:
-            refuse_unnamed_of_codes(self._data)
+            refuse_unnamed_of_codes(data)
         except OptionError as error:
             yield Notice(str(error), "warning")
-
-    def _rows(self) -> Table:
-        return Table.of(*_first_rows(self._data, _MOST_ROWS))
+    yield Table.of(*_first_rows(data, _MOST_ROWS))
 
 
 def _first_rows(data: Measurements, most: int) -> ResultTable:

@@ -16,37 +16,7 @@ from typing import Any
 
 import perfcore
 from perf_explore.shelf import Shelf
-from perf_views.contents import (
-    Action,
-    Block,
-    Cell,
-    Change,
-    Check,
-    Checkable,
-    DataEndpoint,
-    Editable,
-    Feed,
-    Field,
-    FileEdit,
-    Form,
-    KeyFigure,
-    KeyFigures,
-    Link,
-    Notice,
-    NoViewError,
-    Opener,
-    Query,
-    Storable,
-    Table,
-    Timeline,
-    View,
-    Viewable,
-    ViewPath,
-    content,
-    link_to_timeline,
-    nav_links,
-    opener_of,
-)
+from perf_views import contents as page
 from perf_views.drawable import views_of
 from perf_views.names import shortened
 from perfcore.base.errors import DataError, OptionError, PerfError
@@ -63,16 +33,18 @@ from perfcore.results import Presenter, Result, further_presenters, presenter_of
 SAVE_AS = "save_as"
 
 
-def save_action(data: str, fitter: str, path: ViewPath, query: Query) -> Action:
+def save_action(data: str, fitter: str, path: page.ViewPath, query: page.Query) -> page.Action:
     """The form that saves what a view of a fit shows."""
     file = Path(data)
     stem = "".join(letter for letter in file.stem if letter not in "*?[]") or "data"
-    hidden = (Field(name, value=text, kind="hidden") for name, text in query.items() if name != SAVE_AS)
-    name = Field(SAVE_AS, "model file", str(file.with_name(f"{stem}-{fitter}.json")), help="`perf explore` opens it")
-    return Action((*hidden, name), path, "Save as", "Save this fit")
+    hidden = (page.Field(name, value=text, kind="hidden") for name, text in query.items() if name != SAVE_AS)
+    name = page.Field(
+        SAVE_AS, "model file", str(file.with_name(f"{stem}-{fitter}.json")), help="`perf explore` opens it"
+    )
+    return page.Action((*hidden, name), path, "Save as", "Save this fit")
 
 
-def saving(model: Model, name: str) -> tuple[tuple[Block, ...], FileEdit]:
+def saving(model: Model, name: str) -> tuple[tuple[page.Block, ...], page.FileEdit]:
     """What saving a model would do, and the file that it writes."""
     target = Path(name.strip())
     if target.suffix.lower() != ".json":
@@ -81,22 +53,22 @@ def saving(model: Model, name: str) -> tuple[tuple[Block, ...], FileEdit]:
         written = Path(folder) / "model.json"
         model.save(written)
         after = written.read_bytes()
-    before = content(target)
+    before = page.content(target)
     if before == after:
         raise OptionError(f"{target} holds this model already")
-    blocks: list[Block] = [Table(("", ""), (("file", str(target.resolve())), ("model", model.title)))]
+    blocks: list[page.Block] = [page.Table(("", ""), (("file", str(target.resolve())), ("model", model.title)))]
     if before is not None:
         when = datetime.fromtimestamp(target.stat().st_mtime).isoformat(" ", "minutes")
         text = f"{target} exists: what it holds ({len(before):,} bytes, of {when}) would be replaced."
-        blocks.insert(0, Notice(text, "warning"))
-    return tuple(blocks), FileEdit(target, before, after)
+        blocks.insert(0, page.Notice(text, "warning"))
+    return tuple(blocks), page.FileEdit(target, before, after)
 
 
 # Options stand in the address with this before their names, so that views of the fit have all other names.
 _PREFIX = "fit."
 
 
-def given_options(query: Query) -> tuple[dict[str, str], dict[str, str]]:
+def given_options(query: page.Query) -> tuple[dict[str, str], dict[str, str]]:
     """The options in a query, empty ones left out, and the rest of the query."""
     options = {name.removeprefix(_PREFIX): text for name, text in query.items() if name.startswith(_PREFIX) and text}
     return options, {name: text for name, text in query.items() if not name.startswith(_PREFIX)}
@@ -107,30 +79,30 @@ def as_query(options: Mapping[str, str]) -> dict[str, str]:
     return {_PREFIX + name: text for name, text in options.items()}
 
 
-def shown_options(fitter: str, settings: Mapping[str, str], state: Query) -> dict[str, str]:
+def shown_options(fitter: str, settings: Mapping[str, str], state: page.Query) -> dict[str, str]:
     """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts."""
     groups = option_fields(registry().entry("fitters", fitter), settings)
     names = {item.name for options in groups.values() for item in options}
     return {**settings, **{name: text for name, text in state.items() if name in names and text}}
 
 
-def option_form(fitter: str, settings: Mapping[str, str], path: ViewPath, is_folded: bool = False) -> Form:
+def option_form(fitter: str, settings: Mapping[str, str], path: page.ViewPath, is_folded: bool = False) -> page.Form:
     """All options of a fitter, those of the parts that it selects included."""
     groups = option_fields(registry().entry("fitters", fitter), settings)
     fields = tuple(_field(item, settings.get(item.name, "")) for options in groups.values() for item in options)
-    return Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)
+    return page.Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)
 
 
-def _field(item: OptionField, setting: str) -> Field:
+def _field(item: OptionField, setting: str) -> page.Field:
     facts: dict[str, Any] = {"name": _PREFIX + item.name, "label": item.name.replace("_", " "), "help": item.help}
     if item.type is bool:
-        return Field(**facts, kind="choice", value=setting or item.default_text.lower(), choices=("true", "false"))
+        return page.Field(**facts, kind="choice", value=setting or item.default_text.lower(), choices=("true", "false"))
     if item.choices is not None and not item.many:
         empty = () if item.default_text in item.choices else ("",)
-        return Field(**facts, kind="choice", value=setting or item.default_text, choices=(*empty, *item.choices))
+        return page.Field(**facts, kind="choice", value=setting or item.default_text, choices=(*empty, *item.choices))
     if item.choices is not None:
         facts["help"] += f" ({', '.join(item.choices[:12])}{', ...' if len(item.choices) > 12 else ''})"
-    return Field(**facts, value=setting or item.default_text)
+    return page.Field(**facts, value=setting or item.default_text)
 
 
 FIT = "fit"
@@ -147,8 +119,10 @@ class DataViews:
 
     def __init__(self, data: Any, name: str) -> None:
         self._data, self._name = data, name
-        self._fits: OrderedDict[_Key, tuple[Model, Viewable]] = OrderedDict()
-        self._changed: dict[_Key, Viewable] = {}  # no file may hold them, and fitting again would not bring them back
+        self._fits: OrderedDict[_Key, tuple[Model, page.Viewable]] = OrderedDict()
+        self._changed: dict[
+            _Key, page.Viewable
+        ] = {}  # no file may hold them, and fitting again would not bring them back
         self._saved: frozenset[_Key] = frozenset()
         presenter = presenter_of(data)
         self._shown = None if type(presenter) is Presenter else presenter.views(data)
@@ -163,25 +137,25 @@ class DataViews:
         """Name of the file."""
         return Path(self._name).name or self._name
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The data, a fit with its own views, or one of the views that presenters give; see `Viewable.view`."""
         if not path:
-            return View(self.title, self._overview(query))
+            return page.View(self.title, self._overview(query))
         if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
             return self._fit_view(path[1], path[2:], query)
-        top = (Link(self.title, ()),)
+        top = (page.Link(self.title, ()),)
         try:
             if path[0] in self._further:
-                inner: View = self._further[path[0]][0].view(path[1:], query)
+                inner: page.View = self._further[path[0]][0].view(path[1:], query)
                 return self._led_to_timeline(inner.mounted(path[:1], trail=top))
             if self._shown is not None:
-                view: View = self._shown.view(path, query)
+                view: page.View = self._shown.view(path, query)
                 return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
-        except NoViewError:
-            raise NoViewError(path) from None
-        raise NoViewError(path)
+        except page.NoViewError:
+            raise page.NoViewError(path) from None
+        raise page.NoViewError(path)
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """The data, then the phases of a curve with their views, then what presenters give."""
         yield ()
         if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may want to be told more
@@ -193,36 +167,36 @@ class DataViews:
         if self._shown is not None:
             yield from (path for path in self._shown.paths() if path)
 
-    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
         """What presenters give, then fitters; below a fit that is shown its own. See `Navigable`."""
-        yield Link(self.title, ())
+        yield page.Link(self.title, ())
         if self._shown is not None:
-            yield from (way for way in nav_links(self._shown, path, query) if way.path)
+            yield from (way for way in page.nav_links(self._shown, path, query) if way.path)
         for name, (views, _) in self._further.items():
-            yield Link(views.title, (name,))
-            yield from (way.mounted((name,), {}) for way in nav_links(views, path[1:], query) if way.path)
+            yield page.Link(views.title, (name,))
+            yield from (way.mounted((name,), {}) for way in page.nav_links(views, path[1:], query) if way.path)
         options, view_state = given_options(query)
         for fitter in self._fitters():
-            yield Link(fitter, (FIT, fitter))
+            yield page.Link(fitter, (FIT, fitter))
             if path[:2] == (FIT, fitter):
                 with contextlib.suppress(PerfError):  # the view says why there is no model
-                    ways = nav_links(self._fitted(fitter, options), path[2:], view_state)
+                    ways = page.nav_links(self._fitted(fitter, options), path[2:], view_state)
                     yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
 
-    def feed(self, path: ViewPath, query: Query) -> Feed:
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """Pass a question on to the view that presenters give, or to the fit; see `DataEndpoint.feed`."""
         if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
             options, view_state = given_options(query)
-            target: tuple[Any, ViewPath, Query] = self._fitted(path[1], options), path[2:], view_state
+            target: tuple[Any, page.ViewPath, page.Query] = self._fitted(path[1], options), path[2:], view_state
         else:
             views, _ = self._further.get(path[0], (self._shown, "")) if path else (self._shown, "")
             target = views, path[1:] if path and path[0] in self._further else path, query
         subject, inner_path, state = target
-        if not isinstance(subject, DataEndpoint):
-            raise NoViewError(path)
+        if not isinstance(subject, page.DataEndpoint):
+            raise page.NoViewError(path)
         return subject.feed(inner_path, state)
 
-    def act(self, path: ViewPath, form: Query) -> Change:
+    def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
         if len(path) < 2 or path[0] != FIT:
             raise OptionError("there is nothing to change here")
@@ -230,7 +204,7 @@ class DataViews:
         if len(path) == 2 and SAVE_AS in view_state:
             return self._save(path[1], options, view_state)
         subject = self._fitted(path[1], options)
-        if not isinstance(subject, Editable):
+        if not isinstance(subject, page.Editable):
             raise OptionError(f"a fit of {path[1]} has nothing to change")
         change = subject.act(path[2:], view_state)
         following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
@@ -243,13 +217,13 @@ class DataViews:
             query={**as_query(options), **change.query},
         )
 
-    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
         """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
         if len(path) < 2 or path[0] != FIT:
             return ()
         options, view_state = given_options(form)
         subject = self._fitted(path[1], options)
-        return subject.check(path[2:], view_state) if isinstance(subject, Checkable) else ()
+        return subject.check(path[2:], view_state) if isinstance(subject, page.Checkable) else ()
 
     @property
     def unsaved(self) -> tuple[str, ...]:
@@ -257,7 +231,7 @@ class DataViews:
         fits = dict.fromkeys([*self._fits, *self._changed])
         return tuple(_fit_name(*key, key in self._changed) for key in fits if key not in self._saved)
 
-    def _save(self, fitter: str, options: Mapping[str, str], view_state: Query) -> Change:
+    def _save(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> page.Change:
         """Write the fit that is shown to a model file."""
         options_key, shown_key = (
             self._key(fitter, each) for each in (options, shown_options(fitter, options, view_state))
@@ -266,7 +240,7 @@ class DataViews:
         subject = self._fitted(fitter, dict(key[1]))
         if key not in self._changed:
             model = self._fits[key][0]
-        elif isinstance(subject, Storable):
+        elif isinstance(subject, page.Storable):
             model = subject.model
         else:
             raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
@@ -275,31 +249,31 @@ class DataViews:
         following._saved = self._saved | {options_key, key}
         state = {name: text for name, text in view_state.items() if name != SAVE_AS}
         summary = f"save {fitter} as {edit.path}"
-        return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
+        return page.Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
-    def _led_to_timeline(self, view: View) -> View:
+    def _led_to_timeline(self, view: page.View) -> page.View:
         """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
         for name, (views, _) in self._further.items():
-            if isinstance(views, Timeline):
-                return link_to_timeline(view, views, (name,), {})
+            if isinstance(views, page.Timeline):
+                return page.link_to_timeline(view, views, (name,), {})
         return view
 
-    def _overview(self, query: Query) -> tuple[Block, ...]:
+    def _overview(self, query: page.Query) -> tuple[page.Block, ...]:
         facts = dict(perfcore.info(self._data).facts)
         facts.pop("next", None)  # what to do next are the links below
         rows = [
             (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
             for name, value in facts.items()
         ]
-        links = [(Link(views.title, (name,)), help_text) for name, (views, help_text) in self._further.items()]
-        links += [(Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
-        cells = tuple((Cell(link.text, link), text) for link, text in links)
-        figures = [KeyFigure(name, text) for name, text in rows if len(text) <= _LONGEST_FIGURE and name in _TOLD]
+        links = [(page.Link(views.title, (name,)), help_text) for name, (views, help_text) in self._further.items()]
+        links += [(page.Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
+        cells = tuple((page.Cell(link.text, link), text) for link, text in links)
+        figures = [page.KeyFigure(name, text) for name, text in rows if len(text) <= _LONGEST_FIGURE and name in _TOLD]
         return (
-            *([KeyFigures(tuple(figures[:_MOST_FIGURES]))] if figures else []),
+            *([page.KeyFigures(tuple(figures[:_MOST_FIGURES]))] if figures else []),
             *(() if self._shown is None else self._shown.view((), query).blocks),
-            Table(("", ""), tuple(rows), "What is there"),
-            Table(("view", "what it shows"), cells, "What else it shows, and models of it"),
+            page.Table(("", ""), tuple(rows), "What is there"),
+            page.Table(("view", "what it shows"), cells, "What else it shows, and models of it"),
         )
 
     def _fitters(self) -> dict[str, str]:
@@ -313,23 +287,23 @@ class DataViews:
                 continue
         return fitters
 
-    def _fit_view(self, fitter: str, path: ViewPath, query: Query) -> View:
+    def _fit_view(self, fitter: str, path: page.ViewPath, query: page.Query) -> page.View:
         options, view_state = given_options(query)
-        prefix, trail = (FIT, fitter), (Link(self.title, ()),)
+        prefix, trail = (FIT, fitter), (page.Link(self.title, ()),)
         try:
             inner = self._fitted(fitter, options).view(path, view_state)
-        except NoViewError:
-            raise NoViewError((*prefix, *path)) from None
+        except page.NoViewError:
+            raise page.NoViewError((*prefix, *path)) from None
         except PerfError as error:
             form = option_form(fitter, options, prefix)
-            return View(f"{fitter}: no model", (Notice(str(error), "error"), form), (*prefix, *path), trail)
+            return page.View(f"{fitter}: no model", (page.Notice(str(error), "error"), form), (*prefix, *path), trail)
         view = inner.mounted(prefix, as_query(options), trail)
         if path:
             return view
         form = option_form(fitter, options, prefix, is_folded=True)
         return replace(view, blocks=(*view.blocks, form, save_action(self._name, fitter, prefix, query)))
 
-    def _fitted(self, fitter: str, options: Mapping[str, Any]) -> Viewable:
+    def _fitted(self, fitter: str, options: Mapping[str, Any]) -> page.Viewable:
         key = self._key(fitter, options)
         if key in self._changed:
             return self._changed[key]
@@ -368,16 +342,16 @@ class Opening:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> Viewable:
+def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.Viewable:
     """What files and objects show."""
     how = how or Opening()
     left = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in subjects]
     if not left:
         raise OptionError("there is nothing to show; give files, models or data")
-    viewables, used = dict[str, Viewable](), set[str]()
+    viewables, used = dict[str, page.Viewable](), set[str]()
     while left:
         subject = left.pop(0)
-        opened = opener_of(subject) if isinstance(subject, str) else None
+        opened = page.opener_of(subject) if isinstance(subject, str) else None
         takes_data = opened[1].takes_data if opened else _is_model(subject)
         follower = left.pop(0) if takes_data and left and _is_data(left[0]) else None
         name = _name(subject, viewables)
@@ -412,15 +386,15 @@ def _name(subject: Any, existing: Mapping[str, Any]) -> str:
     return name
 
 
-def _opened(path: str, name: str, opener: Opener, follower: Any, how: Opening) -> Viewable:
+def _opened(path: str, name: str, opener: page.Opener, follower: Any, how: Opening) -> page.Viewable:
     """What an opener makes of a file, with those of the options that are its own."""
     option_names = {item.name for item in dataclasses.fields(opener.Options)}
     options = build(opener.Options, {key: value for key, value in how.options.items() if key in option_names}, name)
-    content = opener.open(path, options, follower)
-    return content if isinstance(content, Viewable) else views_of(content, None, Path(path))
+    opened = opener.open(path, options, follower)
+    return opened if isinstance(opened, page.Viewable) else views_of(opened, None, Path(path))
 
 
-def _model_views(subject: str | Model, follower: Any, how: Opening) -> Viewable:
+def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.Viewable:
     """Views of a model, with what it was fitted to where that follows."""
     file = Path(subject) if isinstance(subject, str) else None
     model = load(subject) if isinstance(subject, str) else subject
@@ -437,16 +411,16 @@ def _model_views(subject: str | Model, follower: Any, how: Opening) -> Viewable:
     return views_of(model, data, file)
 
 
-def _object_views(subject: Any, name: str) -> Viewable:
-    if isinstance(subject, Viewable):
+def _object_views(subject: Any, name: str) -> page.Viewable:
+    if isinstance(subject, page.Viewable):
         return subject
     return views_of(subject) if isinstance(subject, Result) else DataViews(subject, name)
 
 
 def _is_data(subject: Any) -> bool:
     if isinstance(subject, str):
-        return opener_of(subject) is None and not _is_model(subject)
-    return not isinstance(subject, (Result, Viewable))
+        return page.opener_of(subject) is None and not _is_model(subject)
+    return not isinstance(subject, (Result, page.Viewable))
 
 
 def _is_model(subject: Any) -> bool:

@@ -7,28 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perf_views.contents import (
-    Change,
-    Check,
-    Checkable,
-    DataEndpoint,
-    Editable,
-    Feed,
-    FileEdit,
-    Link,
-    NoViewError,
-    Query,
-    View,
-    Viewable,
-    ViewPath,
-    content,
-    nav_links,
-    unsaved_of,
-)
+from perf_views import contents as page
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
-Place = tuple[ViewPath, Query]  # a view in a state
+Place = tuple[page.ViewPath, page.Query]  # a view in a state
 
 _MOST_PREVIEWS = 8  # refits that are remembered until they are kept or given up
 
@@ -50,8 +33,8 @@ class _Step:
 
     summary: str
     place: Place
-    files: tuple[FileEdit, ...]
-    before: Viewable
+    files: tuple[page.FileEdit, ...]
+    before: page.Viewable
 
 
 class Session:
@@ -60,14 +43,14 @@ class Session:
     Each edit carries the version that it was begun at, and is refused where another one was kept since.
     """
 
-    def __init__(self, subject: Viewable) -> None:
+    def __init__(self, subject: page.Viewable) -> None:
         self._subject = subject
         self._log: list[str] = []  # what was kept or undone, in order: one line for each version
         self._steps: list[_Step] = []
-        self._previews: OrderedDict[tuple[str, ViewPath, tuple[tuple[str, str], ...]], Change] = OrderedDict()
+        self._previews: OrderedDict[tuple[str, page.ViewPath, tuple[tuple[str, str], ...]], page.Change] = OrderedDict()
 
     @property
-    def subject(self) -> Viewable:
+    def subject(self) -> page.Viewable:
         """What is shown now."""
         return self._subject
 
@@ -84,33 +67,33 @@ class Session:
     @property
     def unsaved(self) -> tuple[str, ...]:
         """What was made on the page and stands in no file."""
-        return unsaved_of(self._subject)
+        return page.unsaved_of(self._subject)
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """A view of the present subject; see `Viewable.view`."""
         return self._subject.view(path, query)
 
-    def ways(self, path: ViewPath, query: Query) -> tuple[Link, ...]:
+    def ways(self, path: page.ViewPath, query: page.Query) -> tuple[page.Link, ...]:
         """Where one can go from a view; see `perf_views.contents.nav_links`. Nowhere if that cannot be told."""
         try:
-            return nav_links(self._subject, path, query)
+            return page.nav_links(self._subject, path, query)
         except PerfError:
             return ()
 
-    def feed(self, path: ViewPath, query: Query) -> Feed:
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """What a script of the page asks for; see `DataEndpoint.feed`."""
-        if not isinstance(self._subject, DataEndpoint):
-            raise NoViewError(path)
+        if not isinstance(self._subject, page.DataEndpoint):
+            raise page.NoViewError(path)
         return self._subject.feed(path, query)
 
-    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
         """What is to be said of an action while it is typed; nothing where the subject does not check."""
-        return self._subject.check(path, form) if isinstance(self._subject, Checkable) else ()
+        return self._subject.check(path, form) if isinstance(self._subject, page.Checkable) else ()
 
-    def preview(self, path: ViewPath, form: Query, version: str) -> Change:
+    def preview(self, path: page.ViewPath, form: page.Query, version: str) -> page.Change:
         """What an action would change."""
         self._check(version)
-        if not isinstance(self._subject, Editable):
+        if not isinstance(self._subject, page.Editable):
             raise OptionError("there is nothing to change here")
         key = (version, path, tuple(sorted(form.items())))
         if key not in self._previews:
@@ -119,10 +102,10 @@ class Session:
                 self._previews.popitem(last=False)
         return self._previews[key]
 
-    def keep(self, path: ViewPath, form: Query, version: str, place: Place | None = None) -> Change:
+    def keep(self, path: page.ViewPath, form: page.Query, version: str, place: Place | None = None) -> page.Change:
         """Make a change, and write its files; what they held stands beside them, under their names with ``.bak``."""
         change = self.preview(path, form, version)
-        files = tuple(FileEdit(edit.path.resolve(), edit.before, edit.after) for edit in change.files)
+        files = tuple(page.FileEdit(edit.path.resolve(), edit.before, edit.after) for edit in change.files)
         _write(files, has_backup=True)
         self._steps.append(_Step(change.summary, place or (path, {}), files, self._subject))
         self._advance(change.subject, change.summary)
@@ -134,7 +117,7 @@ class Session:
         if not self._steps:
             raise OptionError("there is nothing to undo")
         step = self._steps[-1]
-        _write([FileEdit(edit.path, edit.after, edit.before) for edit in step.files])
+        _write([page.FileEdit(edit.path, edit.after, edit.before) for edit in step.files])
         self._steps.pop()
         self._advance(step.before, f"undo: {step.summary}")
         return step.place
@@ -144,18 +127,18 @@ class Session:
             in_log = version.isascii() and version.isdecimal() and int(version) < len(self._log)
             raise StaleEditError(self._log[int(version) :] if in_log else ())
 
-    def _advance(self, subject: Viewable, summary: str) -> None:
+    def _advance(self, subject: page.Viewable, summary: str) -> None:
         self._subject = subject
         self._log.append(summary)
         self._previews.clear()
 
 
-def _write(edits: Sequence[FileEdit], has_backup: bool = False) -> None:
+def _write(edits: Sequence[page.FileEdit], has_backup: bool = False) -> None:
     """Write all files or none."""
     for edit in edits:
-        if content(edit.path) != edit.before:
+        if page.content(edit.path) != edit.before:
             raise DataError(_changed_by_others(edit.path))
-    written: list[FileEdit] = []
+    written: list[page.FileEdit] = []
     try:
         for edit in edits:
             if has_backup and edit.before is not None:

@@ -3,161 +3,36 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import math
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perf_gate.benchmark_files import read_set
-from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
-from perf_tables.arguments import parse_duration
 from perfcore.base import progress
-from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
+from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_files
-from perfcore.data.kinds import kind_in_words, kind_of
-from perfcore.data.measurements import Measurements
-from perfcore.hooks.options import build
 from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOfEach, OptionsOfSelected
-from perfcore.hooks.registry import registry
-from perfcore.models.fitting import as_told, default_fitter, fit, resolve, types_to_read
-from perfcore.models.model import Model, is_model_file, load
-from perfcore.reading.recognise import read as read_data
 
 if TYPE_CHECKING:
     from perf_gate.comparison import Comparison
     from perf_gate.history import Added, HistoryGate
-    from perf_gate.interim_analyses import InterimAnalysis
-    from perf_gate.interleaved_rounds import Measuring
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import VersionGate
+    from perfcore.models.model import Model
     from perfcore.results import Result
-
 
 Named = str | os.PathLike[str]
 ReadFile = Callable[[str, Sequence[type]], Any]
 
+_USUAL = 1.05  # times as slow
+_HISTORIES = ("asv", "benchmark-action")
+
 
 def read_file(path: str, types: Sequence[type]) -> Any:
     """Read one file as `perfcore.read` does."""
-    return read_data(path, wanted=types)
+    from perfcore.reading.recognise import read
 
-
-_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
-
-
-def factor_of(factor: str | float) -> float:
-    """How many times as slow is too slow: ``"1.05x"``, ``"5%"``."""
-    text = str(factor).strip()
-    match = _NUMBER.fullmatch(text)
-    number = math.nan if match is None else float(match["number"])
-    if match is not None and match["unit"] == "%":
-        number = 1.0 + number / 100.0
-    if not 1.0 < number < math.inf:
-        raise OptionError(f"--slower-than {text}: above 1 is expected, such as 1.05x or 5%")
-    return number
-
-
-def share_of(share: str | float) -> float:
-    """How much sessions differ: ``"2%"``, 0.02."""
-    text = str(share).strip()
-    match = _NUMBER.fullmatch(text)
-    number = math.nan if match is None or match["unit"] == "x" else float(match["number"])
-    number /= 100.0 if text.endswith("%") else 1.0
-    if not 0.0 <= number < 10.0:
-        raise OptionError(f"--session-cv {text}: a share is expected, such as 2%")
-    return number
-
-
-def one_of(word: str, choices: Sequence[str], option: str) -> str:
-    """One of the words that an option takes."""
-    if word not in choices:
-        raise UnknownNameError(option, word, choices)
-    return word
-
-
-def better_by_column(better: str | Iterable[str] | None) -> dict[str, str]:
-    """Which values are better, by column; of all others under the empty name."""
-    directions = {}
-    for text in [better] if isinstance(better, str) else better or ():
-        column, _, word = text.rpartition("=")
-        directions[column.strip()] = one_of(word.strip(), BETTER, "--better")
-    return directions
-
-
-def versions_of(texts: Sequence[str]) -> dict[str, str]:
-    """Versions and their commands: ``old=./old/app input``."""
-    commands: dict[str, str] = {}
-    for text in texts:
-        name, equals, command = (part.strip() for part in text.partition("="))
-        if not equals or not name or not command:
-            raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
-        if name in commands:
-            raise OptionError(f"--version {name}: the name stands there twice")
-        commands[name] = command
-    return commands
-
-
-def named_reader(reader: str | None) -> ReadFile:
-    """What reads files by the name of a format, or tells the format."""
-    from perfcore.reading.recognise import read_named
-
-    return lambda path, types: read_named(path, reader=reader, wanted=types)
-
-
-def opened(
-    side: Any, values: Sequence[str] = (), read: ReadFile | None = None, better: Mapping[str, str] | None = None
-) -> LongTable:
-    """Runs of a version, or of several, as a long table."""
-    import pandas as pd
-
-    from perfcore.reading.recognise import Reading
-
-    if isinstance(side, (str, os.PathLike)):
-        read_one = read or named_reader(None)
-        table = read_set(side, lambda path: read_one(path, (Measurements,)), values)
-    else:
-        data = Measurements(side) if isinstance(side, pd.DataFrame) else side
-        table = long_table(Reading(data, "", 1), values)
-    return with_better(table, better or {})
-
-
-def version_column(table: LongTable, column: str | None) -> str:
-    """The column that tells versions apart."""
-    chosen = column or table.column_of_versions()
-    if chosen is not None:
-        return chosen
-    if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
-        return "command"
-    raise OptionError(
-        f"{table.source}: what is it to be compared with? Name a second file, or the column that tells versions apart "
-        "with --version COLUMN, or for a history the column of commits with --commit"
-    )
-
-
-def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> tuple[str, str]:
-    """What two files, folders or patterns are called: without folders and endings where that tells them apart."""
-    first, second = os.fspath(first), os.fspath(second)
-    for names in ((_short(first), _short(second)), (first, second)):
-        if names[0] != names[1]:
-            return names
-    return "A", "B"
-
-
-def _short(name: str) -> str:
-    """The last part of a path that says something: of a pattern or list what all its files have."""
-    paths = [Path(part.strip()) for part in name.split(",")]
-    letters = itertools.takewhile(lambda each: len(set(each)) == 1, zip(*(path.stem for path in paths), strict=False))
-    for part in ("".join(each[0] for each in letters), *reversed(paths[0].parent.parts)):
-        if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
-            return words
-    return name
-
-
-_USUAL = 1.05  # times as slow
-_HISTORIES = ("asv", "benchmark-action")
+    return read(path, wanted=types)
 
 
 def gate(
@@ -295,6 +170,19 @@ def gate(
     >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
     'failed'
     """
+    from perf_gate.sides import (
+        better_by_column,
+        factor_of,
+        gate_own_runs,
+        named_reader,
+        names_of,
+        one_of,
+        opened,
+        self_test_of,
+        share_of,
+        version_column,
+        versions_of,
+    )
     from perf_gate.versions import LAYOUTS
     from perf_statistics.gating import ERRORS, Outcome
 
@@ -335,6 +223,7 @@ def gate(
 
     if run:
         from perf_gate.interleaved_rounds import Measuring
+        from perf_tables.arguments import parse_duration
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
         for option, option_value in {**others, "--new": new, "--layout": layout, "--session-cv": session_cv}.items():
@@ -352,7 +241,7 @@ def gate(
             None if budget is None else parse_duration(str(budget)) / 1e9,
         )
         try:
-            return reported(_of_own_runs(how, preferred, policy, self_test=self_test))
+            return reported(gate_own_runs(how, preferred, policy, self_test=self_test))
         except KeyboardInterrupt:
             if store is not None:
                 progress.note(f"all runs that ended are kept in {store}; the same call goes on")
@@ -365,7 +254,7 @@ def gate(
     if self_test:
         if second is not None:
             raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
-        return reported(_self_test(one, policy["threshold"], version, base))
+        return reported(self_test_of(one, policy["threshold"], version, base))
     if commit is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
@@ -396,31 +285,6 @@ def gate(
         other = open_it(second)
         default_names = names_of(one.source, other.source)
     return reported(gate_versions(one, other, names or default_names, between=share, layout=layout, **policy))
-
-
-def _of_own_runs(
-    how: Measuring, better: Mapping[str, str], policy: Mapping[str, Any], *, self_test: bool
-) -> VersionGate | SelfTest:
-    """Versions that are measured here."""
-    from perf_gate.interleaved_rounds import measured, measured_until_decided
-    from perf_gate.versions import gate_versions
-
-    if self_test:
-        return _self_test(with_better(measured(how), better), policy["threshold"], None, None)
-
-    def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
-        one, other, names = with_better(table, better).split("version", list(how.versions))
-        return gate_versions(one, other, names, plan=plan, **policy)
-
-    return measured_until_decided(how, judge)
-
-
-def _self_test(table: LongTable, limit: float, version: str | None, base: str | None) -> SelfTest:
-    """One version of a table: the one that is named, or the first."""
-    from perf_gate.self_test import self_test
-
-    column = version_column(table, version) if base is not None else version or table.column_of_versions()
-    return self_test(table if column is None else table.only(column, base), limit)
 
 
 def add_to_history(
@@ -469,6 +333,7 @@ def add_to_history(
         perf gate history.jsonl --commit commit
     """
     from perf_gate.history import append_rows, rows_to_add
+    from perf_gate.sides import better_by_column, opened
 
     if not commit.strip():
         raise OptionError("--commit: a name is expected")
@@ -537,14 +402,17 @@ def compare(
     [1.111, 1.5]
     """
     from perf_gate.comparison import compare_models, comparison_points
+    from perf_gate.sides import model_or_data, names_of, two_models
+    from perfcore.hooks.registry import registry
+    from perfcore.models.fitting import resolve
 
     # What is wrong with the options is said before long files are read.
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
     if isinstance(first, str) and isinstance(second, str):
         names = names or names_of(first, second)
-    sides = _opened(first, fitter, read), _opened(second, fitter, read)
-    one, other = _models(*sides, fitter, options)
+    sides = model_or_data(first, fitter, read), model_or_data(second, fitter, read)
+    one, other = two_models(*sides, fitter, options)
     files = [
         side if isinstance(side, (str, os.PathLike)) else model.origin.source
         for side, model in ((first, one), (second, other))
@@ -621,6 +489,9 @@ def validate(
     """
     from perf_gate.verification import verify_model
     from perf_views.contents import opener_of
+    from perfcore.data.measurements import Measurements
+    from perfcore.hooks.options import build
+    from perfcore.models.model import Model, is_model_file, load
 
     if not isinstance(model, Model) and (opened := opener_of(os.fspath(model))) is not None:
         name, opener = opened
@@ -644,24 +515,3 @@ def validate(
     if isinstance(data, (str, os.PathLike)):
         data = read(os.fspath(data), (Measurements,))
     return verify_model(loaded, data, 0.95 if interval is None else interval, where)
-
-
-def _opened(side: Any, fitter: str | None, read: ReadFile) -> Any:
-    """A model or data."""
-    if not isinstance(side, (str, os.PathLike)):
-        return side
-    return load(side) if is_model_file(side) else read(os.fspath(side), types_to_read(fitter))
-
-
-def _models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:
-    """Both sides as models; data are fitted."""
-    unfitted = [side for side in (first, second) if not isinstance(side, Model)]
-    if fitter is None and unfitted:
-        datasets = [as_told(side, options) for side in unfitted]
-        if len({kind_of(data) for data in datasets}) > 1:
-            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
-            raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")
-        fitter, note = default_fitter(unfitted[0], options)
-        progress.note(note)
-    one, other = (side if isinstance(side, Model) else fit(side, fitter=fitter, **options) for side in (first, second))
-    return one, other

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics.known_order import GAIN, GRID, first_variance, whitened
+from perfcore.base.arrays import Floats
 
 # Steps in noise with heavy tails: which are more than shocks that die away?
 #
@@ -31,7 +31,6 @@ from perf_statistics.known_order import GAIN, GRID, first_variance, whitened
 # to
 # accelerate EM", Biometrika 85, 1998.
 
-Floats = npt.NDArray[np.float64]
 
 _FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
 _LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
@@ -137,8 +136,6 @@ def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:
     constant = math.lgamma((freedom + 1.0) / 2.0) - math.lgamma(freedom / 2.0) - 0.5 * math.log(freedom * math.pi)
     return np.asarray(scale + n * constant - 0.5 * (freedom + 1.0) * np.log1p(relative / freedom).sum(axis=1))
 
-
-Ints = npt.NDArray[np.int64]
 
 FEWEST_VALUES = 12
 _MARGIN = 3  # points on a side of a step, of which

@@ -6,7 +6,7 @@ import difflib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perf_statistics.gating import holm
 from perf_tables.arguments import levels_at
 from perf_tables.names import plain_name
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model
@@ -44,8 +45,6 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
 # Ratios of what is not known exactly: both sides are equally probable draws and independent of one another, so that
 # every draw of the one meets every draw of the other.
 
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 _SAME = 1e-9  # values that differ by less, relative to them, are equal; of these neither is larger
 _BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
@@ -250,8 +249,6 @@ class RatioDraws(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Two models at n points."""
-
-    json_kind: ClassVar[str] = "comparison"
 
     names: tuple[str, str]
     unit: str | None

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.comparison import SAME, Comparison, Floats, GrowthChange, RatioDraws, plural_of, surely
+from perf_gate.comparison import SAME, Comparison, GrowthChange, RatioDraws, plural_of, surely
 from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 _MOST_ROWS = 40
@@ -98,9 +99,15 @@ class ComparisonPresenter(Presenter):
                 )
         return pd.concat(frames, ignore_index=True)
 
-    def draw(self, result: Comparison, figure: Figure, data: Any = None) -> None:
-        """Draw both models along the parameter, and what differs."""
-        draw_comparison(result, figure)
+    def panels(self, result: Comparison, data: Any = None) -> Panels:
+        """The totals of both models and, where they have parts, what each adds to the difference."""
+        panels = {"totals": partial(_draw_totals, result)} if result.along or not result.parts else {}
+        if result.parts and result.along and len(result.parts) <= len(SERIES):
+            panels["differences"] = partial(_draw_differences, result)
+        elif result.parts:
+            order = np.argsort(-np.abs(result.difference(-1)), kind="stable")[:_MOST_PARTS][::-1].tolist()
+            panels |= {"parts": partial(_draw_values, result, order), "ratios": partial(_draw_ratios, result, order)}
+        return panels
 
 
 def _columns(result: Comparison, values: Floats, ratio: Floats, draws: RatioDraws) -> list[Column]:
@@ -181,31 +188,7 @@ _NARROW = 8.0  # below, the fine ticks have room
 _WIDEST = 100.0  # ratios further from 1 than this are at the side
 
 
-def draw_comparison(comparison: Comparison, figure: Figure) -> None:
-    """Draw the totals of both models and, where they have parts, what each adds to the difference.
-
-    A few parts are drawn along the parameter. Where they are more, or there is one point only, those that make most of
-    the difference are drawn at the last point: what both models say, and the ratio with its bounds.
-    """
-    figure.suptitle(comparison.title, x=0.01, ha="left", fontsize=10, parse_math=False)
-    few = bool(comparison.along) and len(comparison.parts) <= len(SERIES)
-    with_totals = bool(comparison.along) or not comparison.parts
-    count = int(with_totals) + (0 if not comparison.parts else 1 if few else 2)
-    panels = list(figure.subplots(1, count, squeeze=False)[0])
-    if with_totals:
-        axes = panels.pop(0)
-        _draw_totals(axes, comparison)
-        _label(axes, comparison)
-    if comparison.parts and few:
-        _draw_differences(panels[0], comparison)
-        _label(panels[0], comparison)
-    elif comparison.parts:
-        order = np.argsort(-np.abs(comparison.difference(-1)), kind="stable")[:_MOST_PARTS][::-1].tolist()
-        _draw_values(panels[0], comparison, order)
-        _draw_ratios(panels[1], comparison, order)
-
-
-def _draw_totals(axes: Axes, comparison: Comparison) -> None:
+def _draw_totals(comparison: Comparison, axes: Axes) -> None:
     x = comparison.points[comparison.along] if comparison.along else np.arange(1.0, len(comparison) + 1.0)
     fixed_values = [values for name, values in comparison.points.items() if name != comparison.along]
     keys = list(zip(*(values.tolist() for values in fixed_values), strict=True)) if fixed_values else [()] * len(x)
@@ -233,9 +216,10 @@ def _draw_totals(axes: Axes, comparison: Comparison) -> None:
     if comparison.predicted.any():
         axes.plot([], [], "o", color=DARK, ms=5, mfc=PAPER, label="predicted: beyond what was measured")
     axes.legend(frameon=False, fontsize=8)
+    _label(axes, comparison)
 
 
-def _draw_differences(axes: Axes, comparison: Comparison) -> None:
+def _draw_differences(comparison: Comparison, axes: Axes) -> None:
     """What each part adds to the difference, along the parameter; the other variables as at the last point."""
     x = comparison.points[comparison.along]
     difference = comparison.of_part.values[1] - comparison.of_part.values[0]
@@ -252,9 +236,10 @@ def _draw_differences(axes: Axes, comparison: Comparison) -> None:
         text.set(text=comparison.parts[part], parse_math=False)
     axes.axhline(0.0, color=RULE, linewidth=0.7)
     axes.set_ylabel(f"{comparison.names[1]} less {comparison.names[0]}{_unit(comparison)}", parse_math=False)
+    _label(axes, comparison)
 
 
-def _draw_values(axes: Axes, comparison: Comparison, order: list[int]) -> None:
+def _draw_values(comparison: Comparison, order: list[int], axes: Axes) -> None:
     """Both values of some parts and of the total at the last point, joined by a line; one that a model lacks is not."""
     values = np.append(comparison.of_part.values[:, order, -1], comparison.totals.values[:, -1:], axis=1)
     has = np.append(comparison.has[:, order], [[True], [True]], axis=1)
@@ -270,7 +255,7 @@ def _draw_values(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     _rows(axes, [*(_short(comparison.parts[k]) for k in order), "total"])
 
 
-def _draw_ratios(axes: Axes, comparison: Comparison, order: list[int]) -> None:
+def _draw_ratios(comparison: Comparison, order: list[int], axes: Axes) -> None:
     """The ratio of some parts and of the total at the last point, with bounds; coloured where these leave out 1."""
     from matplotlib.ticker import LogLocator, NullLocator
 

@@ -19,6 +19,7 @@ from perf_gate.benchmark_runs import TABLES, LongTable, better_of, case_columns,
 from perf_gate.change_detection import FEWEST_VALUES, Detected, Step, change_of, detect
 from perf_statistics.gating import Outcome, benjamini_hochberg
 from perfcore.base import progress
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
@@ -86,9 +87,6 @@ def append_rows(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]])
     write_bytes(path, before + b"".join(msgspec.json.encode(row) + b"\n" for row in new))
     names = tuple(dict.fromkeys(str(row["benchmark"]) for row in new))
     return Added(os.fspath(path), str(new[0]["commit"]), names, len(old) + len(new))
-
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -243,6 +241,8 @@ class JudgedSeries:
 @dataclass(frozen=True, repr=False)
 class HistoryGate(Result):
     """Verdicts on the histories of n benchmarks."""
+
+    json_kind: ClassVar[str] = "gate"
 
     source: str
     judged: tuple[JudgedSeries, ...]  # those that fail first

@@ -30,12 +30,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics.gating import FEWEST_ROUNDS, SURE, Estimates, Judged, adjusted, paired_test
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
-
-Floats = npt.NDArray[np.float64]
 
 _FIRST = 5  # rounds at the first look
 _GROWTH = 1.5  # of the rounds from look to look

@@ -19,14 +19,12 @@ from perf_views.colours import CAREFUL, DATA, GOOD, MODEL, QUIET, RULE
 from perf_views.names import shortened
 from perfcore.base.errors import InputError, listing
 from perfcore.base.files import write_bytes
-from perfcore.results import Column, Presenter, Result, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Result, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}
 _BARS = "▁▂▃▄▅▆▇█"
@@ -141,7 +139,7 @@ class VersionGatePresenter(Presenter):
         ]
         return [Table(columns, limit=_MOST_ROWS)]
 
-    def panels(self, result: VersionGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: VersionGate, data: Any = None) -> Panels:
         """Each benchmark's ratio with its bounds beside the threshold."""
         return {"ratios": partial(_draw_ratios, result=result)}
 
@@ -278,24 +276,15 @@ class HistoryGatePresenter(Presenter):
         shown = [Table(columns, changes[-_MOST_ROWS:], title=f"changes (slower is +){cut}")] if changes else []
         return [Table(benchmarks, limit=_MOST_ROWS), *shown, Table(columns, changes, importance="data")]
 
-    def panels(self, result: HistoryGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """Each of the first benchmarks."""
-        drawn = enumerate(result.judged[:_MOST_PANELS], 1)
+    def panels(self, result: HistoryGate, data: Any = None) -> Panels:
+        """Each of the first benchmarks: values, levels, steps with their bounds, and outliers."""
         return {
-            "values" if number == 1 else f"values-{number}": partial(_draw_series, each=each) for number, each in drawn
+            f"values-{number}" if number > 1 else "values": Panel(partial(_draw_series, each), height=2.0, width=1.0)
+            for number, each in enumerate(result.judged[:_MOST_PANELS], 1)
         }
 
-    def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
-        """Draw values, levels, steps with their bounds, and outliers."""
-        drawn = result.judged[:_MOST_PANELS]
-        figure.set_figheight(max(figure.get_figheight(), 2.0 * len(drawn)))
-        for axes, each in zip(np.atleast_1d(figure.subplots(len(drawn), 1)), drawn, strict=True):
-            _draw_series(axes, each)
-        axes.set_xlabel("commit")
-        figure.suptitle(self.title(result))
 
-
-def _draw_series(axes: Axes, each: JudgedSeries) -> None:
+def _draw_series(each: JudgedSeries, axes: Axes) -> None:
     series, detected = each.series, each.detected
     places = np.arange(len(series.values))
     axes.plot(places, series.values, ".", color=DATA, markersize=4)
@@ -309,6 +298,7 @@ def _draw_series(axes: Axes, each: JudgedSeries) -> None:
         out = list(detected.outliers)
         axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
     unit = f" ({series.unit})" if series.unit else ""
+    axes.set_xlabel("commit", fontsize="small")
     axes.set_ylabel(f"{shortened(series.name)}{unit}", fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
     axes.set_xticks(ticks, [shortened(_name(series.commits[k]), _SHORT) for k in ticks.tolist()], fontsize="small")
@@ -392,7 +382,7 @@ class SelfTestPresenter(Presenter):
         title = "how often the same version is called slower, and rounds that decide, 90 % likely"
         return [Table(columns, result.to_dict()["benchmarks"], title, limit=_MOST_ROWS)]
 
-    def panels(self, result: SelfTest, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: SelfTest, data: Any = None) -> Panels:
         """Noise of each benchmark, of all runs and of neighbours."""
         return {"noise": partial(_draw_noise, result=result)}
 
@@ -432,8 +422,11 @@ class AddedPresenter(Presenter):
         count = len(result.benchmarks)
         return [f"{result.path}: {count} value{'s' * (count != 1)} of {result.commit} added; {result.values} in all"]
 
-    def frame(self, result: Added) -> pd.DataFrame:
-        """A row for each value that was added."""
-        import pandas as pd
-
-        return pd.DataFrame({"benchmark": list(result.benchmarks), "commit": result.commit, "file": result.path})
+    def tables(self, result: Added) -> Tables:
+        """As data each value that was added."""
+        columns = [
+            Column("benchmark", lambda name: name),
+            Column("commit", lambda name: result.commit),
+            Column("file", lambda name: result.path),
+        ]
+        return [Table(columns, result.benchmarks, importance="data")]

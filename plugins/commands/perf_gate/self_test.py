@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, match
 from perf_statistics.gating import judge, paired_test
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST_RUNS = 6  # three pairs of neighbours
 _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %
@@ -91,6 +90,8 @@ _OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, whic
 @dataclass(frozen=True, repr=False)
 class SelfTest(Result):
     """What runs of one version say about the machine, benchmark by benchmark."""
+
+    json_kind: ClassVar[str] = "gate"
 
     source: str
     benchmarks: tuple[str, ...]

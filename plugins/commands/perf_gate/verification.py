@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_gate.comparison import points_of
 from perf_tables.points import check_coverage
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
 from perfcore.results import Result
 
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
     """Measured beside predicted values at n points."""
-
-    json_kind: ClassVar[str] = "verification"
 
     model: str  # what was verified, with which data
     source: str

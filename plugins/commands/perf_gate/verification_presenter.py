@@ -2,47 +2,54 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_gate.verification import Verification
-from perf_views.colours import GRID, RULE, SERIES
-from perfcore.results import Column, Presenter, Table, Tables
+from perf_views.colours import RULE, SERIES
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 _COLOURS = {"not fitted": SERIES[1], "fitted": SERIES[0], "all points": SERIES[0]}
 
 
-def draw_verification(verification: Verification, figure: Figure) -> None:
-    """Draw the points of each group, with their bounds."""
-    figure.suptitle(verification.title, x=0.01, ha="left", fontsize=10, parse_math=False)
-    against, errors = figure.subplots(1, 2)
-    unit = f" ({verification.unit})" if verification.unit else ""
+def _draw_values(verification: Verification, axes: Axes) -> None:
+    """The points of each group, with their bounds."""
+    from perf_views.style import set_plain
+
     for name, kept in reversed(verification.groups.items()):  # the new points lie on top
         measured, predicted = verification.measured[kept], verification.predicted[kept]
         bounds = np.abs(np.stack([verification.lower[kept], verification.upper[kept]]) - predicted)
-        against.errorbar(
+        axes.errorbar(
             measured, predicted, bounds if np.isfinite(bounds).all() else None, fmt="o", color=_COLOURS[name],
-            markersize=3, elinewidth=0.5, alpha=0.8,
+            markersize=3, elinewidth=0.5, alpha=0.8, label=name,
         )  # fmt: skip
-        order = np.sort(np.abs(verification.errors[kept]))
-        errors.step(order, np.arange(1, len(order) + 1) / len(order), where="post", color=_COLOURS[name], label=name)
     positive = np.concatenate([verification.measured, verification.predicted[verification.predicted > 0.0]])
     limits = positive.min() / 1.4, positive.max() * 1.4
-    against.axline((limits[1], limits[1]), slope=1.0, color=RULE, linewidth=0.7)
-    against.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel=f"measured{unit}")
-    against.set_ylabel(f"predicted{unit}, with {verification.interval:.0%} bounds")
-    errors.set(xlabel="absolute relative error", ylabel="share of the points", ylim=(0.0, 1.02))
-    errors.set_xlim(left=0.0)
-    errors.legend(frameon=False, fontsize=8)
-    for axes in (against, errors):
-        axes.grid(color=GRID, linewidth=0.6)
-        axes.set_axisbelow(True)
+    axes.axline((limits[1], limits[1]), slope=1.0, color=RULE, linewidth=0.7)
+    unit = f" ({verification.unit})" if verification.unit else ""
+    axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel=f"measured{unit}")
+    axes.set_ylabel(f"predicted{unit}, with {verification.interval:.0%} bounds")
+    if len(verification.groups) > 1:
+        axes.legend(frameon=False, fontsize=8, loc="upper left")
+    set_plain(axes)
+
+
+def _draw_errors(verification: Verification, axes: Axes) -> None:
+    from perf_views.style import set_plain
+
+    for name, kept in reversed(verification.groups.items()):
+        order = np.sort(np.abs(verification.errors[kept]))
+        axes.step(order, np.arange(1, len(order) + 1) / len(order), where="post", color=_COLOURS[name], label=name)
+    axes.set(xlabel="absolute relative error", ylabel="share of the points", ylim=(0.0, 1.02))
+    axes.set_xlim(left=0.0)
+    axes.legend(frameon=False, fontsize=8)
+    set_plain(axes)
 
 
 _MOST_ROWS = 40
@@ -89,19 +96,16 @@ class VerificationPresenter(Presenter):
             Column("error", result.errors[order], format="+.1%"),
         ]
         worst = Table(categories, result.category_figures(kept), f"Categories, {name}, worst first", limit=_MOST_ROWS)
+        every = [Column(symbol, values, key=symbol) for symbol, values in result.points.items()]
+        every += [Column(name, getattr(result, name)) for name in ("measured", "predicted", "lower", "upper")]
+        every += [Column("error", result.errors)]
+        every += [] if result.fitted is None else [Column("fitted", result.fitted)]
         return [
             *([worst] if result.categories else []),
             Table(points, title=f"Points, {name}, worst first", limit=_MOST_ROWS),
+            Table(every, importance="data"),
         ]
 
-    def frame(self, result: Verification) -> pd.DataFrame:
-        """A row for each point: measured and predicted value, bounds (NaN without), relative error."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {**result.points, "measured": result.measured, "predicted": result.predicted}
-        columns |= {"lower": result.lower, "upper": result.upper, "error": result.errors}
-        return pd.DataFrame(columns if result.fitted is None else {**columns, "fitted": result.fitted})
-
-    def draw(self, result: Verification, figure: Figure, data: Any = None) -> None:
-        """Draw measured over predicted values, and the relative errors."""
-        draw_verification(result, figure)
+    def panels(self, result: Verification, data: Any = None) -> Panels:
+        """Measured over predicted values, and the relative errors."""
+        return {"values": partial(_draw_values, result), "errors": partial(_draw_errors, result)}

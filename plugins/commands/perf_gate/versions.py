@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +23,13 @@ from perf_statistics.gating import (
     unpaired_test,
 )
 from perf_statistics.known_order import blocked_test
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = npt.NDArray[np.float64]
 
 LAYOUTS = ("turn", "blocks", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
@@ -164,6 +163,8 @@ def common_shift(differences: Sequence[Floats], ratios: Floats) -> CommonShift |
 @dataclass(frozen=True, repr=False)
 class VersionGate(Result):
     """Verdicts on n benchmarks of two versions."""
+
+    json_kind: ClassVar[str] = "gate"
 
     names: tuple[str, str]  # of the versions
     benchmarks: tuple[str, ...]

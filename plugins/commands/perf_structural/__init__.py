@@ -33,30 +33,32 @@ def register_commands(register: Register) -> None:
     register("stochastic", COMMAND_GROUP, group=group, help="Values that vary: from samples, in formulas.")
     for name, former, text, function in (
         (
-            "summarize", "value", "The last samples of a series as an interval, a normal or a histogram.", "api:value",
+            "stochastic summarize",
+            ("value", "--until=--to", "--within=--support"),
+            "The last samples of a series as an interval, a normal or a histogram.",
+            "value",
         ),
-        ("eval", "eval", "A formula over quantities that vary.", "api:evaluate"),
-        ("schedule", "schedule", "The allocation to choose, or how to divide work.", "api:schedule"),
+        ("stochastic eval", ("eval",), "A formula over quantities that vary.", "evaluate"),
+        ("stochastic schedule", ("schedule",), "The allocation to choose, or how to divide work.", "schedule"),
         (
-            "solve", "solve", "How many replicas or which limit: the value of an input that suffices.",
-            "api:solve",
+            "stochastic solve",
+            ("solve",),
+            "How many replicas or which limit: the value of an input that suffices.",
+            "solve",
         ),
-    ):  # fmt: skip
+        ("decide", (), "Which of two is smaller, or how many more measurements tell.", "decide"),
+    ):
+        target, saves = f"perf_structural.api:{function}", "Write the value to this JSON file."
         register(
-            f"stochastic {name}",
-            f"perf_structural.cli:{former}_command",
+            name,
+            target,
             group=group,
             help=text,
-            function=f"perf_structural.{function}",
-            former=(former, *(("--until=--to", "--within=--support") if name == "summarize" else ())),
+            function=target,
+            former=former,
+            shows=("plot",),
+            saves=saves if function == "value" else "",
         )
-    register(
-        "decide",
-        "perf_structural.cli:decide_command",
-        group=group,
-        help="Which of two is smaller, or how many more measurements tell.",
-        function="perf_structural.api:decide",
-    )
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The Python functions behind the commands value, eval and schedule; further ones: `questions.api`, `judging.judge`."""
+"""What ``perf stochastic`` and ``perf decide`` do, in Python."""
 
 from __future__ import annotations
 
@@ -6,63 +6,54 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from perf_structural.algebra import leaves
-from perf_structural.bounds import Range, parse_bounds
-from perf_structural.bounds import within as bounded
-from perf_structural.deciding import Decision, compare_samples
-from perf_structural.decomposition import Decomposition, Draws, balance
-from perf_structural.measured_value import MeasuredValue, check_scale, represent
-from perf_structural.measuring import ReadFile, read_samples, samples_of
-from perf_structural.model_file import read_candidates
-from perf_structural.prediction import Part, Prediction, predict_jointly
-from perf_structural.solving import Solution, parse_range, solve_for
-from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
-from perf_structural.structural_model import Choice, StructuralModel, choose, predict_candidates
-from perf_tables.arguments import check_length
-from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import OptionError
-from perfcore.data.curve import UtilizationCurve
-from perfcore.data.measurements import Measurements
-from perfcore.data.series import Series
-from perfcore.hooks.options import build
-from perfcore.hooks.registry import registry
-from perfcore.stochastic import default_name
+from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOf, OptionsOfSelected
 
-Floats = npt.NDArray[np.float64]
-Path = str | os.PathLike[str]
-Measured = Path | Sequence[float] | Series | UtilizationCurve | Measurements
+if TYPE_CHECKING:
+    from perf_structural.deciding import Decision
+    from perf_structural.decomposition import Decomposition
+    from perf_structural.measured_value import MeasuredValue
+    from perf_structural.measuring import ReadFile
+    from perf_structural.prediction import Prediction
+    from perf_structural.solving import Solution
+    from perf_structural.structural_model import Choice, StructuralModel
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.series import Series
+
+Named = str | os.PathLike[str]
+_EVALUATION = OptionsOf("perf_structural.options:EvaluationOptions", "evaluation")
+_READ = OptionGroup("perfcore.cli.reading:HowToRead", "read_file")
 
 
 def solve(
-    model: Path | StructuralModel,
-    range_: str,
-    below: float,
-    probability: float,
+    model: Annotated[Named | StructuralModel, Argument("MODEL")],
+    range_: Annotated[str, Option("--for", metavar="NAME=LOW..HIGH")],
+    below: Annotated[float, Option(metavar="LIMIT")],
+    probability: Annotated[float, Option(metavar="P")] = 0.99,
     *,
-    inputs: Mapping[str, Any] | None = None,
-    **options: Any,
+    inputs: Annotated[Mapping[str, Any] | Sequence[str] | None, Option("--with", metavar="NAME=QUANTITY")] = None,
+    **options: Annotated[Any, OptionsOf("perf_structural.options:SamplingOptions", "sampling")],
 ) -> Solution:
-    """Find the value of an input with which a result keeps a limit often enough.
+    """Find how many replicas, or which time limit, keep the result of MODEL below LIMIT with probability P.
 
-    Choose it for how many replicas, which time limit or how much bandwidth gives P(T < 200 ms) >= 0.99. All values are
-    tried with the same draws.
+    The least value that suffices is found, or the largest where the least of the range does. All are tried with the
+    same draws.
 
     Parameters
     ----------
     model : str, path or StructuralModel
-        A TOML file, a formula, or the model.
+        A structural model (.toml), or a formula. Or the model in memory.
     range_ : str
-        ``"servers=1..64"``: the input and its range, of whole numbers if both ends are. The least value that suffices
-        is found, or the largest where the least of the range does.
-    below, probability : float
-        The limit, in the result's unit, and how often it is to be kept.
-    inputs : mapping, optional
-        Quantities in the place of the model's, as of `evaluate`.
+        The input and its range, such as servers=1..64 or limit=0.1..2.0: of whole numbers if both ends are.
+    below : float
+        What the result is to keep, in its unit.
+    probability : float
+        How often, between 0 and 1.
+    inputs : mapping or sequence of str, optional
+        An input, as of `perf stochastic eval`. Once for each.
     **options
         ``samples`` and ``seed``, as of `perf_structural.EvaluationOptions`.
 
@@ -78,46 +69,61 @@ def solve(
 
     Examples
     --------
+    As a command::
+
+        perf stochastic solve service.toml --for servers=1..64 --below 0.2 --probability 0.99
+        perf stochastic solve "work/n + 0.01*n" --for n=1..64 --below 1.0 --with work=normal:10,1
+
     >>> found = solve("work/n", "n=1..64", 0.5, 0.99, inputs={"work": "normal:10,1"}, samples=4096)
     >>> found.found.value
     25
     """
+    from perf_structural.inputs import as_quantities
+    from perf_structural.solving import parse_range, solve_for
+    from perf_structural.structural_model import StructuralModel
+
     name, ends = parse_range(range_)
     if not isinstance(model, StructuralModel):
         is_file = os.fspath(model).endswith(".toml")
         model = StructuralModel.read(model) if is_file else StructuralModel(os.fspath(model), source="solve")
-    return solve_for(model.with_inputs(inputs or {}), name, ends, below, probability, **options)
+    return solve_for(model.with_inputs(as_quantities(inputs)), name, ends, below, probability, **options)
 
 
 def decide(
-    first: Measured,
-    second: Measured,
+    first: Annotated[Named | Series | UtilizationCurve | Measurements | Any, Argument("FIRST")],
+    second: Annotated[Named | Series | UtilizationCurve | Measurements | Any, Argument("SECOND")],
     *,
-    column: str | None = None,
-    where: str | Sequence[str] | None = None,
-    quantile: float | None = None,
-    min_effect: float | None = None,
-    power: float = 0.9,
-    support: str | tuple[float, float] | None = None,
-    read: ReadFile | None = None,
+    column: Annotated[str | None, Option(metavar="NAME")] = None,
+    where: Annotated[str | tuple[str, ...] | None, Option(metavar="CONDITIONS")] = None,
+    quantile: Annotated[float | None, Option(metavar="Q")] = None,
+    min_effect: Annotated[float | None, Option(metavar="SHARE")] = None,
+    power: Annotated[float, Option(metavar="P")] = 0.9,
+    support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
+    read: Annotated[ReadFile | None, _READ] = None,
 ) -> Decision:
-    """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
+    """Say whether FIRST or SECOND is smaller, or how many more measurements of each would decide it.
 
-    Choose it for two machines, settings or versions; `perf gate` is for versions in continuous integration. Samples
-    are taken to be independent.
+    Both are independent samples of one quantity, such as times on two machines: numbers one a line, tables of runs,
+    series. `perf gate` is for versions in continuous integration.
 
     Parameters
     ----------
     first, second : str, path, Series, UtilizationCurve, Measurements or sequence of float
-        As of `value`; of a series over time everything counts.
-    column, where, support, read
-        As of `value`.
+        A file of samples, or a table of runs. Or data as of `value`; of a series over time everything counts.
+    column : str, optional
+        Files of several columns: the one to compare.
+    where : str or tuple of str, optional
+        Rows of a table that count, such as host=a,p>4.
     quantile : float, 0 to 1, optional
         Compare this quantile instead of the mean.
     min_effect : float, >= 0, optional
         Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
     power : float, 0 to 1
-        How probable a decision shall be after the further measurements.
+        How probable a decision shall be after measuring more.
+    support : str or (float, float), optional
+        What samples are known to lie between, as 0,inf.
+    read : callable, optional
+        As of `value`.
 
     Returns
     -------
@@ -131,12 +137,21 @@ def decide(
 
     Examples
     --------
+    As a command::
+
+        perf decide old.csv new.csv --column time_s
+        perf decide a.txt b.txt --quantile 0.95 --min-effect 0.02
+
     >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
     'first'
     """
+    from perf_structural.bounds import parse_bounds
+    from perf_structural.deciding import compare_samples
+    from perf_structural.measuring import labelled_samples
+
     bounds = parse_bounds(support) if isinstance(support, str) else support
     sides = [
-        _labelled_samples(name, measured, column, where, read, bounds)
+        labelled_samples(name, measured, column, where, read, bounds)
         for name, measured in (("first", first), ("second", second))
     ]
     (first_label, first_samples, warnings), (second_label, second_samples, further) = sides
@@ -144,66 +159,44 @@ def decide(
     return replace(decision, notes=(*warnings, *further, *decision.notes))
 
 
-def _labelled_samples(
-    name: str,
-    measured: Measured,
-    column: str | None,
-    where: str | Sequence[str] | None,
-    read: ReadFile | None,
-    bounds: Range | None,
-) -> tuple[str, Floats, tuple[str, ...]]:
-    """What one of the two is called, its samples, and what is to be said about them."""
-    if isinstance(measured, (str, os.PathLike)):
-        label = os.fspath(measured)
-        samples, warnings = read_samples(measured, "all", column, None, where, read, bounds)
-    elif isinstance(measured, (Series, UtilizationCurve, Measurements)):
-        label = name
-        samples, warnings = samples_of(measured, "all", column, None, where, bounds)
-    else:
-        return name, np.asarray(measured, dtype=np.float64), ()
-    return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)
-
-
 def value(
-    series: Path | Series | UtilizationCurve | Measurements,
-    as_: str | None = None,
+    series: Annotated[Named | Series | UtilizationCurve | Measurements, Argument("SERIES")],
+    as_: Annotated[str | None, Option("--as", metavar="NAME", completes="representations")] = None,
     *,
-    column: str | None = None,
-    window: str = DEFAULT_WINDOW,
-    until: float | str | None = None,
-    where: str | Sequence[str] | None = None,
-    support: str | tuple[float, float] | None = None,
-    quantile: str | float | Sequence[float] | None = None,
-    scale: float | None = None,
-    read: ReadFile | None = None,
-    **options: Any,
+    column: Annotated[str | None, Option(metavar="NAME")] = None,
+    window: Annotated[str, Option(metavar="DURATION|all")] = "5min",
+    until: Annotated[float | str | None, Option("--to", metavar="TIME")] = None,
+    where: Annotated[str | tuple[str, ...] | None, Option(metavar="CONDITIONS")] = None,
+    support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
+    quantile: Annotated[str | float | tuple[float, ...] | None, Option(metavar="Q,...")] = None,
+    scale: Annotated[float | None, Option(metavar="RANGE")] = None,
+    read: Annotated[ReadFile | None, _READ] = None,
+    **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> MeasuredValue:
-    """Represent measurements by a stochastic value: the last samples of a series, or the rows of a table of runs.
-
-    Choose it for what varies while a program runs, the load of a processor or the bandwidth of a network, and for what
-    varies from run to run.
+    """Represent measurements by a point, interval, normal or histogram: the last samples of a series, the rows of a
+    table of runs, or numbers one a line.
 
     Parameters
     ----------
     series : str, path, Series, UtilizationCurve or Measurements
-        A file of any of these, or of numbers one a line.
+        A file of samples or runs; - is standard input. Or data in memory.
     as_ : str, optional
-        A registered representation (see ``perf plugins``). Samples that are all equal become one number.
+        What the samples become (default: as `perf plugins` says). Samples that are all equal become one number.
     column : str, optional
-        May be left out when there is only one.
+        Series of several columns: the one to represent.
     window : str
-        How much counts, from the end: a duration such as ``"5min"``, or ``"all"``.
+        How much counts, from the end.
     until : float or str, optional
-        Last time that counts, in the series' unit or as a date of UTC; by default the last sample's.
-    where : str or sequence of str, optional
-        Conditions on the rows of a table: ``"host=a,p>4"``.
-    support : (float, float), optional
-        Known limits, such as ``(0, 1)`` of a share. A sample outside is refused, and the value is kept inside. Without,
-        only a negative length of time is refused, known by the name.
-    quantile : float or sequence of float, optional
-        Levels of the quantiles that are shown, with limits that the samples give them.
+        Last time or date that counts (default: the last sample's).
+    where : str or tuple of str, optional
+        Rows of a table that count, such as host=a,p>4.
+    support : str or (float, float), optional
+        What it is known to lie between, such as 0,1 or 0,inf. A sample outside is refused, and the value is kept
+        inside. Without, only a negative length of time is refused, known by the name.
+    quantile : str, float or tuple of float, optional
+        Quantiles to show, with the limits that samples give them.
     scale : float, > 0, optional
-        Full range of the quantity, for the variation class; by default 1, and of lengths of time none.
+        Full range of the quantity, for its variation class (default: 1, and of times none).
     read : callable, optional
         Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
@@ -221,10 +214,27 @@ def value(
 
     Examples
     --------
+    As a command::
+
+        perf stochastic summarize cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
+        perf stochastic summarize load.json --as normal -o load.value.json --plot load.png
+        perf stochastic summarize runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
+
+    >>> from perfcore import Series
     >>> load = Series([0, 60, 120, 180], {"cpu": [0.2, 0.9, 0.4, 0.6]}, "s")
     >>> value(load, "interval", window="3min").value
     Interval[0.4, 0.9]
     """
+    from perf_structural.bounds import parse_bounds
+    from perf_structural.bounds import within as bounded
+    from perf_structural.measured_value import check_scale, represent
+    from perf_structural.measuring import read_samples, samples_of
+    from perf_structural.statistic import LEVELS, levels_given
+    from perf_tables.arguments import check_length
+    from perfcore.hooks.options import build
+    from perfcore.hooks.registry import registry
+    from perfcore.stochastic import default_name
+
     # What is wrong with the choices is said before a long file is read.
     name = as_ or default_name("samples")
     build(registry().entry("representations", name).load_options(), options, name)
@@ -244,18 +254,23 @@ def value(
 
 
 def evaluate(
-    formula: str, inputs: Mapping[str, Any], *, executor: Executor | None = None, **options: Any
+    formula: Annotated[str, Argument("FORMULA")],
+    inputs: Annotated[Mapping[str, Any] | Sequence[str] | None, Option("--with", metavar="NAME=QUANTITY")] = None,
+    *,
+    executor: Executor | None = None,
+    **options: Annotated[Any, _EVALUATION],
 ) -> Prediction:
-    """Evaluate a formula over quantities that vary.
+    """Evaluate FORMULA over quantities that are numbers, intervals, normals or histograms.
 
-    Choose it for one formula; `perf_structural.StructuralModel` has components, candidates and correlations beside.
-    The formula is seen as a whole: ``x - x`` is 0, and what occurs twice is the same quantity.
+    The formula is seen as a whole: x - x is 0, and what occurs twice is the same quantity.
 
     Parameters
     ----------
     formula : str
-    inputs : mapping of str to number, str, StochasticValue, mapping or sequence
-        As of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
+        Over the names that ``--with`` gives values to.
+    inputs : mapping of str to number, str, StochasticValue, mapping or sequence; or sequence of str
+        A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value. Once for each input. In Python
+        as of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
     executor : concurrent.futures.Executor, optional
         What draws parts of a sample of millions of points. No digit depends on it.
     **options
@@ -273,39 +288,51 @@ def evaluate(
 
     Examples
     --------
+    As a command::
+
+        perf stochastic eval "work/speed + delay" --with work=100 --with speed=normal:10,1 --with delay=interval:1,2
+        perf stochastic eval "max(a,b) + a" --with a=load.json --with b=normal:3,0.5 --bins 50 --plot sum.png
+
     >>> evaluate("work/speed", {"work": 100, "speed": {"interval": [4, 5]}}).value
     Interval[20, 25]
     """
-    return StructuralModel(formula, inputs=inputs, source="eval").predict(executor=executor, **options)
+    from perf_structural.inputs import as_quantities
+    from perf_structural.structural_model import StructuralModel
+
+    return StructuralModel(formula, inputs=as_quantities(inputs), source="eval").predict(executor=executor, **options)
 
 
 def schedule(
-    model: Path | StructuralModel,
-    candidates: Sequence[Path] | Mapping[str, Mapping[str, Any]] = (),
+    model: Annotated[Named | StructuralModel, Argument("MODEL")],
+    candidates: Annotated[Sequence[Named] | Mapping[str, Mapping[str, Any]], Argument("CANDIDATES")] = (),
     *,
-    by: str = "mean",
-    tuning: float | None = None,
-    divide: int | None = None,
-    unit_time: str | None = None,
-    fixed_time: str | None = None,
-    **options: Any,
+    by: Annotated[str, Option(metavar="MEASURE")] = "mean",
+    tuning: Annotated[float | None, Option(metavar="TF")] = None,
+    divide: Annotated[int | None, Option(metavar="UNITS", minimum=0)] = None,
+    unit_time: Annotated[str | None, Option(metavar="NAME", needs="--divide UNITS")] = None,
+    fixed_time: Annotated[str | None, Option(metavar="NAME", needs="--divide UNITS")] = None,
+    **options: Annotated[Any, _EVALUATION],
 ) -> Choice | Decomposition:
-    """Choose among allocations, or divide work among unequal machines, by what a structural model predicts.
+    """Choose among allocations by MODEL, a TOML file of a structural model, or divide work among unequal machines.
+
+    The candidates are [[candidate]] tables in the model's file or in files of their own, or files with [inputs].
 
     Parameters
     ----------
     model : str, path or StructuralModel
-        A TOML file, or the model.
+        A structural model (.toml). Or the model in memory.
     candidates : sequence of paths, or mapping of str to mapping
-        Beside those of the model: files of candidates, or by name the inputs that take the place of the model's.
+        Files of candidates beside those of MODEL. Or by name the inputs that take the place of the model's.
     by : str
-        What is to be small: ``mean``, ``upper`` or ``quantile:Q``.
+        What is to be small: mean, upper, quantile:Q or beyond:LIMIT, a probability.
     tuning : float, optional
-        With the mean: that many standard deviations are added to it.
+        Add this many standard deviations to the mean.
     divide : int, >= 0, optional
-        Divide this many units of work instead; ``candidates`` are then not looked at.
-    unit_time, fixed_time : str, optional
-        Replicated components, where work is divided: each machine's time for one unit, and its time besides.
+        Divide this much work instead; candidates are then not looked at.
+    unit_time : str, optional
+        Replicated component: each machine's time for one unit of work.
+    fixed_time : str, optional
+        Replicated component: each machine's time besides.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -321,81 +348,29 @@ def schedule(
 
     Examples
     --------
+    As a command::
+
+        perf stochastic schedule sor.toml --by quantile:0.95
+        perf stochastic schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
+        perf stochastic schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
+
+    >>> from perf_structural import StructuralModel
     >>> schedule("examples/structural/sor.toml", by="quantile:0.95").chosen
     'balanced strips'
     >>> rows = StructuralModel("0", inputs={"row": [{"normal": [1, 0.5]}, 1]})
     >>> schedule(rows, divide=300, unit_time="row", tuning=2).shares
     (100, 200)
     """
+    from perf_structural.allocation import all_candidates, divided
+    from perf_structural.statistic import parse_statistic
+    from perf_structural.structural_model import StructuralModel, choose, predict_candidates
+
     statistic = parse_statistic(by, tuning)
     if divide is None and (unit_time is not None or fixed_time is not None):
         raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
     if not isinstance(model, StructuralModel):
         model = StructuralModel.read(model)
     if divide is not None:
-        return _divided(model, divide, statistic, unit_time, fixed_time, options)
-    gathered = _all_candidates(model, candidates)
+        return divided(model, divide, statistic, unit_time, fixed_time, options)
+    gathered = all_candidates(model, candidates)
     return choose(predict_candidates(model, gathered, **options), statistic)
-
-
-def _all_candidates(
-    model: StructuralModel, candidates: Sequence[Path] | Mapping[str, Mapping[str, Any]]
-) -> dict[str, Mapping[str, Any]]:
-    gathered = dict(model.candidates)
-    sources = (
-        {"candidates": candidates}
-        if isinstance(candidates, Mapping)
-        else {os.fspath(path): read_candidates(path) for path in candidates}
-    )
-    for source, inputs_by_name in sources.items():
-        for name, inputs in inputs_by_name.items():
-            if name in gathered:
-                raise OptionError(f"{source}: there is a candidate {name!r} already")
-            gathered[name] = inputs
-    return gathered
-
-
-def _divided(
-    model: StructuralModel,
-    total: int,
-    statistic: Statistic,
-    unit_time: str | None,
-    fixed_time: str | None,
-    options: Mapping[str, Any],
-) -> Decomposition:
-    if unit_time is None:
-        raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
-    parts = [model.part_named(name) for name in (unit_time, fixed_time) if name is not None]
-    times, *others = predict_jointly(parts, options)
-    fixed = others[0] if others else None
-    if fixed is not None and fixed[0].unit != times[0].unit:
-        raise OptionError(
-            f"--unit-time is in {times[0].unit or 'no unit'} and --fixed-time in {fixed[0].unit or 'no unit'}"
-        )
-    return balance(
-        [time.value for time in times],
-        total,
-        statistic,
-        None if fixed is None else [time.value for time in fixed],
-        times[0].unit,
-        _draws(parts, times, fixed),
-    )
-
-
-def _draws(
-    parts: Sequence[Part], times: Sequence[Prediction], fixed: Sequence[Prediction] | None
-) -> list[Draws] | None:
-    """Of each machine; they decide where both of its times use one quantity, or were sampled anyway."""
-    needs = [[set(leaves(cell)) for cell in part.composition.result.cells.values()] for part in parts]
-    draws = []
-    for machine, time in enumerate(times):
-        fixed_time = fixed[machine] if fixed is not None and machine < len(fixed) else None
-        if time.draws is None or (fixed_time is not None and fixed_time.draws is None):
-            return None
-        shared = fixed_time is not None and bool(needs[0][machine] & needs[1][machine])
-        was_sampled = any(each is not None and each.evaluation.sample is not None for each in (time, fixed_time))
-        fixed_draws = (
-            np.zeros(time.draws.size) if fixed_time is None or fixed_time.draws is None else fixed_time.draws.ravel()
-        )
-        draws.append(Draws(time.draws.ravel(), fixed_draws, shared or was_sampled))
-    return draws

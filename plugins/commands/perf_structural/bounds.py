@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.names import check_durations
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 
-Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
 
 _WORD = " within "

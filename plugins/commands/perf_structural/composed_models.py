@@ -17,6 +17,7 @@ import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parser import Node, Number, Operation, Variable, written
 from perf_tables.points import by_symbol, check_coverage, of_one_length
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
@@ -105,7 +106,6 @@ def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]])
 # Source: A. B. Owen, "Randomly permuted (t,m,s)-nets and (t,s)-sequences", Monte Carlo and Quasi-Monte Carlo Methods in
 # Scientific Computing, 1995.
 
-Floats = npt.NDArray[np.float64]
 
 # Bounds of 50 to 99 % of sums of normals then err by at most 0.9 % of their distance from the value for 2 to 5 models
 # and by 1.3 % for 20, the largest of 20 random sums each; as many pseudo-random draws err by up to 2.3 %. Products,

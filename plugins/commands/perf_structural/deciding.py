@@ -15,14 +15,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_structural.measured_value import CONFIDENCE, samples_needed
 from perf_structural.statistic import quantile_name
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
-
-Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: of two nobody knows the spread
 _ALIKE = 0.2  # correlation of neighbours: with it a mean varies a fifth more than of independent samples

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_structural.statistic import Statistic
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, default_representation
-
-Floats = npt.NDArray[np.float64]
 
 _SHARE_TOLERANCE = 1e-3  # of a unit of work: far below the rounding to whole units
 _BINS = 100  # of what is made of draws

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.parser import QUANTILE
 from perf_structural.algebra import (
@@ -32,6 +31,7 @@ from perf_structural.correlation import Pair
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Sample, draw_sample, sort_at_once
 from perf_structural.statistic import LEVELS, quantile_name
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import describe
 from perfcore.stochastic import (
@@ -50,8 +50,6 @@ from perfcore.stochastic import (
     power,
     sqrt,
 )
-
-Floats = npt.NDArray[np.float64]
 
 Quantity = StochasticValue | float
 

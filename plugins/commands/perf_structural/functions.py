@@ -9,9 +9,8 @@ import numpy.typing as npt
 from scipy.special import betainc
 
 from perf_formulas.parser import FUNCTIONS, OR, QUANTILE, Limits, Node, Parser, Rule
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-
-Floats = npt.NDArray[np.float64]
 
 
 def as_integer(name: str, numbers: npt.ArrayLike, least: int, most: float) -> Floats:

@@ -36,6 +36,11 @@ def given_quantities(words: Sequence[str]) -> dict[str, Any]:
     return quantities
 
 
+def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
+    """Inputs as a mapping, also where they are words."""
+    return inputs if isinstance(inputs, Mapping) else given_quantities(inputs or ())
+
+
 def _typed(text: str) -> Any:
     """A number, the words of a representation, which it reads itself, or a file; one called ``a:b`` is ``./a:b``."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,13 @@ from perf_structural.recalibration import (
     shares_by_rank,
 )
 from perf_structural.statistic import levels_given, quantile_name
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-Floats = npt.NDArray[np.float64]
 
 PIT_BINS = 10
 _CONFIDENCE = 0.95  # of the limits of an observed share
@@ -39,8 +39,6 @@ class Judgement(Result):
     Where a prediction has no such figure (an interval has no quantiles, only a histogram has bins), it is NaN, and
     averages leave it out.
     """
-
-    json_kind: ClassVar[str] = "judgement"
 
     representations: tuple[str, ...]  # what the predictions are, each name once
     actual: Floats  # in the order of the predictions

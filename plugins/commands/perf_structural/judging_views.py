@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,10 @@ import numpy as np
 from perf_structural.judging import PIT_BINS
 from perf_views.colours import DARK, DATA, MODEL, RULE
 from perf_views.names import shortened
-from perf_views.style import add_legend
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_structural.judging import Judgement
     from perf_structural.recalibration import Recalibration
@@ -23,18 +22,9 @@ if TYPE_CHECKING:
 _OUTER, _INNER = 0.95, 0.5  # central intervals: the outer one stands in where a prediction has no bounds
 
 
-def draw_judgement(judgement: Judgement, figure: Figure) -> None:
-    """Draw bounds and actual values over the runs and, where predictions are distributions, the places in them."""
-    figure.suptitle(judgement.title, x=0.01, ha="left", fontsize=10, parse_math=False)
-    if not judgement.place_counts().sum():
-        _draw_runs(judgement, figure.add_subplot())
-        return
-    runs, places = figure.subplots(1, 2, width_ratios=[3, 1])
-    _draw_runs(judgement, runs)
-    _draw_places(judgement, places)
-
-
 def _draw_runs(judgement: Judgement, axes: Axes) -> None:
+    from perf_views.style import add_legend
+
     count = len(judgement.actual)
     positions = np.arange(1, count + 1) if judgement.at is None else judgement.at
     order = np.argsort(positions, kind="stable")
@@ -139,9 +129,14 @@ class JudgementPresenter(Presenter):
         columns += [Column(name, getattr(result, name)) for name in ("place", "crps")]
         return [*tables, Table(columns, importance="data")]
 
-    def draw(self, result: Judgement, figure: Figure, data: Any = None) -> None:
-        """Predictions against actual values over the runs, and the places in the distributions."""
-        draw_judgement(result, figure)
+    def panels(self, result: Judgement, data: Any = None) -> Panels:
+        """Bounds and actual values over the runs and, where predictions are distributions, the places in them."""
+        if not result.place_counts().sum():
+            return {"runs": partial(_draw_runs, result)}
+        return {
+            "runs": Panel(partial(_draw_runs, result), width=0.75),
+            "places": Panel(partial(_draw_places, result), width=0.25),
+        }
 
 
 class RecalibrationPresenter(Presenter):
@@ -180,14 +175,15 @@ class RecalibrationPresenter(Presenter):
         ]
         return [Table(held, title="Actual values within, on runs left out"), Table(quantiles, title="Quantiles")]
 
-    def draw(self, result: Recalibration, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Recalibration, data: Any = None) -> Panels:
         """The map, and the diagonal of predictions that need none."""
-        axes = figure.subplots()
-        axes.plot([0.0, 1.0], [0.0, 1.0], color=RULE, linewidth=0.8, linestyle=":")
-        axes.plot(result.levels, result.places, color=DATA)
-        axes.set_xlabel("level of a quantile")
-        axes.set_ylabel("predicted quantile that it is")
-        axes.set_title(self.title(result), fontsize=10, loc="left")
+
+        def draw(axes: Axes) -> None:
+            axes.plot([0.0, 1.0], [0.0, 1.0], color=RULE, linewidth=0.8, linestyle=":")
+            axes.plot(result.levels, result.places, color=DATA)
+            axes.set(xlabel="level of a quantile", ylabel="predicted quantile that it is")
+
+        return {"map": draw}
 
 
 def rank_names(count: int) -> list[str]:

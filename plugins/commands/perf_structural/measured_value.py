@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +49,17 @@ _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 class MeasuredValue(Result):
     """What `represent` gives."""
 
+    json_kind: ClassVar[str] = "value"
+
     window: Samples  # the samples
     value: StochasticValue  # what represents them
     scale: float | None = None  # full range of the quantity, for the variation class
     levels: tuple[float, ...] = LEVELS  # of the quantiles that are shown
     warnings: tuple[str, ...] = ()  # what is to be said about the samples
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the value; gives what the command line says of it."""
+        return self.value.save(path)
 
     @property
     def notes(self) -> tuple[str, ...]:

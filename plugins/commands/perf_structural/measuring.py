@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_structural.bounds import Range, check_within
 from perf_structural.prediction_files import is_number, read_rows
 from perf_tables.series import Window, select_column, take_window
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -30,7 +30,6 @@ from perfcore.reading.source import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _HEAD = 4096  # characters by which a file of numbers is told from others
@@ -313,3 +312,23 @@ def _longer(data: Any, selected: Window) -> str:
     if len(finite) < FEWEST:
         return f", and the series has {len(finite)} in all"
     return f", as --window all or one longer than {readable(float(selected.times[-1] - finite[-FEWEST]), unit)} has"
+
+
+def labelled_samples(
+    name: str,
+    measured: Any,
+    column: str | None,
+    where: str | Sequence[str] | None,
+    read: ReadFile | None,
+    bounds: Range | None,
+) -> tuple[str, Floats, tuple[str, ...]]:
+    """What one of the two is called, its samples, and what is to be said about them."""
+    if isinstance(measured, (str, os.PathLike)):
+        label = os.fspath(measured)
+        samples, warnings = read_samples(measured, "all", column, None, where, read, bounds)
+    elif isinstance(measured, (Series, UtilizationCurve, Measurements)):
+        label = name
+        samples, warnings = samples_of(measured, "all", column, None, where, bounds)
+    else:
+        return name, np.asarray(measured, dtype=np.float64), ()
+    return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)

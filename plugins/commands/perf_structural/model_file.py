@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from perf_formulas.formula import read_toml
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, UnknownNameError, key_first
 from perfcore.models.model import Model, load
 from perfcore.stochastic import StochasticValue, default_representation, of_moments
@@ -35,8 +35,6 @@ def error_context(source: str, key: str) -> Iterator[None]:
     except PerfError as error:
         raise StructuralModelError(f"{source}: {key}: {error}") from None
 
-
-Floats = npt.NDArray[np.float64]
 
 # Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with
 # the model there, and not at one standard deviation.

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_structural.algebra import (
     Call,
@@ -22,9 +21,8 @@ from perf_structural.algebra import (
     shown,
 )
 from perf_structural.functions import compute
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_RANGES = 4  # of operands in a message
 

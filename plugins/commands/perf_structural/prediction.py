@@ -18,6 +18,7 @@ from perf_structural.evaluation import Evaluation, evaluate_expression, resolved
 from perf_structural.model_file import error_context
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Formula, Sample, draw_together, points_for
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
 from perfcore.results import Result
@@ -71,8 +72,6 @@ class Prediction(Result):
             "value": self.value.to_dict(),
         }
 
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn by itself
 

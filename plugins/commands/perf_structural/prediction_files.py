@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-Floats = npt.NDArray[np.float64]
 
 _ACCEPTED = (
     'a value as `perf stochastic summarize` writes it, a number, or {"lower": ..., "upper": ...} as '

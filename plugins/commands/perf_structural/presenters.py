@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,11 @@ import numpy as np
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_views.colours import LIGHT, PALE, RULE, SERIES
 from perf_views.names import shortened
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_structural.deciding import Decision
     from perf_structural.decomposition import Decomposition
@@ -32,7 +31,7 @@ _BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no 
 _MARGIN = 0.05  # of the range, left and right
 
 
-def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> dict[str, Callable[[Axes], None]]:
+def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> Panels:
     """The densities, and the cumulative distributions, of at least one value; ``unit`` is that of all.
 
     What has bounds and no density is drawn as a bar over its range.
@@ -129,7 +128,7 @@ class PredictionPresenter(Presenter):
         known = [row for row in rows if not math.isnan(row[1])] if math.isnan(result.statistics["mean"]) else rows
         return [Table(columns, known), Table(columns, rows, importance="data")]
 
-    def panels(self, result: Prediction, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: Prediction, data: Any = None) -> Panels:
         """Density and cumulative distribution."""
         return distribution_panels({result.name: result.value}, result.unit)
 
@@ -173,7 +172,7 @@ class ChoicePresenter(Presenter):
             )
         ]
 
-    def panels(self, result: Choice, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: Choice, data: Any = None) -> Panels:
         """Densities and cumulative distributions of all candidates."""
         return distribution_panels({name: each.value for name, each in result.predictions.items()}, result.unit)
 
@@ -215,7 +214,7 @@ class DecompositionPresenter(Presenter):
             )
         ]
 
-    def panels(self, result: Decomposition, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: Decomposition, data: Any = None) -> Panels:
         """The distributions of the machines' times."""
         return distribution_panels({f"machine {k}": time for k, time in enumerate(result.times, start=1)}, result.unit)
 
@@ -266,17 +265,19 @@ class SolutionPresenter(Presenter):
         ]
         return [Table(columns, result.tried)]
 
-    def draw(self, result: Solution, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Solution, data: Any = None) -> Panels:
         """How probable the limit is over the input, with what was asked for."""
-        axes = figure.subplots()
-        values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
-        axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
-        axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
-        if result.found is not None:
-            axes.axvline(result.found.value, color=RULE, linestyle=":", label=self.formula(result))
-        axes.set_xlabel(result.name)
-        axes.set_ylabel("probability")
-        axes.legend()
+
+        def draw(axes: Axes) -> None:
+            values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
+            axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
+            axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
+            if result.found is not None:
+                axes.axvline(result.found.value, color=RULE, linestyle=":", label=self.formula(result))
+            axes.set(xlabel=result.name, ylabel="probability")
+            axes.legend()
+
+        return {"probability": draw}
 
 
 class DecisionPresenter(Presenter):
@@ -328,18 +329,21 @@ class DecisionPresenter(Presenter):
             )
         ]
 
-    def draw(self, result: Decision, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Decision, data: Any = None) -> Panels:
         """The difference with its limits, beside none and what matters."""
-        axes = figure.subplots()
-        difference = result.figures[1] - result.figures[0]
-        errors = [[difference - result.low], [result.high - difference]]
-        axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
-        axes.axvline(0.0, color=RULE)
-        if result.worth is not None:
-            axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
-        axes.set_yticks([])
-        axes.set_xlabel(f"difference of the {result.statistic}")
-        axes.legend()
+
+        def draw(axes: Axes) -> None:
+            difference = result.figures[1] - result.figures[0]
+            errors = [[difference - result.low], [result.high - difference]]
+            axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
+            axes.axvline(0.0, color=RULE)
+            if result.worth is not None:
+                axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
+            axes.set_yticks([])
+            axes.set_xlabel(f"difference of the {result.statistic}")
+            axes.legend()
+
+        return {"difference": draw}
 
 
 class MeasuredValuePresenter(Presenter):
@@ -394,7 +398,7 @@ class MeasuredValuePresenter(Presenter):
         figures = [Column(name, pair, format=".6g", key=name) for name, *pair in pairs]
         return [Table([Column("of", ["value", "samples"]), *figures])]
 
-    def panels(self, result: MeasuredValue, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: MeasuredValue, data: Any = None) -> Panels:
         """Density and cumulative distribution over those of the samples."""
         panels = distribution_panels({result.value.name: result.value}, "")
         samples, column = result.window.values, shortened(result.window.column)

@@ -17,12 +17,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 # Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
 # American Statistical Association 102 (2007). All scores here are losses, in the unit of the quantity: less is better.
 # What a single prediction scores, `perfcore.stochastic.StochasticValue.crps`, it knows itself.
-
-Floats = npt.NDArray[np.float64]
 
 
 def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, actual: npt.ArrayLike) -> Floats:
@@ -80,8 +79,6 @@ _EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for
 @dataclass(frozen=True, repr=False)
 class Recalibration(Result):
     """A monotone map of probabilities, learned from past predictions and what then happened."""
-
-    json_kind: ClassVar[str] = "recalibration"
 
     levels: tuple[float, ...]  # probabilities, increasing from 0 to 1
     places: tuple[float, ...]  # by level: the predicted quantile that becomes the quantile of this level

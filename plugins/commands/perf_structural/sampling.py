@@ -23,6 +23,7 @@ from scipy.special import ndtr, ndtri
 from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered
 from perf_structural.correlation import Pair, factor_of
 from perf_structural.pointwise import PointwiseEvaluation
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.base.executors import in_order, thread_count
 from perfcore.stochastic import StochasticValue, from_dict
@@ -30,7 +31,6 @@ from perfcore.stochastic import StochasticValue, from_dict
 # One scrambled net, shifted anew by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled anew, in a fraction of the time.
 
-Floats = npt.NDArray[np.float64]
 
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
 _MOST_AT_ONCE = 2**20

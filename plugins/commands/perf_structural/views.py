@@ -4,58 +4,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_structural.measured_value import represent
+from perf_structural.presenters import distribution_panels
 from perf_structural.statistic import parse_statistic
 from perf_structural.structural_model import choose, predict_candidates
 from perf_tables.series import take_window
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Field,
-    Form,
-    Link,
-    Notice,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    ViewPath,
-)
+from perf_views import contents as page
 from perf_views.data_pictures import draw_series
 from perf_views.drawable import model_blocks
 from perfcore.base.errors import PerfError
 from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
-from perfcore.results import Column, Presenter, Result, Tables
-from perfcore.results import Table as Figures
+from perfcore.results import Column, Panels, Presenter, Result, Table, Tables, draw_panels
 from perfcore.stochastic import StochasticValue, default_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from perf_structural.inputs import Input
     from perf_structural.structural_model import StructuralModel
 
 
-def answered(form: Form, ask: Callable[[], Result]) -> tuple[Block, ...]:
+def answered(form: page.Form, ask: Callable[[], Result]) -> tuple[page.Block, ...]:
     """A form and below it what it leads to; where that is a mistake, it stands above the form."""
     try:
         return form, *model_blocks(ask())
     except PerfError as error:
-        return Notice(str(error), "error"), form
+        return page.Notice(str(error), "error"), form
 
 
-def linked_table(title: str, header: Iterable[str], rows: Iterable[Sequence[str]], path: ViewPath) -> Table:
+def linked_table(title: str, header: Iterable[str], rows: Iterable[Sequence[str]], path: page.ViewPath) -> page.Table:
     """A table whose rows lead each to the view below ``path`` that is called as its first cell."""
-    return Table.of(title, header, [(Cell(name, Link(name, (*path, name))), *cells) for name, *cells in rows])
+    return page.Table.of(
+        title, header, [(page.Cell(name, page.Link(name, (*path, name))), *cells) for name, *cells in rows]
+    )
 
 
 COLUMN = "column"
@@ -82,7 +71,7 @@ class SeriesPresenter(Presenter):
                 for name, of in figures.items()
             ),
         ]
-        return [Figures(columns, title="Columns")]
+        return [Table(columns, title="Columns")]
 
     def frame(self, result: Series) -> pd.DataFrame:
         """The samples: a row for each time, a column for each quantity."""
@@ -90,9 +79,9 @@ class SeriesPresenter(Presenter):
 
         return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
 
-    def draw(self, result: Series, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Series, data: Any = None) -> Panels:
         """The first columns over time; see `perf_views.data_pictures.draw_series`."""
-        draw_series(figure.add_subplot(), result)
+        return {"data": partial(draw_series, data=result)}
 
     def views(self, result: Series, data: Any = None, file: Path | None = None) -> SeriesViews:
         """All columns over time, and each as a stochastic value."""
@@ -110,42 +99,43 @@ class SeriesViews:
         """Name of the file."""
         return Path(self._data.source).name
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The columns, or one of them; see `Viewable.view`."""
         if path == ():
-            return View(self.title, series_blocks(self._data, (COLUMN,)))
+            return page.View(self.title, series_blocks(self._data, (COLUMN,)))
         if len(path) == 2 and path[0] == COLUMN and path[1] in self._data.columns:
-            return column_view(self._data, path[1], path, query, (Link(self.title, ()),))
-        raise NoViewError(path)
+            return column_view(self._data, path[1], path, query, (page.Link(self.title, ()),))
+        raise page.NoViewError(path)
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """All columns together, then each."""
         return [(), *((COLUMN, name) for name in self._data.columns)]
 
 
-def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
+def series_blocks(data: Series, path: page.ViewPath) -> tuple[page.Block, ...]:
     """All columns over time, and a table whose rows lead to each column's distribution."""
-    presenter = SeriesPresenter()
-    ((caption, header, rows),) = presenter.tables(data)
+    ((caption, header, rows),) = SeriesPresenter().tables(data)
     names = list(data.columns)[:_MOST_DRAWN]
     column_text = f"the first {len(names)} columns" if len(names) < len(data.columns) else ", ".join(names)
-    chart = Chart(lambda figure: presenter.draw(data, figure), f"Time series: {column_text}", ())
+    chart = page.Chart(lambda figure: draw_series(figure.add_subplot(), data), f"Time series: {column_text}", ())
     return chart, linked_table(caption, header, rows, path)
 
 
-def column_view(data: Series, column: str, path: ViewPath, query: Query, trail: tuple[Link, ...]) -> View:
+def column_view(
+    data: Series, column: str, path: page.ViewPath, query: page.Query, trail: tuple[page.Link, ...]
+) -> page.View:
     """One column as a stochastic value, in the representation and over the window of the address."""
     representation, window = query.get(_REPRESENTATION, default_name("samples")), query.get(_WINDOW, "all")
     representations = tuple(registry().entries("representations"))
     fields = (
-        Field(
+        page.Field(
             _REPRESENTATION, "represented as", representation, "choice", representations, help="what the samples become"
         ),
-        Field(_WINDOW, "window", window, help="the last stretch that counts, such as 5min, or all"),
+        page.Field(_WINDOW, "window", window, help="the last stretch that counts, such as 5min, or all"),
     )
-    form = Form(fields, path)
+    form = page.Form(fields, path)
     blocks = answered(form, lambda: represent(take_window(data, window, column), representation))
-    return View(f"{column} of {Path(data.source).name} as {representation}", blocks, path, trail)
+    return page.View(f"{column} of {Path(data.source).name} as {representation}", blocks, path, trail)
 
 
 INPUT, CANDIDATES = "input", "candidates"
@@ -186,13 +176,18 @@ class StructuralPresenter(Presenter):
         ]
         moments = [Column(name, k) for k, name in enumerate(("input", "mean", "std", "lowest", "highest", "unit"))]
         return [
-            Figures(inputs, list(result.inputs.items()), drops_empty=False),
-            Figures(moments, copies, importance="data"),
+            Table(inputs, list(result.inputs.items()), drops_empty=False),
+            Table(moments, copies, importance="data"),
         ]
 
-    def draw(self, result: StructuralModel, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: StructuralModel, data: Any = None) -> Panels:
         """Density and cumulative distribution of what it predicts."""
-        result.predict().draw(figure)
+        predicted = cache(lambda: distribution_panels({(value := result.predict()).name: value.value}, value.unit))
+
+        def draw(name: str, axes: Axes) -> None:
+            predicted()[name](axes)
+
+        return {name: partial(draw, name) for name in ("density", "cumulative")}
 
     def views(self, result: StructuralModel, data: Any = None, file: Path | None = None) -> StructuralViews:
         """What it predicts, from which inputs, and its candidates."""
@@ -217,46 +212,50 @@ class StructuralViews:
         """The model's name, or its equation."""
         return self._model.title
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The prediction, an input, or the candidates; see `Viewable.view`."""
-        trail = (Link(self.title, ()),)
+        trail = (page.Link(self.title, ()),)
         if path == ():
-            return View(self.title, self._prediction(query))
+            return page.View(self.title, self._prediction(query))
         if len(path) == 2 and path[0] == INPUT and path[1] in self._model.inputs:
-            return View(path[1], _input_blocks(path[1], self._model.inputs[path[1]]), path, trail)
+            return page.View(path[1], _input_blocks(path[1], self._model.inputs[path[1]]), path, trail)
         if path == (CANDIDATES,) and self._model.candidates:
-            return View("Candidates", self._candidates(query), path, trail)
-        raise NoViewError(path)
+            return page.View("Candidates", self._candidates(query), path, trail)
+        raise page.NoViewError(path)
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """The prediction, the candidates, then the inputs."""
-        candidates: list[ViewPath] = [(CANDIDATES,)] if self._model.candidates else []
+        candidates: list[page.ViewPath] = [(CANDIDATES,)] if self._model.candidates else []
         return [(), *candidates, *((INPUT, name) for name in self._model.inputs)]
 
-    def _prediction(self, query: Query) -> tuple[Block, ...]:
+    def _prediction(self, query: page.Query) -> tuple[page.Block, ...]:
         method = query.get(_METHOD, "auto")
-        form = Form((Field(_METHOD, "method", method, "choice", _METHODS, help="how it is evaluated"),), (), "Predict")
+        form = page.Form(
+            (page.Field(_METHOD, "method", method, "choice", _METHODS, help="how it is evaluated"),), (), "Predict"
+        )
         _, header, rows = self._model.tables()[0]
-        blocks: list[Block] = [
-            Text((self._model.equation,), "Equation", "formula"),
+        blocks: list[page.Block] = [
+            page.Text((self._model.equation,), "Equation", "formula"),
             *answered(form, lambda: self._model.predict(method=method)),
             linked_table("Inputs", header, rows, (INPUT,)),
         ]
         if self._model.components:
-            blocks.append(Text(tuple(_components(self._model)), "Components", "formula"))
+            blocks.append(page.Text(tuple(_components(self._model)), "Components", "formula"))
         if self._model.candidates:
-            blocks.append(Text(links=(Link("Candidates beside one another", (CANDIDATES,)),)))
+            blocks.append(page.Text(links=(page.Link("Candidates beside one another", (CANDIDATES,)),)))
         return tuple(blocks)
 
-    def _candidates(self, query: Query) -> tuple[Block, ...]:
+    def _candidates(self, query: page.Query) -> tuple[page.Block, ...]:
         by = query.get(_BY, "mean")
-        form = Form((Field(_BY, "chosen by", by, help="mean, upper, or quantile:0.95"),), (CANDIDATES,), "Choose")
+        form = page.Form(
+            (page.Field(_BY, "chosen by", by, help="mean, upper, or quantile:0.95"),), (CANDIDATES,), "Choose"
+        )
         return answered(
             form, lambda: choose(predict_candidates(self._model, self._model.candidates), parse_statistic(by, None))
         )
 
 
-def _input_blocks(name: str, definition: Input) -> tuple[Block, ...]:
+def _input_blocks(name: str, definition: Input) -> tuple[page.Block, ...]:
     values = _copies(name, definition)
     uncertain = {label: value for label, value in values.items() if isinstance(value, StochasticValue)}
     rows = [
@@ -265,18 +264,17 @@ def _input_blocks(name: str, definition: Input) -> tuple[Block, ...]:
         else (label, f"{value:.6g}", f"{value:.6g}", "0")
         for label, value in values.items()
     ]
-    table = Table(("input", "value", "mean", "standard deviation"), tuple(rows))
+    table = page.Table(("input", "value", "mean", "standard deviation"), tuple(rows))
     if not uncertain:
         return (table,)
     drawn = dict(list(uncertain.items())[:_MOST_DRAWN])
 
-    def draw(figure: Figure) -> None:
-        from perf_structural.presenters import distribution_panels
-
-        for place, panel in enumerate(distribution_panels(drawn, definition.unit or "").values(), 1):
-            panel(figure.add_subplot(1, 2, place))
-
-    return Chart(draw, f"Density and cumulative distribution of {', '.join(drawn)}", (table,)), table
+    panels = distribution_panels(drawn, definition.unit or "")
+    return page.Chart(
+        lambda figure: draw_panels(figure, panels),
+        f"Density and cumulative distribution of {', '.join(drawn)}",
+        (table,),
+    ), table
 
 
 def _components(model: StructuralModel) -> list[str]:

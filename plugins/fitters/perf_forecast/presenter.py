@@ -13,11 +13,9 @@ from perf_forecast.options import JUDGED_COVERAGES
 from perf_tables.series import take_window
 from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
 
 
@@ -59,7 +57,7 @@ class ForecastPresenter(Presenter):
             Table(_columns(result, np.arange(1, last + 1)), importance="data"),
         ]
 
-    def panels(self, result: ForecastModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def panels(self, result: ForecastModel, data: Any = None) -> Panels:
         """The next values with their central intervals, after the samples where they are given."""
         return {"forecast": partial(_draw_forecast, result, data)}
 

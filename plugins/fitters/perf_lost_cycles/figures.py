@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel, mean_r2
-
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
 

@@ -14,19 +14,19 @@ from perf_views.colours import INK, MODEL, SERIES
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
 from perfcore.base.arrays import Floats
+from perfcore.results import Panel, Panels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import FigureBase
 
     from perf_scaling.model import ScalingModel
 
 
 COVERAGE = 0.95  # of all bounds
 _MOST_PANELS = 6
-_COLUMNS = 3
 _PLACES = 49  # of a curve
 _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
 _LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over each of several
@@ -56,29 +56,12 @@ class PathPoints(NamedTuple):
     held: dict[str, float]  # the other parameters
 
 
-def draw_models(model: ScalingModel, figure: Figure) -> None:
-    """Draw the six paths with the largest share at the target, or the only one."""
-    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
-    alone = len(chosen) == 1
-    panels = [(path, symbol) for path in chosen for symbol in (model.symbols if alone else model.symbols[:1])]
-    columns = min(len(panels), 2 if len(panels) in (2, 4) else _COLUMNS)
-    rows = -(-len(panels) // columns)
-    figure.set_size_inches(11.0, (5.6 if len(panels) == 1 else 3.1 * rows) + 0.9)
-    more = f"; the {len(chosen)} largest at {model.target_text}" if len(model.paths) > len(chosen) else ""
-    figure.suptitle(shortened(model.title, 100) + more, x=0.01, ha="left", fontsize=10, parse_math=False)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes, (path, symbol) in zip(grid.flat, panels, strict=False):
-        draw_panel(model, axes, path, symbol)
-        _title(model, axes, path, len(panels) == 1)
-    for unused in grid.flat[len(panels) :]:
-        unused.remove()
-    unit = f" ({model.unit})" if model.unit else ""
-    for axes in grid[:, 0]:
-        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
-    draw_legend(model, chosen, figure)
+def left_out_text(model: ScalingModel) -> str:
+    """How many of the paths are drawn, where not all are."""
+    return f"; the {_MOST_PANELS} largest at {model.target_text}" if len(model.paths) > _MOST_PANELS else ""
 
 
-def model_panels(model: ScalingModel) -> dict[str, Callable[[Axes], None]]:
+def model_panels(model: ScalingModel) -> Panels:
     """Panels by name: ``curves`` is that of the path with the largest share at the target, ``curves-2`` the next.
 
     The path that stands alone has one for each parameter.
@@ -86,15 +69,17 @@ def model_panels(model: ScalingModel) -> dict[str, Callable[[Axes], None]]:
     chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
     symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
     unit = f" ({model.unit})" if model.unit else ""
+    is_alone = len(chosen) == len(symbols) == 1
 
     def draw(axes: Axes, path: int, symbol: str) -> None:
         draw_panel(model, axes, path, symbol)
-        axes.set_title(shortened(model.paths[path], _LONGEST[False]), fontsize=SMALL_POINTS, parse_math=False)
+        _title(model, axes, path, is_alone)
         axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
         kinds = _kinds(model, [path])
         add_legend(axes, list(kinds), list(kinds.values()), fontsize=TINY_POINTS)
 
-    panels = [partial(draw, path=path, symbol=symbol) for path in chosen for symbol in symbols]
+    height = 5.6 if is_alone else 0.0
+    panels = [Panel(partial(draw, path=path, symbol=symbol), height) for path in chosen for symbol in symbols]
     return {f"curves-{number}" if number > 1 else "curves": panel for number, panel in enumerate(panels, 1)}
 
 

@@ -15,13 +15,10 @@ from perf_scaling.growth import CLASSES, SURE
 from perf_scaling.rows import DEVIATES, PathRow, note_of
 from perf_scaling.speedup import Speedup, is_apart, is_open, speedup
 from perfcore.base.errors import listing
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_scaling.model import ScalingModel
     from perf_scaling.views import ScalingViews
@@ -30,30 +27,6 @@ _MOST_PATHS = 40
 _MOST_ADVICE = 10
 _MOST_NAMED = 3
 _HARDLY_LESS = 0.9  # of the variance
-
-
-def scaling_summary(model: ScalingModel) -> list[str]:
-    """What was fitted, how it grows, what is not determined, and what to measure next."""
-    noise = float(np.median(np.sqrt(model.posterior.spread)))
-    unit = f" [{model.unit}]" if model.unit else ""
-    over = ", ".join(_over(model, symbol) for symbol in model.symbols)
-    repeated = any(count > 1.0 for path_data in model.data for count in path_data.counts)
-    noise_text = (
-        f"{percent(noise)} of its mean, median of the paths" if repeated else "not known, without repeated runs"
-    )
-    return [
-        model.title,
-        *_miss_lines(model),
-        f"{len(model.measured)} points of {model.value_name}{unit} over {over}{_runs(model)}",
-        *model.notes,
-        *(_growth_line(model, symbol, number) for number, symbol in enumerate(model.symbols)),
-        f"noise of one run: {noise_text}",
-        *([] if model.check is None else [model.check.text]),
-        *_scaling_lines(model),
-        *_deviation_lines(model),
-        *_next_line(model),
-        *(f"not fitted: {line}" for line in describe_paths(model.unfitted)),
-    ]
 
 
 def _scaling_lines(model: ScalingModel) -> list[str]:
@@ -220,7 +193,26 @@ class ScalingPresenter(Presenter):
 
     def summary(self, result: ScalingModel) -> list[str]:
         """What was fitted, how it grows, what is not determined, and what to measure next."""
-        return scaling_summary(result)
+        noise = float(np.median(np.sqrt(result.posterior.spread)))
+        unit = f" [{result.unit}]" if result.unit else ""
+        over = ", ".join(_over(result, symbol) for symbol in result.symbols)
+        repeated = any(count > 1.0 for path_data in result.data for count in path_data.counts)
+        noise_text = (
+            f"{percent(noise)} of its mean, median of the paths" if repeated else "not known, without repeated runs"
+        )
+        return [
+            result.title,
+            *_miss_lines(result),
+            f"{len(result.measured)} points of {result.value_name}{unit} over {over}{_runs(result)}",
+            *result.notes,
+            *(_growth_line(result, symbol, number) for number, symbol in enumerate(result.symbols)),
+            f"noise of one run: {noise_text}",
+            *([] if result.check is None else [result.check.text]),
+            *_scaling_lines(result),
+            *_deviation_lines(result),
+            *_next_line(result),
+            *(f"not fitted: {line}" for line in describe_paths(result.unfitted)),
+        ]
 
     def tables(self, result: ScalingModel) -> Tables:
         """The paths by their share at the target; what is not determined; speedup; and all laws of the path shown."""
@@ -254,17 +246,17 @@ class ScalingPresenter(Presenter):
                 tables.append(_speedup_table(result, curve, str(name)))
         return tables
 
-    def panels(self, result: ScalingModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """The paths that matter most at the target, a panel for each."""
+    def heading(self, result: ScalingModel, data: Any = None) -> str:
+        """The title, and how many paths are drawn."""
+        from perf_scaling.picture import left_out_text
+
+        return self.title(result) + left_out_text(result)
+
+    def panels(self, result: ScalingModel, data: Any = None) -> Panels:
+        """The paths that matter most at the target, a panel for each: means, law, bounds."""
         from perf_scaling.picture import model_panels
 
         return model_panels(result)
-
-    def draw(self, result: ScalingModel, figure: Figure, data: Any = None) -> None:
-        """Draw the paths that matter most at the target: means, law, bounds."""
-        from perf_scaling.picture import draw_models
-
-        draw_models(result, figure)
 
     def views(self, result: ScalingModel, data: Any = None, file: Path | None = None) -> ScalingViews:
         """The call tree coloured by growth, the growth of the whole, and each path's laws."""

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import find_function, renamed
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.observations import Observations
 from perfcore.data.roles import shown_names
-
-Floats = npt.NDArray[np.float64]
 
 _FAR = 1e6  # where functions that differ in growth differ by far
 

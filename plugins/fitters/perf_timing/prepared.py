@@ -17,6 +17,7 @@ from perf_formulas.parser import FormulaError
 from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_tables.names import is_speed, no_number
 from perf_timing.options import ScalingOptions
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, labels_of
@@ -28,8 +29,6 @@ from perfcore.data.units import unit_in_name
 # Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 3: times over
 # four orders of magnitude become comparable when they are multiplied by the number of processors, divided by the
 # operation count of the code, and multiplied by the peak performance of the system (equation 4).
-
-Floats = npt.NDArray[np.float64]
 
 
 class TimesParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="times parameter"):

@@ -14,47 +14,14 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
 from perf_views.drawable import candidate_table
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from perf_timing.views import IndividualViews, JointViews
 
 
 _MOST_PAIRS = 40
 _MOST_CANDIDATES = 20
-
-
-def _individual_summary(model: IndividualModel) -> list[str]:
-    """What was fitted, in which scale, and how well."""
-    figures = model.statistics
-    few = sum(pair.degrees_of_freedom < LEAST_FREEDOM for pair in model.pairs)
-    return [
-        model.title,
-        *model.data_lines(),
-        f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
-        f"R^2 uncentered {figures['r2_uncentered']:.5f}"
-        + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
-        f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
-        *([freedom_warning(few, len(model.pairs))] if few else []),
-    ]
-
-
-def _individual_tables(model: IndividualModel) -> Tables:
-    """The pairs, worst first, outliers, the ranking that the functions were chosen from; a column of data for each
-    coefficient in the scale of the fit.
-    """
-    title = "The same functions for all pairs" if len(model.pairs) > 1 else "All models"
-    return [
-        _pairs(model),
-        *_outliers(model, "Outliers, in standard errors of their own pair"),
-        *_ranking(model, title, _MOST_CANDIDATES),
-        _coefficients(model),
-    ]
 
 
 def _outliers(model: IndividualModel | JointModel, title: str) -> Tables:
@@ -139,56 +106,6 @@ _WIDE_SCALE = 20.0  # the paper's values differ by 4 to 7 after all three steps 
 _FAR_APART = 1.0  # relative standard error from which an asymptotic interval is not to be trusted
 
 
-def _joint_summary(model: JointModel) -> list[str]:
-    """What was fitted, in which scale, how well, and how it predicts."""
-    figures = model.statistics
-    lines = [
-        model.title,
-        *model.data_lines(),
-        f"reference system: {model.reference}; {model.status}; {model.starts_reached} of {model.starts} "
-        f"start{'s' if model.starts > 1 else ''} came to this optimum"
-        + ("; more --starts make it surer" if 2 * model.starts_reached <= model.starts else ""),
-        f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
-        f"R^2 uncentered {_shown(figures['r2_uncentered'], '.5f')}, centered {_shown(figures['r2_centered'], '.5f')}",
-        f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
-    ]
-    spread = _spread_of_cells(model)
-    if spread > _WIDE_SCALE and not model.relative:
-        lines.append(
-            f"codes and systems differ by a factor of {spread:,.0f} in this scale, so that the largest decide the fit; "
-            "--operations and --peak bring them closer, or --weights relative counts relative errors"
-        )
-    if model.left_out:
-        unknown = int(np.isnan(model.left_out_errors()).sum())
-        text = "each code on each system predicted from all others: "
-        if unknown == len(model.left_out):
-            text += "none is determined by the others"
-        else:
-            text += (
-                f"relative error mean {figures['mean_relative_error_left_out_cells']:.1%}, largest "
-                f"{figures['max_relative_error_left_out_cells']:.1%}"
-            )
-            text += f" ({unknown} observations are not determined by the others)" if unknown else ""
-        lines.append(text)
-    if model.dropped:
-        lines.append(f"left out as outliers: {'; '.join(model.dropped)}")
-    if any(model.undetermined):
-        names = [n for n, open_ in zip(model.parameter_names, model.undetermined, strict=True) if open_]
-        lines.append(f"not determined one by one: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}")
-    if model.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
-        lines.append("warning: do not use this model for predictions")
-    cells = len({*zip(model.observations.code, model.observations.system, strict=True)})
-    if model.origin.options["intervals"] == "bootstrap" and cells < _FEW_CELLS:
-        lines.append(f"bootstrap intervals from {cells} pairs are too narrow; --intervals profile does not need many")
-    wide = [p.name for p in model.parameters if p.standard_error and p.standard_error > _FAR_APART * abs(p.estimate)]
-    if wide and not model.intervals:
-        lines.append(
-            f"standard errors as large as the values: {', '.join(wide[:6])}{', ...' if len(wide) > 6 else ''}; "
-            "--intervals profile shows what the data really say about them"
-        )
-    return lines
-
-
 def _spread_of_cells(model: JointModel) -> float:
     """Ratio of the largest to the smallest mean of a code on a system in the scale of the fit."""
     places = model.measured_places
@@ -196,18 +113,6 @@ def _spread_of_cells(model: JointModel) -> float:
     cell = places.code * len(model.systems) + places.system
     means = np.bincount(cell, values)[np.unique(cell)] / np.bincount(cell)[np.unique(cell)]
     return float(means.max() / means.min())
-
-
-def _joint_tables(model: JointModel) -> Tables:
-    parameters = _parameters(model)
-    return [
-        parameters,
-        _cells(model),
-        *_outliers(model, "Outliers, in standard errors (kept; --drop-outliers fits without them)"),
-        *_correlations(model),
-        *_ranking(model, "Other combinations", _MOST_JOINT_CANDIDATES),
-        replace(parameters, title="", importance="data"),
-    ]
 
 
 def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
@@ -314,17 +219,17 @@ def _shown(value: Any, form: str) -> str:
 class _ScalingPresenter(Presenter):
     """The picture that both models have."""
 
-    def panels(self, result: IndividualModel | JointModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """A panel for each code, and the residuals."""
+    def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
+        """The title, and what a reader must know about the picture."""
+        from perf_timing.pictures.panels import picture_heading
+
+        return picture_heading(result, data)
+
+    def panels(self, result: IndividualModel | JointModel, data: Any = None) -> Panels:
+        """Measured points and models by code, residuals and their quantiles, and the parameters of a joint model."""
         from perf_timing.pictures.panels import scaling_panels
 
         return scaling_panels(result, data)
-
-    def draw(self, result: IndividualModel | JointModel, figure: Figure, data: Any = None) -> None:
-        """Draw measured points and models, residuals and their quantiles, and the parameters of a joint model."""
-        from perf_timing.pictures.panels import draw_scaling_model
-
-        draw_scaling_model(result, figure, data)
 
 
 class IndividualPresenter(_ScalingPresenter):
@@ -337,11 +242,27 @@ class IndividualPresenter(_ScalingPresenter):
 
     def summary(self, result: IndividualModel) -> list[str]:
         """What was fitted, in which scale, and how well."""
-        return _individual_summary(result)
+        figures = result.statistics
+        few = sum(pair.degrees_of_freedom < LEAST_FREEDOM for pair in result.pairs)
+        return [
+            result.title,
+            *result.data_lines(),
+            f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
+            f"R^2 uncentered {figures['r2_uncentered']:.5f}"
+            + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
+            f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
+            *([freedom_warning(few, len(result.pairs))] if few else []),
+        ]
 
     def tables(self, result: IndividualModel) -> Tables:
         """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
-        return _individual_tables(result)
+        title = "The same functions for all pairs" if len(result.pairs) > 1 else "All models"
+        return [
+            _pairs(result),
+            *_outliers(result, "Outliers, in standard errors of their own pair"),
+            *_ranking(result, title, _MOST_CANDIDATES),
+            _coefficients(result),
+        ]
 
     def views(self, result: IndividualModel, data: Any = None, file: Path | None = None) -> IndividualViews:
         """The pairs with their R^2, curves, residuals."""
@@ -359,11 +280,69 @@ class JointPresenter(_ScalingPresenter):
 
     def summary(self, result: JointModel) -> list[str]:
         """What was fitted, in which scale, how well, and how it predicts."""
-        return _joint_summary(result)
+        figures = result.statistics
+        lines = [
+            result.title,
+            *result.data_lines(),
+            f"reference system: {result.reference}; {result.status}; {result.starts_reached} of {result.starts} "
+            f"start{'s' if result.starts > 1 else ''} came to this optimum"
+            + ("; more --starts make it surer" if 2 * result.starts_reached <= result.starts else ""),
+            f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
+            f"R^2 uncentered {_shown(figures['r2_uncentered'], '.5f')}, "
+            f"centered {_shown(figures['r2_centered'], '.5f')}",
+            f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
+        ]
+        spread = _spread_of_cells(result)
+        if spread > _WIDE_SCALE and not result.relative:
+            lines.append(
+                f"codes and systems differ by a factor of {spread:,.0f} in this scale, so that the largest decide the "
+                "fit; --operations and --peak bring them closer, or --weights relative counts relative errors"
+            )
+        if result.left_out:
+            unknown = int(np.isnan(result.left_out_errors()).sum())
+            text = "each code on each system predicted from all others: "
+            if unknown == len(result.left_out):
+                text += "none is determined by the others"
+            else:
+                text += (
+                    f"relative error mean {figures['mean_relative_error_left_out_cells']:.1%}, largest "
+                    f"{figures['max_relative_error_left_out_cells']:.1%}"
+                )
+                text += f" ({unknown} observations are not determined by the others)" if unknown else ""
+            lines.append(text)
+        if result.dropped:
+            lines.append(f"left out as outliers: {'; '.join(result.dropped)}")
+        if any(result.undetermined):
+            names = [n for n, open_ in zip(result.parameter_names, result.undetermined, strict=True) if open_]
+            lines.append(f"not determined one by one: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}")
+        if result.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
+            lines.append("warning: do not use this model for predictions")
+        cells = len({*zip(result.observations.code, result.observations.system, strict=True)})
+        if result.origin.options["intervals"] == "bootstrap" and cells < _FEW_CELLS:
+            lines.append(
+                f"bootstrap intervals from {cells} pairs are too narrow; --intervals profile does not need many"
+            )
+        wide = [
+            p.name for p in result.parameters if p.standard_error and p.standard_error > _FAR_APART * abs(p.estimate)
+        ]
+        if wide and not result.intervals:
+            lines.append(
+                f"standard errors as large as the values: {', '.join(wide[:6])}{', ...' if len(wide) > 6 else ''}; "
+                "--intervals profile shows what the data really say about them"
+            )
+        return lines
 
     def tables(self, result: JointModel) -> Tables:
         """Parameters, cells, outliers, correlations, and the ranking that the functions were chosen from."""
-        return _joint_tables(result)
+        parameters = _parameters(result)
+        return [
+            parameters,
+            _cells(result),
+            *_outliers(result, "Outliers, in standard errors (kept; --drop-outliers fits without them)"),
+            *_correlations(result),
+            *_ranking(result, "Other combinations", _MOST_JOINT_CANDIDATES),
+            replace(parameters, title="", importance="data"),
+        ]
 
     def views(self, result: JointModel, data: Any = None, file: Path | None = None) -> JointViews:
         """The pairs, curves, work and speed, residuals."""

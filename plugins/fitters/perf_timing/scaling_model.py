@@ -13,14 +13,12 @@ from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.prepared import OverCode, Preparation, TimesParameter
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
 from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for, observed_by_pair
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

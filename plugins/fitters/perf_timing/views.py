@@ -10,29 +10,17 @@ import numpy as np
 
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
-from perf_timing.pictures.diagnostics import draw_residuals, select
-from perf_timing.pictures.panels import add_system_legend, draw_curves, draw_parameters
+from perf_timing.pictures.panels import scaling_panels
 from perf_timing.scaling_model import ScalingModel
+from perf_views import contents as page
 from perf_views.colours import DARK, MODEL, RULE
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Field,
-    Form,
-    Link,
-    Notice,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    ViewPath,
-)
 from perf_views.drawable import chosen_figures, parameter_table, statistics_table
 from perfcore.base.errors import OptionError, PerfError
+from perfcore.results import draw_panels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
 
 
@@ -44,21 +32,21 @@ _AT = "at."  # before the name of a parameter in the address
 
 
 def pair_view(
-    model: ScalingModel, code: str, system: str, path: ViewPath, query: Query, trail: tuple[Link, ...]
-) -> View:
+    model: ScalingModel, code: str, system: str, path: page.ViewPath, query: page.Query, trail: tuple[page.Link, ...]
+) -> page.View:
     """The view of a pair, also of one that was never measured."""
     places = model.measured_places
     rows = np.flatnonzero((places.code == model.codes.index(code)) & (places.system == model.systems.index(system)))
-    blocks: list[Block] = []
+    blocks: list[page.Block] = []
     if len(rows):
         blocks.append(_chart(model, code, system, rows))
     else:
-        blocks.append(Notice("never measured; what follows is predicted from the others"))
+        blocks.append(page.Notice("never measured; what follows is predicted from the others"))
     blocks += _elsewhere(model, code, system, path, query)
-    return View(f"{code} on {system}", tuple(blocks), path, trail)
+    return page.View(f"{code} on {system}", tuple(blocks), path, trail)
 
 
-def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Chart:
+def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> page.Chart:
     points = {symbol: values[rows] for symbol, values in model.measured_places.points.items()}
     order = np.lexsort(tuple(points.values())[::-1])
     points, rows = {symbol: values[order] for symbol, values in points.items()}, rows[order]
@@ -87,14 +75,16 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
          f"{value[k] / predicted[k, 0] - 1.0:.1%}")
         for k in range(len(rows))
     ]  # fmt: skip
-    return Chart(draw, f"{code} on {system}: measured and model", (Table.of("", header, table),), size=(10.0, 4.8))
+    return page.Chart(
+        draw, f"{code} on {system}: measured and model", (page.Table.of("", header, table),), size=(10.0, 4.8)
+    )
 
 
-def _elsewhere(model: ScalingModel, code: str, system: str, path: ViewPath, query: Query) -> list[Block]:
+def _elsewhere(model: ScalingModel, code: str, system: str, path: page.ViewPath, query: page.Query) -> list[page.Block]:
     """A form for any point, and the prediction there."""
     texts = {symbol: query.get(_AT + symbol, "") for symbol in model.columns}
-    fields = tuple(Field(_AT + symbol, model.columns[symbol], text, "number") for symbol, text in texts.items())
-    form = Form(fields, path, "Predict", "Predict elsewhere")
+    fields = tuple(page.Field(_AT + symbol, model.columns[symbol], text, "number") for symbol, text in texts.items())
+    form = page.Form(fields, path, "Predict", "Predict elsewhere")
     if not all(texts.values()):
         return [form]
     try:
@@ -102,10 +92,10 @@ def _elsewhere(model: ScalingModel, code: str, system: str, path: ViewPath, quer
         value, lower, upper = model.predict(points, interval=_COVERAGE)[0]
         remark = model.remarks(points)[0]
     except PerfError as error:
-        return [form, Notice(str(error), "error")]
+        return [form, page.Notice(str(error), "error")]
     unit = f" {model.unit}" if model.unit else ""
     bounds = "no bounds" if np.isnan(lower) else f"{_COVERAGE:.0%} of single runs between {lower:.6g} and {upper:.6g}"
-    return [form, Text((f"{value:.6g}{unit}; {bounds}",)), *([Notice(remark, "warning")] if remark else [])]
+    return [form, page.Text((f"{value:.6g}{unit}; {bounds}",)), *([page.Notice(remark, "warning")] if remark else [])]
 
 
 def _number(text: str) -> float:
@@ -139,67 +129,67 @@ class ScalingViews:
         """That of the model."""
         return self._model.title
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The overview, parameters, residuals, or one pair; see `perf_views.Viewable.view`."""
-        trail = (Link(self.title, ()),)
+        trail = (page.Link(self.title, ()),)
         if path == ():
-            return View(self.title, self._overview())
+            return page.View(self.title, self._overview())
         if len(path) == 3 and path[0] == PAIR and path[1] in self._model.codes and path[2] in self._model.systems:
             return pair_view(self._model, path[1], path[2], path, query, trail)
         if path == (RESIDUALS,):
-            return View("Residuals", (self._residuals(),), path, trail)
+            return page.View("Residuals", (self._residuals(),), path, trail)
         if path == (PARAMETERS,):
-            return View("Parameters", self.parameter_blocks(), path, trail)
-        raise NoViewError(path)
+            return page.View("Parameters", self.parameter_blocks(), path, trail)
+        raise page.NoViewError(path)
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """The overview, parameters, residuals, and the pairs that were measured."""
         yield from ((), (PARAMETERS,), (RESIDUALS,))
         yield from ((PAIR, *names) for names in sorted(self._pairs()))
 
-    def parameter_blocks(self) -> tuple[Block, ...]:
+    def parameter_blocks(self) -> tuple[page.Block, ...]:
         """What the view of parameters has."""
         return (parameter_table(self._model),)
 
-    def pair_quality(self) -> tuple[str, str, dict[tuple[str, str], Cell]]:
+    def pair_quality(self) -> tuple[str, str, dict[tuple[str, str], page.Cell]]:
         """Title and note of the table of pairs, and a cell for each pair: by default its mean relative error."""
         errors, cells = self._model.errors(), {}
         for names, rows in self._pairs().items():
             error = float(errors[rows].mean())
-            cells[names] = Cell(f"{error:.1%}", shade=min(error / _LARGE_ERROR, 1.0))
+            cells[names] = page.Cell(f"{error:.1%}", shade=min(error / _LARGE_ERROR, 1.0))
         return (
             "Mean relative error of each code on each system",
             "dark: a small error; a click shows the pair",
             cells,
         )
 
-    def _overview(self) -> tuple[Block, ...]:
+    def _overview(self) -> tuple[page.Block, ...]:
         model = self._model
-        links = (Link("Parameters", (PARAMETERS,)), Link("Residuals and Q-Q", (RESIDUALS,)))
+        links = (page.Link("Parameters", (PARAMETERS,)), page.Link("Residuals and Q-Q", (RESIDUALS,)))
         return (
             *chosen_figures(model, _FIGURES),
             self._curves(),
-            Text(tuple(model.summary()[1:]), links=links),
+            page.Text(tuple(model.summary()[1:]), links=links),
             self._pair_table(),
-            Text(tuple(model.formula.split("\n")), "Formula", "formula"),
-            *(replace(Table.of(*table), is_folded=table[0].startswith(_FOLDED)) for table in model.tables()),
+            page.Text(tuple(model.formula.split("\n")), "Formula", "formula"),
+            *(replace(page.Table.of(*table), is_folded=table[0].startswith(_FOLDED)) for table in model.tables()),
             statistics_table(model),
         )
 
-    def _pair_table(self) -> Table:
+    def _pair_table(self) -> page.Table:
         title, note, cells = self.pair_quality()
         codes, systems = self._model.codes[:_MOST_SHOWN], self._model.systems[:_MOST_SHOWN]
-        rows = [[Cell(code), *(self._pair_cell(cells, code, system) for system in systems)] for code in codes]
+        rows = [[page.Cell(code), *(self._pair_cell(cells, code, system) for system in systems)] for code in codes]
         if len(codes) < len(self._model.codes) or len(systems) < len(self._model.systems):
             note += f"; the first {len(codes)} codes and {len(systems)} systems"
-        return Table(("", *systems), tuple(map(tuple, rows)), title, note)
+        return page.Table(("", *systems), tuple(map(tuple, rows)), title, note)
 
     @staticmethod
-    def _pair_cell(cells: dict[tuple[str, str], Cell], code: str, system: str) -> Cell:
+    def _pair_cell(cells: dict[tuple[str, str], page.Cell], code: str, system: str) -> page.Cell:
         cell = cells.get((code, system))
         if cell is None:
-            return Cell("-")
-        return Cell(cell.text, Link("", (PAIR, code, system)), cell.shade)
+            return page.Cell("-")
+        return page.Cell(cell.text, page.Link("", (PAIR, code, system)), cell.shade)
 
     def _pairs(self) -> dict[tuple[str, str], np.ndarray[Any, np.dtype[np.int64]]]:
         """Observations of each pair that was measured."""
@@ -212,28 +202,21 @@ class ScalingViews:
             for number in np.unique(cell).tolist()
         }
 
-    def _curves(self) -> Chart:
-        selection = select(self._model, self._data)
+    def _curves(self) -> page.Chart:
+        alternative = "Measured points and model over the first parameter, a panel for each code"
+        return page.Chart(self._drawing("curves"), alternative, (self._rows(),))
 
-        def draw(figure: Figure) -> None:
-            draw_curves(selection, figure)
+    def _residuals(self) -> page.Chart:
+        alternative = "Residuals over the model, and against quantiles of the normal distribution"
+        return page.Chart(self._drawing("residuals", "quantiles"), alternative, (self._rows(),))
 
-        return Chart(draw, "Measured points and model over the first parameter, a panel for each code", (self._rows(),))
+    def _drawing(self, *kinds: str) -> Callable[[Figure], None]:
+        """What draws the panels whose names begin so."""
+        panels = scaling_panels(self._model, self._data)
+        chosen = {name: panel for name, panel in panels.items() if name.startswith(kinds)}
+        return lambda figure: draw_panels(figure, chosen)
 
-    def _residuals(self) -> Chart:
-        selection = select(self._model, self._data)
-
-        def draw(figure: Figure) -> None:
-            over, quantiles = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
-            draw_residuals(selection, figure, over, quantiles)
-            if len(self._model.systems) > 1:
-                add_system_legend(selection, figure)
-
-        return Chart(
-            draw, "Residuals over the model, and against quantiles of the normal distribution", (self._rows(),)
-        )
-
-    def _rows(self) -> Table:
+    def _rows(self) -> page.Table:
         """Measured against predicted, the worst first."""
         model = self._model
         value, error = np.array(model.observations.value), model.errors()
@@ -246,7 +229,7 @@ class ScalingViews:
         )
         more = "" if len(rows) == len(value) else f"the worst {len(rows)} of {len(value):,} points"
         unit = f" ({model.unit})" if model.unit else ""
-        return Table(("point", f"measured{unit}", f"model{unit}", "relative error"), rows, note=more)
+        return page.Table(("point", f"measured{unit}", f"model{unit}", "relative error"), rows, note=more)
 
 
 class IndividualViews(ScalingViews):
@@ -256,12 +239,12 @@ class IndividualViews(ScalingViews):
         super().__init__(model, data)
         self._individual = model
 
-    def pair_quality(self) -> tuple[str, str, dict[tuple[str, str], Cell]]:
+    def pair_quality(self) -> tuple[str, str, dict[tuple[str, str], page.Cell]]:
         """Determination coefficients."""
         cells = {}
         for pair in self._individual.pairs:
             value = pair.r2_uncentered
-            cells[pair.code, pair.system] = Cell(f"{value:.4f}", shade=max(value - _POOR, 0.0) / (1.0 - _POOR))
+            cells[pair.code, pair.system] = page.Cell(f"{value:.4f}", shade=max(value - _POOR, 0.0) / (1.0 - _POOR))
         return "R^2 (uncentered) of each code on each system", "bright is good; a click shows the pair", cells
 
 
@@ -272,14 +255,7 @@ class JointViews(ScalingViews):
         super().__init__(model, data)
         self._joint = model
 
-    def parameter_blocks(self) -> tuple[Block, ...]:
+    def parameter_blocks(self) -> tuple[page.Block, ...]:
         """Work w of the codes and speed r of the systems with error bars."""
-        selection = select(self._joint, self._data)
-
-        def draw(figure: Figure) -> None:
-            draw_parameters(selection, self._joint, figure)
-
-        stacked = 2 if len(self._joint.functions) > 2 else 1
-        height = stacked * (0.9 + 0.19 * max(len(selection.codes), len(selection.systems)))
         alternative = "Work of the codes and speed of the systems for each function, with standard errors"
-        return Chart(draw, alternative, (), size=(11.0, max(height, 2.2))), parameter_table(self._joint)
+        return page.Chart(self._drawing("work", "speed"), alternative, ()), parameter_table(self._joint)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import perfcore
 from perf_worley.activity import activities
 from perf_worley.options import PhasesOptions, WorleyOptions
-from perf_worley.phase_model import Phase, PhaseModel, function_of_time
+from perf_worley.phase_model import WORTH, Phase, PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
 from perfcore.contracts import Fitter, Segmenter
@@ -68,7 +68,7 @@ class WorleyFitter(Fitter):
         objective = minimax.objective
         if options.refine and not options.functions:
             objective, placed = LEAST_SQUARES, maker.refined(placed)
-        found = by_rule_of_errors(maker, counts, placed, objective, options.rule)
+        found = by_rule_of_errors(maker, counts, placed, objective, options.rule, WORTH)
         rule = options.rule if len(counts) > 1 else None
         return _model("worley", curve, found, found.phases, to_dict(options), rule=rule, scale=scale)
 

@@ -242,15 +242,26 @@ RULES: dict[str, Callable[[Sequence[int], Sequence[float], int], int]] = {"knee"
 
 
 def by_rule_of_errors(
-    maker: PhaseMaker, counts: Sequence[int], placed: Sequence[Segmentation], objective: str, rule: str
+    maker: PhaseMaker,
+    counts: Sequence[int],
+    placed: Sequence[Segmentation],
+    objective: str,
+    rule: str,
+    worth: float = 0.0,
 ) -> Found:
-    """The phases of each number of them; of several numbers the rule chooses by their errors."""
+    """The phases of each number of them; of several numbers the rule chooses by their errors.
+
+    The knee has no scale: where the phases that it finds lower the sum of squares of the fewest by a share of less than
+    ``worth``, the fewest are taken.
+    """
     phases = [maker.phases(each) for each in placed]
     sequence = sequence_entries(counts, placed, phases, maker.curve) if len(counts) > 1 else []
     chosen = 0
     if sequence:
         errors = [entry.sum_of_squares for entry in sequence]
         chosen = list(counts).index(RULES[rule](counts, errors, maker.curve.n_steps))
+        if rule == "knee" and errors[chosen] > (1.0 - worth) * errors[0]:
+            chosen = 0
         phases[chosen] = with_kept(phases[chosen], sequence[chosen].kept)
     return Found(maker, phases[chosen], sequence, None, objective, dict(placed[chosen].statistics))
 

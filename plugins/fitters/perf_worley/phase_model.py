@@ -63,6 +63,9 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     period: float = 0.0  # in the model's time unit, that the curve was averaged over
 
 
+WORTH = 0.05  # of the sum of squares, that phases at the knee must explain; `worley` takes the fewest otherwise
+
+
 class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One model of a sequence of numbers of phases: Worley's Figures 6, 7 and 18, and the persistence of its breaks."""
 

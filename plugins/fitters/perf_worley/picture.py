@@ -10,30 +10,25 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.colors import to_rgba
 from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import ScaledTranslation
 
 from perf_views.colours import AREAS, DATA, FAINT, LIGHT, MODEL, PAPER, RULE, SERIES
 from perf_views.data_pictures import draw_curve, readable_unit, time_axis
-from perf_views.names import plain_names, shortened_apart
-from perf_views.style import SMALL_POINTS, TINY_POINTS, add_legend
+from perf_views.names import plain_names
+from perf_views.style import legend_below
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
+from perfcore.results import Panel, Panels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_worley.phase_model import PhaseModel
 
 _MOST_COMPUTING, _MOST_IDLE = 5, 2
-_COLUMNS, _LETTERS, _LINE = 3, 40, 130  # of the legend; letters of a name in it, and of a line
-_BELOW = 0.38  # inches, of the time axis with its label
 _GREYS = (LIGHT, FAINT)
 
 
-def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> None:
+def draw_activity(model: PhaseModel, span: tuple[float, float], axes: Axes) -> None:
     """Draw what runs, on a time axis with the ends of the panel that it stands below."""
     place = time_axis(axes, *span, model.time_unit)
     edges = place([phase.start for phase in model.phases] + [model.end])
@@ -69,65 +64,32 @@ def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> N
     axes.set_ylim(0.0, min(activities[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0)
     axes.set_ylabel("locations (mean)")
     axes.set_title("what runs in each phase", fontsize=9, loc="left")
-    handles, names = axes.get_legend_handles_labels()
-    names = shortened_apart(names, _LETTERS)
-    anchor = axes.transAxes + ScaledTranslation(0.0, -_BELOW, axes.figure.dpi_scale_trans)
-    legend = axes.legend(
-        handles, [str(number) for number in range(len(names))], loc="upper left", bbox_to_anchor=(-0.01, 0.0),
-        bbox_transform=anchor,
-        fontsize=SMALL_POINTS, frameon=False, ncols=min(_COLUMNS, max(1, _LINE // max(map(len, names), default=1))),
-    )  # fmt: skip
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set(text=name, parse_math=False)
+    legend_below(axes)
 
 
 _POINTS_PER_PHASE = 101
 _ROOM = 0.011  # of the picture's width for a digit
 
 
-def _panels(model: PhaseModel, data: Any) -> dict[str, tuple[float, Callable[[Axes], None]]]:
-    """Height and drawing of the parts that a model has."""
+def phase_panels(model: PhaseModel, data: Any = None) -> Panels:
+    """``model``, and as far as it has them ``activity``, ``breaks`` and ``errors``; each has the whole width, so that a
+    time is at the same place in all.
+    """
     curve = None if data is None else _curve_of(model, data)
     span = _span(model, curve)
-    panels: dict[str, tuple[float, Callable[[Axes], None]]] = {
-        "model": (3.0, lambda axes: _draw_model(model, axes, curve))
-    }
+    panels = {"model": Panel(partial(_draw_model, model, curve), 4.5, 1.0)}
     if all(phase.activity is not None for phase in model.phases):
-        panels["activity"] = 1.6, lambda axes: draw_activity(model, axes, span)
+        panels["activity"] = Panel(partial(draw_activity, model, span), 2.5, 1.0)
     if model.sequence:
-        panels["breaks"] = 2.0, lambda axes: _draw_breaks(model, axes, span)
-        panels["errors"] = 1.4, lambda axes: _draw_errors(model, axes)
+        panels["breaks"] = Panel(partial(_draw_breaks, model, span), 3.0, 1.0)
+        panels["errors"] = Panel(partial(_draw_errors, model), 2.1, 1.0)
     return panels
 
 
-def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
-    """Draw a phase model; each part over time has the whole width, so that a time is at the same place in all."""
-    heights, draws = zip(*_panels(model, data).values(), strict=True)
-    if len(heights) > 1:
-        figure.set_size_inches(10, 1.6 * sum(heights))
-    for axes, draw in zip(
-        figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0], draws, strict=True
-    ):
-        draw(axes)
-
-
-def phase_panels(model: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-    """Panels by name: ``model``, and as far as the model has them ``activity``, ``breaks`` and ``errors``."""
-
-    def alone(draw: Callable[[Axes], None], axes: Axes) -> None:
-        draw(axes)
-        if axes.get_legend() is not None:  # put where a panel by itself has room for it
-            handles, names = axes.get_legend_handles_labels()
-            add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left", frameon=True)
-
-    return {name: partial(alone, draw) for name, (_, draw) in _panels(model, data).items()}
-
-
-def draw_sequence(model: PhaseModel, figure: Figure) -> None:
-    """Draw how breakpoints and errors change with the number of phases, into an empty figure."""
-    breaks, errors = figure.subplots(1, 2, width_ratios=[3, 1])
-    _draw_breaks(model, breaks, _span(model, None))
-    _draw_errors(model, errors)
+def sequence_panels(model: PhaseModel) -> Panels:
+    """How breakpoints and errors change with the number of phases."""
+    breaks = partial(_draw_breaks, model, _span(model, None))
+    return {"breaks": Panel(breaks, width=0.75), "errors": Panel(partial(_draw_errors, model), width=0.25)}
 
 
 def _span(model: PhaseModel, curve: UtilizationCurve | None) -> tuple[float, float]:
@@ -135,7 +97,7 @@ def _span(model: PhaseModel, curve: UtilizationCurve | None) -> tuple[float, flo
     return (model.start, model.end) if curve is None else (curve.start, curve.end)
 
 
-def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -> None:
+def _draw_model(model: PhaseModel, curve: UtilizationCurve | None, axes: Axes) -> None:
     if curve is None:
         axes.set_ylabel("processors computing")
     else:
@@ -162,8 +124,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     label = f"model, cut at {ends}" if is_cut else "model"
     axes.plot(place(np.concatenate(times)), drawn, color=MODEL, linewidth=1.4, label=label)
     axes.set_ylim(0.0, max(axes.get_ylim()[1], 1.05 * float(drawn.max())))
-    axes.set_title(model.title, fontsize=10, loc="left", pad=20)
-    # Above the axes, where no data can lie behind it, and below the title.
+    # Above the axes, where no data can lie behind it.
     axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=5, fontsize=8, frameon=False)
 
 
@@ -203,7 +164,7 @@ def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:
     return data
 
 
-def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> None:
+def _draw_breaks(model: PhaseModel, span: tuple[float, float], axes: Axes) -> None:
     """Breakpoints of each model; the darker, the more of the following models keep them."""
     place = time_axis(axes, *span, model.time_unit)
     for entry in model.sequence:

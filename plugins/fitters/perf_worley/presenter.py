@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,13 @@ import numpy as np
 from perf_views.colours import AREAS, RULE
 from perf_worley.comparison import ALIKE, PhaseComparison, Side
 from perf_worley.iterations.iterations import period_text
-from perf_worley.phase_model import Evidence, PhaseModel
+from perf_worley.phase_model import WORTH, Evidence, PhaseModel
 from perfcore.base.errors import listing
 from perfcore.data.units import NANOSECONDS, readable, shown_origin
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_worley.phase_model import Phase, PhaseModel, SequenceEntry
     from perf_worley.views import PhaseViews
@@ -158,17 +158,11 @@ class PhasePresenter(Presenter):
             tables.append(_sequence_table(result.sequence, title, verbose=verbose))
         return [table for table in tables if table is not None]
 
-    def panels(self, result: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """The model, what runs, and how breakpoints and errors change with the number of phases."""
+    def panels(self, result: PhaseModel, data: Any = None) -> Panels:
+        """The model over its curve where given, what runs, and how breakpoints and errors change with the number."""
         from perf_worley.picture import phase_panels
 
         return phase_panels(result, data)
-
-    def draw(self, result: PhaseModel, figure: Figure, data: Any = None) -> None:
-        """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""
-        from perf_worley.picture import draw_phases
-
-        draw_phases(result, figure, data)
 
     def views(self, result: PhaseModel, data: Any = None, file: Path | None = None) -> PhaseViews:
         """The phases and, with data, sliders that fit anew and a picture that zooms."""
@@ -197,6 +191,8 @@ def _number_lines(result: PhaseModel) -> list[str]:
             line += f": {_evidence(result.evidence)}"
             if result.evidence.period:
                 line += f", of means over {readable(result.evidence.period, result.time_unit)}, after which it repeats"
+        elif result.rule == "knee" and count == first:
+            line += f": more explain less than {WORTH:.0%} of the rest"
         lines = [f"{line}; --phases N sets it"]
         if result.evidence is not None and count == last > 1 and last < result.n_steps:
             lines.append(
@@ -295,36 +291,34 @@ class PhaseComparisonPresenter(Presenter):
         ]
         return [Table(columns)]
 
-    def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
-        """Draw both models on time axes of one extent; phases that are the same have the same colour."""
-        from perf_views.data_pictures import readable_unit
-        from perf_worley.picture import number_phases
+    def panels(self, result: PhaseComparison, data: Any = None) -> Panels:
+        """Both models on time axes of one extent; phases that are the same have the same colour."""
+        names = ("first", "second")
+        return {name: Panel(partial(_draw_one, result, k), height=2.0, width=1.0) for k, name in enumerate(names)}
 
-        longest = max((model.end - model.start) * NANOSECONDS[model.time_unit] for model in result.models)
-        per_ns, unit = readable_unit(longest, "ns")
-        axes = figure.subplots(2, 1, sharex=True)
-        for which, (name, model, panel) in enumerate(zip(result.names, result.models, axes, strict=True)):
-            factor = NANOSECONDS[model.time_unit] * per_ns
-            for number, pair in enumerate(result.pairs):
-                side, partner = pair[which], pair[1 - which]
-                if side is None:
-                    continue
-                matched = result.alike and partner is not None
-                color = AREAS[number % len(AREAS)] if matched else RULE
-                for k in side.phases:
-                    phase = model.phases[k]
-                    times = np.linspace(phase.start, phase.end, 61)
-                    most = math.inf if model.n_locations is None else float(model.n_locations)
-                    heights = np.clip(model.evaluate(phase, times), 0.0, most)  # no more compute than there are
-                    panel.plot((times - model.start) * factor, heights, color=color, linewidth=1.6)
-            edges = np.array([*(phase.start for phase in model.phases), model.end])
-            number_phases(panel, (edges - model.start) * factor)
-            panel.set(
-                xlim=(0.0, longest * per_ns), ylim=(0.0, 1.15 * panel.get_ylim()[1]), ylabel="processors computing"
-            )
-            panel.tick_params(labelbottom=True)
-            panel.set_xlabel(f"time ({unit})")
-            panel.set_title(name, fontsize=9, loc="left", parse_math=False)
+
+def _draw_one(result: PhaseComparison, which: int, axes: Axes) -> None:
+    from perf_views.data_pictures import readable_unit
+    from perf_worley.picture import number_phases
+
+    longest = max((model.end - model.start) * NANOSECONDS[model.time_unit] for model in result.models)
+    per_ns, unit = readable_unit(longest, "ns")
+    model = result.models[which]
+    factor = NANOSECONDS[model.time_unit] * per_ns
+    for number, pair in enumerate(result.pairs):
+        side, partner = pair[which], pair[1 - which]
+        color = AREAS[number % len(AREAS)] if result.alike and partner is not None else RULE
+        for k in side.phases if side is not None else ():
+            phase = model.phases[k]
+            times = np.linspace(phase.start, phase.end, 61)
+            most = math.inf if model.n_locations is None else float(model.n_locations)
+            heights = np.clip(model.evaluate(phase, times), 0.0, most)  # no more compute than there are
+            axes.plot((times - model.start) * factor, heights, color=color, linewidth=1.6)
+    edges = np.array([*(phase.start for phase in model.phases), model.end])
+    number_phases(axes, (edges - model.start) * factor)
+    axes.set(xlim=(0.0, longest * per_ns), ylim=(0.0, 1.15 * axes.get_ylim()[1]), ylabel="processors computing")
+    axes.set_xlabel(f"time ({unit})")
+    axes.set_title(result.names[which], fontsize=9, loc="left", parse_math=False)
 
 
 def _numbers(side: Side) -> str:

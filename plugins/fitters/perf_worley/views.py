@@ -33,12 +33,12 @@ from perf_views.drawable import chosen_figures, drawing_of, parameter_table, sta
 from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, PhasesOptions
-from perf_worley.picture import draw_sequence, mark_intervals
+from perf_worley.picture import mark_intervals, sequence_panels
 from perfcore.base.errors import OptionError
 from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
-from perfcore.results import further_presenters
+from perfcore.results import draw_panels, further_presenters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,7 +199,7 @@ def _text(cell: Cell | str) -> str:
 def _sequence_chart(model: PhaseModel, table: Table) -> Chart:
     title, alternative = table.title, "Breakpoints and errors over the number of phases"
     table = replace(table, title="")
-    return Chart(lambda figure: draw_sequence(model, figure), alternative, (table,), title, (10.0, 3.2))
+    return Chart(lambda figure: draw_panels(figure, sequence_panels(model)), alternative, (table,), title, (10.0, 3.2))
 
 
 def _fitter_of(model: PhaseModel) -> tuple[str, Collection[str]]:

@@ -9,15 +9,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_io.text import decode_document
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.reading.source import Source
-
-Floats = npt.NDArray[np.float64]
 
 _STATUS = re.compile(rb'\s*\{\s*"status"\s*:\s*"(?:success|error)"')
 _NAME = "__name__"

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perf_tables.confounders import RUN_COLUMNS, differing_columns, refuse_unnamed_factors
 from perf_tables.names import plain_name
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.observations import labels_of, numbers_of, without_duplicates
 from perfcore.data.roles import shown_names
@@ -19,10 +20,6 @@ from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 # Profiles print three or four digits, and a sum of twenty rounded times is off by some units of the last of them.
 _ROUNDING = 2e-3

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.names import plain_name
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.observations import numbers_of, paths_of
 from perfcore.data.roles import shown_names
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.measurements import Measurements
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 # Longer words first: what is left of a name says of what the spread is.
 _WORDS = {

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,11 @@ def places(user_points: Any, columns: Mapping[str, str], codes: Sequence[str], s
 
 
 def named_points(
-    user_points: Any, columns: Mapping[str, str], known: Mapping[str, Sequence[str]], usual: str | None = None
+    user_points: Any,
+    columns: Mapping[str, str],
+    known: Mapping[str, Sequence[str]],
+    usual: str | None = None,
+    signed: bool = False,
 ) -> tuple[dict[str, Floats], dict[str, Ints]]:
     """Points as a user gives them."""
     named = by_symbol(user_points, columns, known)
@@ -45,7 +47,7 @@ def named_points(
             named[variable] = np.array([usual or names[0]])
     shaped = of_one_length(named)
     return (
-        {symbol: _positive(symbol, shaped[symbol]) for symbol in columns},
+        {symbol: _numbers(symbol, shaped[symbol], signed) for symbol in columns},
         {variable: _indices(variable, shaped[variable], names) for variable, names in known.items()},
     )
 
@@ -89,15 +91,16 @@ def _as_columns(user_points: Any, columns: Mapping[str, str]) -> Mapping[str, An
     return {next(iter(columns)): user_points}
 
 
-def _positive(symbol: str, values: npt.NDArray[Any]) -> Floats:
+def _numbers(symbol: str, values: npt.NDArray[Any], signed: bool) -> Floats:
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
         text = next(str(value) for value in values.ravel().tolist() if not _is_number(value))
         raise DataError(f"{symbol} must be numbers, not {text[:40]!r}") from None
-    wrong = ~((numbers > 0.0) & (numbers < np.inf))
+    wrong = ~((numbers > (-np.inf if signed else 0.0)) & (numbers < np.inf))
     if wrong.any():
-        raise DataError(f"{symbol}={numbers[wrong][0]:g}: a positive number is expected")
+        expected = "a finite number" if signed else "a positive number"
+        raise DataError(f"{symbol}={numbers[wrong][0]:g}: {expected} is expected")
     return numbers
 
 

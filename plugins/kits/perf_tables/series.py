@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.arguments import parse_duration
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, readable
-
-Floats = npt.NDArray[np.float64]
 
 DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"
 

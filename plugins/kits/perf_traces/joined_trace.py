@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perf_traces.messages.matching import OF_RANK, RankCalls
 from perf_traces.nesting import Columns, merged_states
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.base.scratch_arrays import zeros
 from perfcore.data.curve import UtilizationCurve
@@ -28,10 +29,7 @@ COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns
 
 
 class LazyTrace(Trace):
-    """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers.
-
-    A class of its own says in ``_arrays`` how they are made, and what it can tell without them.
-    """
+    """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers."""
 
     def __init__(
         self,
@@ -150,15 +148,13 @@ class StoredTrace:
         return replace(self, shift_ns=shift_ns, span_ns=span, markers=markers)
 
 
-Integers = npt.NDArray[np.int64]
-
 FEW_INTERVALS = 1 << 18  # that are summed up in memory: some 10 MB meanwhile
 _CHANGES_AT_ONCE = 1 << 19
 _SAMPLES = 1 << 12  # of the times of a rank, to tell stretches with about as many changes
 
 
 def summed_curve(
-    ranks: Iterable[tuple[Integers, Integers]],
+    ranks: Iterable[tuple[Ints, Ints]],
     folder: Path,
     span_ns: tuple[int, int],
     time_unit: str,
@@ -204,7 +200,7 @@ def summed_curve(
     return UtilizationCurve(edges[: count + 1], heights[:count], time_unit, **facts)
 
 
-def _sorted(times: tuple[Integers, Integers], path: Path, zero: int) -> Integers:
+def _sorted(times: tuple[Ints, Ints], path: Path, zero: int) -> Ints:
     """Twice the time from the run's start, one more for a beginning: sorted, mapped from a file."""
     changes = np.concatenate(times)
     changes -= zero
@@ -212,11 +208,11 @@ def _sorted(times: tuple[Integers, Integers], path: Path, zero: int) -> Integers
     changes[: len(times[0])] |= 1
     changes.sort(kind="stable")
     np.save(path, changes, allow_pickle=False)
-    mapped: Integers = np.load(path, mmap_mode="r", allow_pickle=False)
+    mapped: Ints = np.load(path, mmap_mode="r", allow_pickle=False)
     return mapped
 
 
-def _bounds(changes: Sequence[Integers], at_once: int) -> Iterator[int]:
+def _bounds(changes: Sequence[Ints], at_once: int) -> Iterator[int]:
     """Ends of stretches with about so many changes each, never between two of one time."""
     samples = [times[:: -(-len(times) // _SAMPLES)] for times in changes if len(times)]
     if samples:
@@ -353,7 +349,7 @@ class JoinedTrace(LazyTrace):
         """The run's code of each state of a rank."""
         return np.array([self._state_codes[state] for state in part.states], np.int32)
 
-    def _busy_times(self, part: StoredTrace, mask: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    def _busy_times(self, part: StoredTrace, mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
         chosen = mask[self._states_of(part)][part.column("state")]
         return part.column("start_ns")[chosen], part.column("end_ns")[chosen]
 

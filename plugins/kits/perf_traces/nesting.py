@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
 
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
 BACKGROUND = "background"  # of the fact that names the state of a location that is in no call
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-Columns = tuple[Codes, Codes, Integers, Integers]  # location, state, start and end
+Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start and end
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Nesting:
 
     location: Codes  # indices as in the trace, of calls that have callees, or that take no time
     state: Codes
-    start_ns: Integers
-    end_ns: Integers
+    start_ns: Ints
+    end_ns: Ints
     is_call: npt.NDArray[np.bool_]  # whether an interval of the trace is a call by itself
 
     def __len__(self) -> int:
@@ -67,8 +67,8 @@ def is_incomplete(trace: Trace) -> bool:
 
 
 def nesting_of_pieces(
-    start_ns: Integers, end_ns: Integers, piece: Integers, piece_start_ns: Integers, piece_end_ns: Integers
-) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    start_ns: Ints, end_ns: Ints, piece: Ints, piece_start_ns: Ints, piece_end_ns: Ints
+) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """Which intervals are no single piece each, and which pieces are whole intervals."""
     is_call = (piece_start_ns == start_ns[piece]) & (piece_end_ns == end_ns[piece])
     has_no_piece = np.ones(len(start_ns), bool)
@@ -82,11 +82,11 @@ _INTERPRETED = 3_000  # intervals below which loading the compiler takes longer 
 def merged_states(
     location: npt.NDArray[Any],
     state: npt.NDArray[Any],
-    start: Integers,
-    end: Integers,
+    start: Ints,
+    end: Ints,
     *,
-    place: Integers,
-    rank: Integers,
+    place: Ints,
+    rank: Ints,
 ) -> Columns:
     """States of merged locations."""
     lasting = np.flatnonzero(end > start)

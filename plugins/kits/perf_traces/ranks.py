@@ -14,9 +14,9 @@ import numpy as np
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import COLLECTIVE, COLUMNS, RankCalls, communication_of_ranks
-from perf_traces.nesting import Integers
 from perf_traces.options import TraceOptions
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
@@ -135,7 +135,7 @@ _LEAST_MATCHES = 2
 _LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
 YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
 
-Ends = Mapping[str, tuple[Integers, int]]
+Ends = Mapping[str, tuple[Ints, int]]
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     kinds = [_COLLECTIVE.search(name) is not None for name in calls.operations]
     rows = np.flatnonzero((of["kind"] == COLLECTIVE) & (of["group"] >= 0) & np.array(kinds, bool)[of["operation"]])
     key = of["operation"][rows] * len(calls.groups) + of["group"][rows]
-    by_kind: dict[str, tuple[Integers, int]] = {}
+    by_kind: dict[str, tuple[Ints, int]] = {}
     for code in np.unique(key).tolist():
         operation, group = divmod(code, len(calls.groups))
         members = rows[key == code]
@@ -268,7 +268,7 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     return by_kind
 
 
-def _ends_and_duration(start: Integers, end: Integers) -> tuple[Integers, int]:
+def _ends_and_duration(start: Ints, end: Ints) -> tuple[Ints, int]:
     return np.sort(end), _median(np.sort(end - start))
 
 
@@ -284,7 +284,7 @@ def _matched(first: Ends, other: Ends) -> _Match:
     return _Match(len(differences), shift, residual, max(_LEAST_TOLERANCE_NS, _median(durations)))
 
 
-def _median(ordered: Integers) -> int:
+def _median(ordered: Ints) -> int:
     """Of sorted whole numbers, the lower one of two: as exact as they are."""
     return int(ordered[(len(ordered) - 1) // 2])
 

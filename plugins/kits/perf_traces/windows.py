@@ -15,6 +15,7 @@ import numpy.typing as npt
 from perf_traces.joined_trace import positions, run_of
 from perf_traces.options import CurveOptions, TraceOptions
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
@@ -26,16 +27,14 @@ _COUNTED = re.compile(r"(.*?\D)[#:\s_(\[]*(\d{1,9})[)\]\s]*")
 _SAME = 0.5  # of a marker that lies within the one before: then both are one occurrence
 _MOST_LINES = 12
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Occurrences:
     """Where markers of one name are, in the order of time."""
 
     labels: tuple[str, ...]  # the name of each: of a family such as ``ProfilerStep`` those of its members
-    starts: Integers
-    ends: Integers
+    starts: Ints
+    ends: Ints
     cut: npt.NDArray[np.bool_]  # whether it reaches beyond the part of the run that the trace is
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ the viewable itself: its first view is ``()``. Where several stand side by side,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -227,12 +227,11 @@ class View:
 def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Text):
         return replace(block, links=tuple(link.mounted(prefix, query) for link in block.links))
-    if isinstance(block, Table):
-        return _mounted_table(block, prefix, query)
-    if isinstance(block, Chart):
-        live = block.live and block.live.mounted(prefix, query)
-        tables = tuple(_mounted_table(table, prefix, query) for table in block.tables)
-        return replace(block, live=live, tables=tables)
+    if isinstance(block, Chart) and block.live:
+        block = replace(block, live=block.live.mounted(prefix, query))
+    if isinstance(block, (Chart, Table)):
+        mounted: Block = _with_cells(block, lambda cell: _mounted_cell(cell, prefix, query))
+        return mounted
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
         kept = tuple(
@@ -242,15 +241,18 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     return block
 
 
-def _mounted_table(table: Table, prefix: ViewPath, query: Query) -> Table:
-    header, *rows = (tuple(_mounted_cell(cell, prefix, query) for cell in row) for row in (table.header, *table.rows))
-    return replace(table, header=header, rows=tuple(rows))
+def _mounted_cell(cell: Cell, prefix: ViewPath, query: Query) -> Cell:
+    return cell if cell.link is None else replace(cell, link=cell.link.mounted(prefix, query))
 
 
-def _mounted_cell(cell: Cell | str, prefix: ViewPath, query: Query) -> Cell | str:
-    if isinstance(cell, str) or cell.link is None:
-        return cell
-    return replace(cell, link=cell.link.mounted(prefix, query))
+def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
+    """The block, in whose tables each cell is changed; texts are no cells."""
+    if isinstance(block, Chart):
+        return replace(block, tables=tuple(_with_cells(table, change) for table in block.tables))
+    header, *rows = (
+        tuple(change(cell) if isinstance(cell, Cell) else cell for cell in row) for row in (block.header, *block.rows)
+    )
+    return replace(block, header=header, rows=tuple(rows))
 
 
 @runtime_checkable
@@ -266,6 +268,25 @@ class Viewable(Protocol):
 
     def paths(self) -> Iterable[ViewPath]:
         """Views for a report, the most important first; the report stops where it becomes too long."""
+
+
+@dataclass(frozen=True)
+class OneView:
+    """A viewable of one view, whose states an address may name."""
+
+    title: str
+    show: Callable[[Query], View | Iterable[Block]]  # the view in a state, or the blocks of one with this title
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The only view; see `Viewable.view`."""
+        if path:
+            raise NoViewError(path)
+        shown = self.show(query)
+        return shown if isinstance(shown, View) else View(self.title, tuple(shown))
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The only one."""
+        return [()]
 
 
 @dataclass(frozen=True)
@@ -316,23 +337,12 @@ class Timeline(Protocol):
 def link_to_timeline(view: View, timeline: Timeline, path: ViewPath, query: Query) -> View:
     """The view, in whose tables every cell that stands for a stretch of the run leads there."""
 
-    def cells(row: Sequence[Cell | str]) -> tuple[Cell | str, ...]:
-        return tuple(
-            replace(cell, link=timeline.way_to(cell.text, cell.stretch).mounted(path, query))
-            if isinstance(cell, Cell) and cell.stretch is not None
-            else cell
-            for cell in row
-        )
+    def led(cell: Cell) -> Cell:
+        way = cell.stretch and timeline.way_to(cell.text, cell.stretch).mounted(path, query)
+        return replace(cell, link=way) if way else cell
 
-    def table(each: Table) -> Table:
-        return replace(each, header=cells(each.header), rows=tuple(map(cells, each.rows)))
-
-    def led(block: Block) -> Block:
-        if isinstance(block, Chart):
-            return replace(block, tables=tuple(map(table, block.tables)))
-        return table(block) if isinstance(block, Table) else block
-
-    return replace(view, blocks=tuple(map(led, view.blocks)))
+    blocks = (_with_cells(block, led) if isinstance(block, (Chart, Table)) else block for block in view.blocks)
+    return replace(view, blocks=tuple(blocks))
 
 
 @dataclass(frozen=True)

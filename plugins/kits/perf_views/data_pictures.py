@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_views.colours import DARK, FAINT, SIZES
 from perf_views.names import shortened
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -23,8 +24,6 @@ from perfcore.data.units import NANOSECONDS, shown_origin
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-Floats = npt.NDArray[np.float64]
 
 # A curve of more steps than this is drawn as the band between its extremes: more than one value falls on each pixel.
 _MOST_STEPS = 1000

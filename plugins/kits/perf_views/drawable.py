@@ -6,29 +6,16 @@ Whoever writes a result gets these for nothing, and a presenter's `views` for mo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perf_views.contents import (
-    Block,
-    Chart,
-    KeyFigure,
-    KeyFigures,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    Viewable,
-    ViewPath,
-)
+from perf_views import contents as page
 from perfcore.models.model import Model
 from perfcore.models.presenter import ModelPresenter
 from perfcore.models.ranking import Candidate, Ranking
-from perfcore.results import Column, Presenter, Result, Tables, presenter_of
-from perfcore.results import Table as ResultTable
+from perfcore.results import Column, Presenter, Result, Table, Tables, presenter_of
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
@@ -43,94 +30,71 @@ _CALLED = {
 }
 
 
-class DrawableViews:
-    """One view with everything that a drawable says of itself."""
-
-    def __init__(self, subject: Result, data: Any = None, draws: bool = True) -> None:
-        self._subject, self._data, self._draws = subject, data, draws
-
-    @property
-    def title(self) -> str:
-        """That of the subject."""
-        return self._subject.title
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        """The only view; it has one state."""
-        if path:
-            raise NoViewError(path)
-        return View(self.title, model_blocks(self._subject, self._data, self._draws))
-
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
-
-
-def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Viewable:
+def views_of(subject: Result, data: Any = None, file: Path | None = None) -> page.Viewable:
     """The views of a result that its presenter gives, or else one of all that it says of itself."""
-    presenter = presenter_of(subject)
-    draws = type(presenter).draw is not Presenter.draw or bool(presenter.panels(subject, data))
-    return subject.views(data, file) or DrawableViews(subject, data, draws)
+    own: page.Viewable | None = subject.views(data, file)
+    return own or page.OneView(subject.title, lambda query: model_blocks(subject, data))
 
 
-def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple[Block, ...]:
+def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
-    tables = [Table.of(*table) for table in subject.tables()]
-    blocks: list[Block] = [key_figures(subject)] if isinstance(subject, Model) and subject.statistics else []
-    blocks.append(Text(tuple(line for line in subject.summary() if line != subject.title)))
-    if draws:
+    tables = [page.Table.of(*table) for table in subject.tables()]
+    blocks: list[page.Block] = [key_figures(subject)] if isinstance(subject, Model) and subject.statistics else []
+    blocks.append(page.Text(tuple(line for line in subject.summary() if line != subject.title)))
+    if presenter_of(subject).panels(subject, data):
         blocks.append(drawing_of(subject, data))
     formula = subject.formula
     if formula and not any(formula in line for line in subject.summary()):
         is_equation = "=" in formula  # else it is the value of a result
-        blocks.append(Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
+        blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
     blocks.extend(tables)
     if closing := subject.closing():
-        blocks.append(Text(tuple(closing)))
+        blocks.append(page.Text(tuple(closing)))
     if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)
 
 
-def drawing_of(subject: Result, data: Any = None, tables: tuple[Table, ...] = ()) -> Chart:
+def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...] = ()) -> page.Chart:
     """The subject's own drawing; its tables stand beside it."""
-    return Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
+    return page.Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
 
 
-def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[KeyFigures, ...]:
+def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[page.KeyFigures, ...]:
     """Figures of a fit that stand above everything else; one block, or none where the model has none of them."""
     rows = [(name, model.statistics.get(key), form) for key, name, form in chosen]
     figures = tuple(
-        KeyFigure(name, format(value, form))
+        page.KeyFigure(name, format(value, form))
         for name, value, form in rows
         if isinstance(value, (int, float)) and math.isfinite(value)
     )
-    return (KeyFigures(figures),) if figures else ()
+    return (page.KeyFigures(figures),) if figures else ()
 
 
-def key_figures(model: Any) -> KeyFigures:
+def key_figures(model: Any) -> page.KeyFigures:
     """The first figures of a fit that are numbers, which are the most telling ones."""
     numbers = [(name, value) for name, value in model.statistics.items() if isinstance(value, (int, float))]
     figures = []
     for name, value in numbers[:_MOST_FIGURES]:
         plain = name.removeprefix("n_").replace("_n_", " ").replace("_", " ")
         called, form = _CALLED.get(name, (plain, "," if isinstance(value, int) else ".4g"))
-        figures.append(KeyFigure(called, format(value, form)))
-    return KeyFigures(tuple(figures))
+        figures.append(page.KeyFigure(called, format(value, form)))
+    return page.KeyFigures(tuple(figures))
 
 
-def parameter_table(model: Any) -> Table:
+def parameter_table(model: Any) -> page.Table:
     """Every number of a model with its standard error."""
     (table,) = ModelPresenter().tables(model)
-    return replace(Table.of(*table), title="Parameters", is_folded=True)
+    return replace(page.Table.of(*table), title="Parameters", is_folded=True)
 
 
-def statistics_table(model: Any) -> Table:
+def statistics_table(model: Any) -> page.Table:
     """How well a model fits and what it cost."""
     rows = []
     for name, value in model.statistics.items():
         text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
         rows.append((name.replace("_", " "), text))
-    return Table(("figure", "value"), tuple(rows), "Figures of the fit", is_folded=True)
+    return page.Table(("figure", "value"), tuple(rows), "Figures of the fit", is_folded=True)
 
 
 _LABELS = {
@@ -162,7 +126,7 @@ class RankingPresenter(Presenter):
         return [candidate_table(result.candidates)]
 
 
-def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> ResultTable:
+def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> Table:
     """A row for each candidate: its functions, all figures, and what to note."""
     names = dict.fromkeys(name for candidate in candidates for name in candidate.figures)
     columns = [
@@ -178,4 +142,4 @@ def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> Resul
         ),
         Column("note", [candidate.note for candidate in candidates]),
     ]
-    return ResultTable(columns, title=title)
+    return Table(columns, title=title)

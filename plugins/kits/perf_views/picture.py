@@ -7,7 +7,7 @@ import html
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ from perf_views.data_pictures import draw_data
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_ending, check_files, write_bytes
 from perfcore.data.measurements import Measurements
-from perfcore.results import Presenter, presenter_of
-from perfcore.tables import as_table, html_table
+from perfcore.results import Panels, presenter_of
+from perfcore.tables import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,8 +87,6 @@ def plot(
     if ax is not None:
         if len(names) > 1:
             raise OptionError(f"{len(names)} panels for one place: give axes to each, or none")
-        if model is not None and not names and _draws(model) and not presenter_of(model).panels(model, data):
-            return _in_place(model, data, ax)
         with drawing():
             before = texts_of(ax)
             for draw in _chosen(model, data, names[:1] or [""]).values():
@@ -103,28 +101,6 @@ def plot(
         if path is not None:
             _write(figure, path, model, data)
     return Drawing(figure)
-
-
-def _draws(model: Result) -> bool:
-    return type(presenter_of(model)).draw is not Presenter.draw
-
-
-def _in_place(model: Result, data: Any, ax: Axes) -> Axes:
-    """Draw a picture of several panels into the place of axes; gives back the first of them."""
-    from perf_views.style import drawing, finish
-
-    place, figure = ax.get_subplotspec(), ax.figure
-    if place is None:
-        raise OptionError(
-            f"the picture of {type(model).__name__} needs axes of a grid, as `figure.subplots` makes them"
-        )
-    with drawing():
-        ax.remove()
-        part: Any = figure.add_subfigure(place)  # which is drawn into as a figure is
-        model.draw(part, data)
-        finish(part)
-    first: Axes = part.axes[0]
-    return first
 
 
 def _write(figure: Figure, path: str | os.PathLike[str], model: Result | None, data: Any) -> None:
@@ -240,13 +216,12 @@ def _fit(
         thin_out_ticks(figure)
 
 
-def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, Callable[[Axes], None]]:
+def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> Panels:
     """What draws each of some panels; the name "" is that of the most important one."""
-    of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: draw_data(axes, data)}
+    of_data: Panels = {"data": lambda axes: draw_data(axes, data)}
     panels = of_data if model is None else presenter_of(model).panels(model, data)
     if not panels:
-        draws = model is not None and _draws(model)
-        raise OptionError(f"{type(model).__name__} has no {'panels with names' if draws else 'picture'}")
+        raise OptionError(f"{type(model).__name__} has no picture")
     for name in names:
         if name and name not in panels:
             raise OptionError(f"there is no panel {name!r}; there are {', '.join(panels)}")
@@ -283,7 +258,7 @@ def _page(figure: Figure, model: Result | None, title: str) -> str:
     ]
     if model is not None:
         parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
-        parts += [html_table(as_table(table)) for table in model.tables()]
+        parts += [html_table(table) for table in model.tables()]
         parts += [f"<p>{html.escape(line)}</p>" for line in model.closing()]
         if model.formula:
             parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")

@@ -32,6 +32,7 @@ from matplotlib.transforms import IdentityTransform, ScaledTranslation, blended_
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
 from perfcore.base.errors import OptionError
+from perfcore.results import BELOW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
@@ -77,14 +78,6 @@ def texts_of(area: FigureBase | Axes) -> dict[Text, str]:
     """All texts of a picture, names at ticks and empty ones among them."""
     at_ticks = [axis.get_ticklabels() for axis in area.findobj(Axis)]  # which are made when they are asked for
     return {text: text.get_text() for text in itertools.chain(area.findobj(Text), *at_ticks)}
-
-
-def set_size(figure: FigureBase, width: float, height: float) -> None:
-    """Give a figure its size in inches; a part of one has that of its place."""
-    from matplotlib.figure import Figure
-
-    if isinstance(figure, Figure):
-        figure.set_size_inches(width, height)
 
 
 def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) -> None:
@@ -186,6 +179,18 @@ def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **
     return legend
 
 
+def legend_below(axes: Axes) -> None:
+    """Explain what a panel shows below it, past the labels of its horizontal axis."""
+    handles, names = axes.get_legend_handles_labels()
+    names = shortened_apart(names, LABEL_LETTERS)
+    place = axes.transAxes + ScaledTranslation(0.0, -_BELOW, axes.figure.dpi_scale_trans)
+    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.01, 0.0), "bbox_transform": place}
+    columns = min(_IN_ROW, max(1, _LINE_LETTERS // max(map(len, names), default=1)))
+    add_legend(axes, names, handles, ncols=columns, fontsize=SMALL_POINTS, **where).set_gid(BELOW)
+
+
+_BELOW = 0.42  # inches, of an axis with its label
+_IN_ROW, _LINE_LETTERS = 4, 130  # of a legend below a panel
 _SHORTEST_LINE = 12  # letters, where a label is broken
 _MOST_COLUMNS = 5  # of a legend below a panel
 _MOST_OF_PANEL = 0.35  # of the height of a panel, for a legend below it in a picture of a given height
@@ -235,7 +240,7 @@ def move_legends(figure: Figure, may_grow: bool) -> None:
     heights: dict[int, float] = {}  # inches, by row of panels
     for axes, legend in _legends(figure).items():
         room = np.inf if may_grow else _MOST_OF_PANEL * axes.get_window_extent().height
-        if legend.get_window_extent().height > room or not _hides(legend, axes):
+        if legend.get_window_extent().height > room or not (legend.get_gid() == BELOW or _hides(legend, axes)):
             continue
         moved = _moved_below(axes, legend, figure)
         row = 0 if (place := axes.get_subplotspec()) is None else place.rowspan.start
@@ -424,8 +429,10 @@ def _narrow(legend: Legend, figure: Figure) -> None:
         place = legend._loc  # type: ignore[attr-defined]
         legend.remove()
         if axes is not None:
+            name = legend.get_gid()
             legend = add_legend(axes, names, handles, loc=place, **how)
             legend.set_bbox_to_anchor(anchor, IdentityTransform())
+            legend.set_gid(name)
         else:
             legend = add_legend(figure, names, handles, loc="outside lower center", **how)
         figure.draw_without_rendering()

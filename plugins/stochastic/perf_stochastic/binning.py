@@ -13,10 +13,9 @@ from scipy.special import gammainc, gammaincinv, ndtr
 
 from perf_stochastic.bins import Bins, rebin, spread
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_BINS = 10_000
 _MOST_KNOTS = 4096  # many times the bins that are of use

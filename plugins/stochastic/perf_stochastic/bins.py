@@ -16,9 +16,8 @@ from perf_stochastic.laws import (
     Law,
 )
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-
-Floats = npt.NDArray[np.float64]
 
 _SUM_TOLERANCE = 1e-6
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
@@ -17,7 +18,6 @@ from perfcore.stochastic import StochasticValue, checked_samples
 # Source: J. Zhang and M. A. Stephens, "A new and efficient estimation method for the generalized Pareto distribution",
 # Technometrics 51, 2009: an average over the profile likelihood, which always exists and is as precise as the maximum.
 
-Floats = npt.NDArray[np.float64]
 
 _LEAST_SHAPE = 1e-9  # below, it is exponential to the precision of floats
 _PRIOR_QUANTILE, _PRIOR_SCALE = 0.25, 3.0  # section 3 of the paper

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammainc, gammaincinv, ndtr, ndtri, polygamma
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
-
-Floats = npt.NDArray[np.float64]
 
 
 class Family(StochasticValue):

@@ -17,10 +17,9 @@ from perf_stochastic.histogram_arithmetic import cartesian, operate
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, checked_samples
-
-Floats = npt.NDArray[np.float64]
 
 _PAPERS_BINS = 5
 _CONVERTED_BINS = 50  # of what is no histogram

@@ -13,9 +13,8 @@ from perf_stochastic import laws
 from perf_stochastic.bins import Bins, rebin, single_value, spread
 from perf_stochastic.laws import EXP, LOG, SQRT, Law, Monotone, SumLaw, image, mixture, negated, power
 from perf_stochastic.products import product, quotient
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
 

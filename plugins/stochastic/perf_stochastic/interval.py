@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.options import IntervalOptions
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
@@ -149,8 +150,6 @@ OPERATIONS: Mapping[str, Callable[..., Bounds]] = {
     "sqrt": _sqrt,
 }
 
-
-Floats = npt.NDArray[np.float64]
 
 _REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
 

@@ -21,11 +21,9 @@ from functools import cached_property
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
-
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
 
 # Pairs of a knot and a place that are evaluated at a time: their arrays fit into the processor's cache.
 _BLOCK = 8192

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perfcore.base.arrays import Floats
 from perfcore.base.kernels import announce_compilation, kernel
 
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.uint32]
 
 _THIRD = 1.0 / 3.0

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
 
 # Where a closed form divides differences by widths, a piece narrower than this share of what it is combined with counts
 # as a single value: at the square root of the machine's precision, rounding costs as much as moving it.

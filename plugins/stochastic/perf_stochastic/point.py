@@ -10,11 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

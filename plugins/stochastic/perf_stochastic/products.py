@@ -6,12 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_stochastic.laws import Law, LawOfTwo, SumLaw, mixture, negated
 from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
-
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
 
 # A place 0 is moved up by what does not matter, so that logarithms exist.
 _TINY = 1e-150

@@ -18,6 +18,7 @@ from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace
 from perf_traces.states import CLASSES, OTHER, state_classes
 from perf_views.names import shortened
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.curve import UtilizationCurve
@@ -31,7 +32,6 @@ from perfcore.data.units import nanoseconds_per, readable
 # time of a group within a window is the difference of two sums, less what hangs over the two edges; a search for each
 # edge of a pixel is all that an answer costs, however many intervals there are.
 
-Integers = npt.NDArray[np.int64]
 _MOST_RADIX = 1 << 16  # keys below it are sorted in linear time
 
 
@@ -40,13 +40,13 @@ class SortedIntervals:
     """Intervals that last, sorted by location, group and start."""
 
     n_groups: int  # groups of states, such as their classes
-    first: Integers  # where the intervals of each location and group begin
-    start_ns: Integers
-    before_ns: Integers  # durations of all intervals before each one
+    first: Ints  # where the intervals of each location and group begin
+    start_ns: Ints
+    before_ns: Ints  # durations of all intervals before each one
     state: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, trace: Trace, group_of_state: Integers, n_groups: int) -> SortedIntervals:
+    def of(cls, trace: Trace, group_of_state: Ints, n_groups: int) -> SortedIntervals:
         """Sort the intervals of a trace."""
         lasting: Any = trace.end_ns > trace.start_ns
         lasting = slice(None) if lasting.all() else lasting
@@ -82,7 +82,7 @@ class SortedIntervals:
             state=self.state[kept],
         )
 
-    def time_in(self, edges_ns: Integers, locations: Integers, rows: Integers, n_rows: int) -> Integers:
+    def time_in(self, edges_ns: Ints, locations: Ints, rows: Ints, n_rows: int) -> Ints:
         """How long locations are in each group, between neighbouring edges."""
         time = np.zeros((n_rows, self.n_groups, len(edges_ns) - 1), dtype=np.int64)
         order = np.argsort(locations, kind="stable")
@@ -93,7 +93,7 @@ class SortedIntervals:
         )  # fmt: skip
         return time
 
-    def within(self, location: int, start_ns: int, end_ns: int) -> Integers:
+    def within(self, location: int, start_ns: int, end_ns: int) -> Ints:
         """Which intervals of a location overlap a stretch, group by group."""
         indices = []
         for segment in range(location * self.n_groups, (location + 1) * self.n_groups):
@@ -142,14 +142,14 @@ def _compiled() -> Any:
 
 
 def _add_time(
-    first: Integers,
-    start: Integers,
-    before: Integers,
-    edges: Integers,
-    locations: Integers,
-    first_row: Integers,
-    rows: Integers,
-    time: Integers,
+    first: Ints,
+    start: Ints,
+    before: Ints,
+    edges: Ints,
+    locations: Ints,
+    first_row: Ints,
+    rows: Ints,
+    time: Ints,
 ) -> None:
     n_groups = time.shape[1]
     for place in range(len(locations)):
@@ -205,7 +205,7 @@ class Bins:
     window: Window
     lanes: tuple[tuple[int, Lane], ...]  # with their positions among all
     n_lanes: int  # that are not folded away, seen or not
-    edges_ns: Integers  # on the trace's clock
+    edges_ns: Ints  # on the trace's clock
     top: npt.NDArray[np.uint8]  # the class of which there is most; 255 where a lane is in no state
     share: npt.NDArray[np.float64]  # of the lane's time in the pixel that is of that class
     matching: npt.NDArray[np.float64]  # share of the states that are searched; empty where nothing is

@@ -22,24 +22,8 @@ from perf_explore.timeline.lanes import MOST_COLUMNS, ROWS, Lane, Window
 from perf_explore.timeline.shown import CLASS_PREFIX, Bins, TimelineData, state_name, timeline_data
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.windows import model_edges
+from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Feed,
-    KeyFigure,
-    KeyFigures,
-    Link,
-    Live,
-    NoViewError,
-    Query,
-    RunStretch,
-    Table,
-    Text,
-    View,
-    ViewPath,
-)
 from perf_views.data_pictures import time_axis
 from perf_views.drawable import drawing_of
 from perf_views.names import shortened_apart
@@ -58,7 +42,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 100
 
 
-def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -> tuple[Block, ...]:
+def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Link]) -> tuple[page.Block, ...]:
     """What `perf iterations` says and draws of the trace, and its iterations in the order of time; of many the longest.
 
     Parameters
@@ -70,9 +54,9 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -
     try:
         iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute
-        return (Text((str(error),)),)
+        return (page.Text((str(error),)),)
     first, *others = iterations.summary()
-    summary = Text((first.removeprefix(f"{iterations.source}: "), *others))
+    summary = page.Text((first.removeprefix(f"{iterations.source}: "), *others))
     if not iterations.count:
         return (summary,)
     times = np.rint(
@@ -88,7 +72,7 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -
         link = way(state_name(iterations.labels[number]) if iterations.labels else str(number + 1), start, end)
         begins = readable(start + data.shown_from_ns, "ns")
         rows.append(
-            (Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
+            (page.Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
         )
     title = (
         "Iterations"
@@ -96,22 +80,22 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -
         else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
     )
     figures = [
-        KeyFigure("iterations", f"{iterations.count:,}"),
-        KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
-        KeyFigure(
+        page.KeyFigure("iterations", f"{iterations.count:,}"),
+        page.KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
+        page.KeyFigure(
             "shortest to longest",
             " .. ".join(readable(float(f"{end:.4g}"), "ns") for end in (durations.min(), durations.max())),
         ),
     ]
     if iterations.spread is not None:
-        figures.append(KeyFigure("spread", f"{iterations.spread:.1%}"))
+        figures.append(page.KeyFigure("spread", f"{iterations.spread:.1%}"))
     header = ("iteration", "begins", "lasts", "over the median")
-    table = Table(header, tuple(rows), title, "An iteration leads to its stretch.")
-    return (KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)
+    table = page.Table(header, tuple(rows), title, "An iteration leads to its stretch.")
+    return (page.KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)
 
 
 _KIND = "timeline"  # of what the page's script draws
-_ITERATIONS = Link("Iterations", ("iterations",))
+_ITERATIONS = page.Link("Iterations", ("iterations",))
 _MOST_MARKERS, _MOST_LISTED = 400, 40  # in an answer, and in the table
 _MOST_OFFERED, _LONGEST_OFFERED = 300, 80  # states that are offered while one is searched, and their letters
 _JSON = "application/json"
@@ -144,30 +128,32 @@ class TimelineViews:
         """That of the presenter."""
         return self._title
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The window that the address names, and where its classes and markers are; or the run's iterations."""
         if path == _ITERATIONS.path:
-            return View(_ITERATIONS.text, iteration_blocks(self.data, self._link), path, (Link(self.title, ()),))
+            return page.View(
+                _ITERATIONS.text, iteration_blocks(self.data, self._link), path, (page.Link(self.title, ()),)
+            )
         if path:
-            raise NoViewError(path)
+            raise page.NoViewError(path)
         window = self.data.window(query)
-        return View(self.title, (self._chart(window), Text((), links=(_ITERATIONS,)), *self._tables()))
+        return page.View(self.title, (self._chart(window), page.Text((), links=(_ITERATIONS,)), *self._tables()))
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """The timeline, and the iterations of the run."""
         return [(), _ITERATIONS.path]
 
-    def feed(self, path: ViewPath, query: Query) -> Feed:
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """What the page's script asks for; see `DataEndpoint.feed`."""
         answers = {
             "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
             "slowest": self._slowest, "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
         }  # fmt: skip
         if len(path) != 1 or path[0] not in answers:
-            raise NoViewError(path)
+            raise page.NoViewError(path)
         return answers[path[0]](self.data.window(query), query)
 
-    def _chart(self, window: Window) -> Chart:
+    def _chart(self, window: Window) -> page.Chart:
         data = self.data
         factor = nanoseconds_per(data.time_unit)
         settings = {
@@ -182,10 +168,10 @@ class TimelineViews:
             "letters": max(len(state_name(lane.name)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
-        links = tuple(Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
-        live = Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
+        links = tuple(page.Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
+        live = page.Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
         alternative = f"{self.title}: states of {len(data.trace.locations)} locations over time, by class"
-        return Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
+        return page.Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
 
     def _draw(self, figure: Figure, window: Window) -> None:
 
@@ -209,18 +195,18 @@ class TimelineViews:
             steps.append(("Lanes below", _moved(window, 1)))
         return steps
 
-    def _tables(self) -> list[Block]:
+    def _tables(self) -> list[page.Block]:
         return [table for table in (self._phase_table(), self._class_table(), self._marker_table()) if table.rows]
 
-    def _phase_table(self) -> Table:
+    def _phase_table(self) -> page.Table:
         """The phases of the model that was given."""
         rows = []
         for number, (start, end) in enumerate(itertools.pairwise(self._phase_edges if self._model else ()), 1):
             link = self._link(str(number), start, end)
-            rows.append((Cell(link.text, link), readable(end - start, "ns")))
-        return Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
+            rows.append((page.Cell(link.text, link), readable(end - start, "ns")))
+        return page.Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
 
-    def way_to(self, text: str, stretch: RunStretch) -> Link:
+    def way_to(self, text: str, stretch: page.RunStretch) -> page.Link:
         """To a stretch, the lane of its location, and its states as a search; see `perf_views.contents.Timeline`."""
         begin, lanes = self.data.run_ns[0], self.data.lanes.all
         location = next(
@@ -229,7 +215,7 @@ class TimelineViews:
         find = self.data.find_text(stretch.states)
         return self._link(text, stretch.start_ns - begin, stretch.end_ns - begin, location, find)
 
-    def _class_table(self) -> Table:
+    def _class_table(self) -> page.Table:
         """Each class of states, with a way to its longest stretch."""
         data = self.data
         index = data.index
@@ -244,18 +230,18 @@ class TimelineViews:
             if name not in longest:
                 continue
             stretch, share = longest[name], float(time[class_index] / total_time)
-            shares = Cell(f"{share:.2%}", bar=share)
+            shares = page.Cell(f"{share:.2%}", bar=share)
             n_states = data.class_of_state.count(name)
             ends = stretch.start_ns, stretch.end_ns
             way = self._link(name, *ends, stretch.location, CLASS_PREFIX + name)
-            heading = Cell(name.replace("_", " "), way)
+            heading = page.Cell(name.replace("_", " "), way)
             rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
-        return Table(
+        return page.Table(
             ("class", "states", "share of the time of all lanes", "longest"), tuple(rows), "Classes of states",
             "A class leads to its longest stretch.",
         )  # fmt: skip
 
-    def _marker_table(self) -> Table:
+    def _marker_table(self) -> page.Table:
         """The longest markers, in the order of time."""
         markers = self.data.given.markers
         longest = sorted(range(len(markers)), key=lambda index: markers[index][1] - markers[index][2])[:_MOST_LISTED]
@@ -265,17 +251,21 @@ class TimelineViews:
             begin = start - self.data.run_ns[0]
             link = self._link(state_name(name), begin, end - self.data.run_ns[0])
             rows.append(
-                (Cell(link.text, link), readable(begin + self.data.shown_from_ns, "ns"), readable(end - start, "ns"))
+                (
+                    page.Cell(link.text, link),
+                    readable(begin + self.data.shown_from_ns, "ns"),
+                    readable(end - start, "ns"),
+                )
             )
         title = "Markers" if len(markers) <= _MOST_LISTED else f"The {_MOST_LISTED} longest of {len(markers):,} markers"
-        return Table(("marker", "begins", "lasts"), tuple(rows), title)
+        return page.Table(("marker", "begins", "lasts"), tuple(rows), title)
 
-    def _link(self, text: str, start_ns: int, end_ns: int, location: int | None = None, find: str = "") -> Link:
+    def _link(self, text: str, start_ns: int, end_ns: int, location: int | None = None, find: str = "") -> page.Link:
         """A way to a stretch, with a tenth of it on both sides, and to the lane of a location."""
         query = _stretch_query(self.data, start_ns, end_ns)
         if location is not None:
             query |= self._lane_query(location, Window(0, 1))
-        return Link(text, (), query | ({"find": find} if find else {}))
+        return page.Link(text, (), query | ({"find": find} if find else {}))
 
     def _lane_query(self, location: int, window: Window) -> dict[str, str]:
         """The first lane that is shown, so that a location's own lane, or the group that hides it, is."""
@@ -284,7 +274,7 @@ class TimelineViews:
         place = positions.index(lane)
         return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
 
-    def _lanes(self, window: Window, query: Query) -> Feed:
+    def _lanes(self, window: Window, query: page.Query) -> page.Feed:
         """Lanes in bins: the length of what is said in JSON, that, then a byte for each lane and column thrice.
 
         The class of which there is most, its share, and the share of what is searched, both of 255.
@@ -304,7 +294,7 @@ class TimelineViews:
         }
         head = msgspec.json.encode(header)
         planes = [bins.top.tobytes(), _bytes_of(bins.share), _bytes_of(bins.matching)]
-        return Feed(struct.pack("<I", len(head)) + head + b"".join(planes), "application/octet-stream")
+        return page.Feed(struct.pack("<I", len(head)) + head + b"".join(planes), "application/octet-stream")
 
     def _lane_said(self, position: int, lane: Lane, window: Window) -> dict[str, Any]:
         is_group = self.data.lanes.is_group(position)
@@ -334,28 +324,28 @@ class TimelineViews:
         times = np.array([marker[1:] for marker in self.data.given.markers], dtype=np.int64).reshape(-1, 2)
         return times[:, 0], times[:, 1]
 
-    def _lane_lines(self, window: Window, query: Query) -> Feed:
+    def _lane_lines(self, window: Window, query: page.Query) -> page.Feed:
         lanes, position = self.data.lanes.all, _count(query, "lane", None)
         if position >= len(lanes):
             raise OptionError(f"there is no lane {position}; there are {len(lanes)}")
         return _json({"lines": self.data.lines_at(lanes[position], window.start_ns, window.end_ns)})
 
-    def _window(self, window: Window, query: Query) -> Feed:
+    def _window(self, window: Window, query: page.Query) -> page.Feed:
         return _json({"from": window.start_ns, "to": window.end_ns})
 
-    def _longest(self, window: Window, query: Query) -> Feed:
+    def _longest(self, window: Window, query: page.Query) -> page.Feed:
         longest = self.data.longest(window.find)
         place = self._lane_query(longest.location, window)
         return _json({"text": longest.text, "top": place.get("top"), "from": longest.start_ns, "to": longest.end_ns})
 
-    def _slowest(self, window: Window, query: Query) -> Feed:
+    def _slowest(self, window: Window, query: page.Query) -> page.Feed:
         slowest = self.data.slowest(window)
         lane = self.data.lanes.path_to(slowest.location)
         return _json(
             {"text": slowest.text, "top": self._lane_query(slowest.location, window).get("top"), "lanes": lane}
         )
 
-    def _phases(self, window: Window, query: Query) -> Feed:
+    def _phases(self, window: Window, query: page.Query) -> page.Feed:
         """Where the phases of the whole run are; none where it cannot be fitted."""
         with self._lock:
             try:
@@ -374,14 +364,14 @@ class TimelineViews:
             model = fit(subject, fitter=default_fitter(subject)[0])
         return [edge - self.data.run_ns[0] for edge in model_edges(model)]
 
-    def _picture(self, window: Window, query: Query) -> Feed:
+    def _picture(self, window: Window, query: page.Query) -> page.Feed:
         from perf_explore.blocks import chart_svg
 
-        return Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
+        return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
 
-    def _perfetto(self, window: Window, query: Query) -> Feed:
+    def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
 
-        return Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
+        return page.Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
 
 
 def _has_phases(model: Any) -> bool:
@@ -400,7 +390,7 @@ def _moved(window: Window, pages: int) -> Window:
     return replace(window, top=max(window.top + pages * window.rows, 0))
 
 
-def _count(query: Query, name: str, most: int | None) -> int:
+def _count(query: page.Query, name: str, most: int | None) -> int:
     try:
         count = int(query[name])
     except (KeyError, ValueError):
@@ -416,8 +406,8 @@ def _bytes_of(share: Any) -> bytes:
     return content
 
 
-def _json(content: Any) -> Feed:
-    return Feed(msgspec.json.encode(content), _JSON)
+def _json(content: Any) -> page.Feed:
+    return page.Feed(msgspec.json.encode(content), _JSON)
 
 
 COLUMNS = 1200  # of the lanes in a picture

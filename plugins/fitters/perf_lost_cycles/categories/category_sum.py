@@ -8,20 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import Formula, renamed
 from perf_statistics.goodness import r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import by_category
 from perf_tables.points import check_coverage, named_points
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 CATEGORY = "category"  # the variable that names one
 TOTAL = "total"  # the sum of all categories, which is what a model predicts unless told otherwise

@@ -17,6 +17,7 @@ from perf_lost_cycles.options import LcaOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError
 
 
@@ -94,9 +95,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 # linear least squares after W. H. Press et al., "Numerical Recipes in C", 2nd edition, 1992, section 15.4. Deviation:
 # they set small singular values to zero by hand; here those are dropped that rounding alone explains, and reported.
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 # Share of the sum of squares that rounding leaves of an exact fit: ten digits of the values.
 _EXACT = 1e-20

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_lost_cycles.categories.data import category_facts, category_table, root_weights
@@ -21,10 +20,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 # Above this the coefficients have lost half of their digits: they are large and cancel.
 _COLLINEAR = 1e8

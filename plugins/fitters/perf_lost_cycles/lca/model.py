@@ -7,18 +7,15 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, one_category, term_values
 from perf_lost_cycles.default_models.sets import VARIABLE
 from perf_lost_cycles.lca.categories import CategoryFit
+from perfcore.base.arrays import Floats, Ints
 from perfcore.models.design_rows import Rival
 from perfcore.models.model import Parameter, Points
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # A rival's leave-one-out sum of squares is at most this many times that of the chosen model.
 _NEARBY = 2.0

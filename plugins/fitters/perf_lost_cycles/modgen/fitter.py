@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_lost_cycles.categories.data import category_facts, category_table, root_weights
 from perf_lost_cycles.default_models.sets import find_models
@@ -16,9 +15,6 @@ from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class ModgenFitter(Fitter):

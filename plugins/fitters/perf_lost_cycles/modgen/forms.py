@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_statistics.batched import fit_subsets
+from perfcore.base.arrays import Floats, Ints
 
 # Forms of models of several factors: sets of terms, each a product of one function of each factor.
 #
@@ -24,8 +24,6 @@ from perf_statistics.batched import fit_subsets
 # digit 0 is the constant function, so the product of terms of different factors is the sum of their numbers. Equal
 # forms have equal numbers, which is what lets them be fitted together.
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 Form = tuple[int, ...]  # numbers of terms, increasing
 

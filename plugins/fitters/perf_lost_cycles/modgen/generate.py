@@ -46,10 +46,8 @@ from perf_lost_cycles.modgen.forms import (
     weighted_r2,
 )
 from perf_statistics.batched import fit_subsets
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # A line of fewer levels fits a constant and one function exactly and says nothing about which one.
 FEWEST_LEVELS = 3

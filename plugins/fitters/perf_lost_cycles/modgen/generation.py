@@ -17,12 +17,10 @@ from perf_lost_cycles.modgen.model import CategoryFit, Generation, Measured, Mod
 from perf_lost_cycles.options import ModgenOptions
 from perf_statistics.batched import fit_subsets
 from perf_tables.category_table import CategoryTable
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_tot
 from perf_lost_cycles.modgen.forms import Terms, weighted_r2
 from perf_lost_cycles.modgen.generate import Generated
 from perf_statistics.batched import fit_subsets
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Parameter
 
@@ -77,7 +78,6 @@ class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 # and one instance is fitted again in microseconds (`ModgenModel.instance`). Categories that share points share the
 # table of their lines, so 1,000 categories on 125 points take some megabytes.
 
-Floats = npt.NDArray[np.float64]
 
 _R2_DIGITS = 5
 
@@ -207,9 +207,6 @@ def instance_candidates(
 
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
-
-
-Ints = npt.NDArray[np.int64]
 
 
 class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):

@@ -38,27 +38,12 @@ from perf_lost_cycles.views.subject import (
     subject_of,
 )
 from perf_lost_cycles.views.verify import verify_blocks
+from perf_views import contents as page
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
-from perf_views.contents import (
-    Block,
-    Cell,
-    Change,
-    Chart,
-    Check,
-    Field,
-    Form,
-    Link,
-    Notice,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    ViewPath,
-)
 from perf_views.drawable import chosen_figures
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of
@@ -66,8 +51,6 @@ from perfcore.data.observations import labels_of, numbers_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 
 def runs_on_line(
@@ -122,37 +105,37 @@ def worst_first(subject: Subject) -> list[str]:
     return [subject.model.names[k] for k in order]
 
 
-def overview_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
+def overview_blocks(subject: Subject, query: page.Query) -> tuple[page.Block, ...]:
     """The table, how to choose its rows where there are many, and the ways to all else."""
     model = subject.model
     rows, part = _wanted_rows(query.get(_MOST, "")), query.get(_NAME, "")
     order = query.get(_ORDER, _ORDERS[0])
     shares = np.nansum(subject.values, axis=1) / subject.total.sum()
     chosen = [k for k in _ordered(subject, order, shares) if part.casefold() in model.names[k].casefold()]
-    blocks: list[Block] = [
+    blocks: list[page.Block] = [
         *chosen_figures(model, _FIGURES),
-        Text(tuple(model.summary()[1:]), links=(Link("Verify and extrapolate", (VERIFY,)),)),
+        page.Text(tuple(model.summary()[1:]), links=(page.Link("Verify and extrapolate", (VERIFY,)),)),
     ]
     if len(model.names) > _MOST_ACROSS:
         blocks.append(
-            Form(
+            page.Form(
                 (
-                    Field(_MOST, "rows", str(rows), "number", minimum="1", maximum=str(_MOST_ROWS)),
-                    Field(_NAME, "name has", part),
-                    Field(_ORDER, "order", order, "choice", _ORDERS),
+                    page.Field(_MOST, "rows", str(rows), "number", minimum="1", maximum=str(_MOST_ROWS)),
+                    page.Field(_NAME, "name has", part),
+                    page.Field(_ORDER, "order", order, "choice", _ORDERS),
                 ),
                 (),
             )
         )
     if not chosen:
-        blocks.append(Notice(f"no category has {part!r} in its name"))
+        blocks.append(page.Notice(f"no category has {part!r} in its name"))
     else:
         blocks.append(_table(subject, chosen[:rows], len(chosen), shares))
     formulas = subject.formulas()
     blocks.append(
-        Table(
+        page.Table(
             ("category", "model"),
-            tuple((Cell(model.names[k], _to_category(model.names[k])), formulas[k]) for k in chosen[:rows]),
+            tuple((page.Cell(model.names[k], _to_category(model.names[k])), formulas[k]) for k in chosen[:rows]),
             "Models",
         )
     )
@@ -161,15 +144,15 @@ def overview_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
 
 def _table(
     subject: Subject, chosen: Sequence[int], count: int, shares: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> Table:
+) -> page.Table:
     names = [subject.model.names[k] for k in chosen]
-    columns: list[tuple[str, list[Cell | str]]] = []
+    columns: list[tuple[str, list[page.Cell | str]]] = []
     for title, values in subject.averages().items():
         is_factor = title in subject.points
         columns.append((
             f"over {subject.names[title]}" if is_factor else title,
             [
-                r2_cell(values[k], Link("", fitting_path(name, title)) if is_factor else _to_category(name))
+                r2_cell(values[k], page.Link("", fitting_path(name, title)) if is_factor else _to_category(name))
                 for k, name in zip(chosen, names, strict=True)
             ],
         ))  # fmt: skip
@@ -178,11 +161,11 @@ def _table(
     note += "R^2 over it and loses nothing. Click a number to see what is behind it."
     if len(chosen) < count:
         note = f"{len(chosen)} of {count:,} categories. {note}"
-    heads = [Cell(name, _to_category(name)) for name in names]
+    heads = [page.Cell(name, _to_category(name)) for name in names]
     if len(names) <= _MOST_ACROSS:
-        return Table(("", *heads), tuple((name, *cells) for name, cells in columns), "Fitting overview", note)
+        return page.Table(("", *heads), tuple((name, *cells) for name, cells in columns), "Fitting overview", note)
     rows = tuple(zip(heads, *(cells for _, cells in columns), strict=True))
-    return Table(("category", *(name for name, _ in columns)), rows, "Fitting overview", note)
+    return page.Table(("category", *(name for name, _ in columns)), rows, "Fitting overview", note)
 
 
 def _ordered(subject: Subject, order: str, shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[int]:
@@ -199,25 +182,28 @@ def _wanted_rows(text: str) -> int:
     return min(max(int(text), 1), _MOST_ROWS) if text.isascii() and text.isdecimal() and len(text) < 9 else _ROWS
 
 
-def _to_category(name: str) -> Link:
-    return Link("", category_path(name))
+def _to_category(name: str) -> page.Link:
+    return page.Link("", category_path(name))
 
 
 def _sortable(value: float | None) -> float:
     return float("inf") if value is None else value
 
 
-def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block, ...]:
+def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[page.Block, ...]:
     """The R^2 of each instance: each combination of levels of the other factors."""
     lines, name = subject.instances(category, symbol), subject.names[symbol]
-    links = (Link("Formulae", formulae_path(category, symbol)), Link("Model of the category", category_path(category)))
+    links = (
+        page.Link("Formulae", formulae_path(category, symbol)),
+        page.Link("Model of the category", category_path(category)),
+    )
     if not lines:
-        return (Notice(f"no line over {name} has three levels, so no model over {name} alone can be judged"),)
+        return (page.Notice(f"no line over {name} has three levels, so no model over {name} alone can be judged"),)
     levels = subject.points[symbol]
     rows = tuple(
         (
             line.label,
-            r2_cell(line.r2, Link("", fit_path(category, symbol, number))),
+            r2_cell(line.r2, page.Link("", fit_path(category, symbol, number))),
             line.form or "-",
             f"{len(line.points)}",
             f"{levels[line.points].min():g} .. {levels[line.points].max():g}",
@@ -226,17 +212,17 @@ def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block,
     )
     r2 = [line.r2 for line in lines if line.r2 is not None]
     mean = f"On average R^2 is {np.mean(r2):.4f}." if r2 else "The times do not vary along any line."
-    table = Table(("held", "R^2", "chosen form", "points", name), rows, f"{category} over {name}", SHADES)
-    return Text((f"{mean} Click a number to see all candidates on that line.",), links=links), table
+    table = page.Table(("held", "R^2", "chosen form", "points", name), rows, f"{category} over {name}", SHADES)
+    return page.Text((f"{mean} Click a number to see all candidates on that line.",), links=links), table
 
 
-def category_blocks(subject: Subject, category: str) -> tuple[Block, ...]:
+def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
     """The model of a category over all factors: its constants, how well it does, and where it is from."""
     model, number = subject.model, subject.model.names.index(category)
     averages = [
         (
             f"average over the lines of {subject.names[title]}" if title in subject.points else title,
-            r2_cell(values[number], Link("", fitting_path(category, title)) if title in subject.points else None),
+            r2_cell(values[number], page.Link("", fitting_path(category, title)) if title in subject.points else None),
         )
         for title, values in subject.averages().items()
     ]
@@ -247,15 +233,16 @@ def category_blocks(subject: Subject, category: str) -> tuple[Block, ...]:
         if one.name.startswith(f"{category}: ")
     )
     links = [
-        Link(f"Formulae over {subject.names[symbol]}", formulae_path(category, symbol)) for symbol in subject.points
+        page.Link(f"Formulae over {subject.names[symbol]}", formulae_path(category, symbol))
+        for symbol in subject.points
     ]
     if isinstance(subject, ModgenSubject):
-        links.insert(0, Link("How it was put together", steps_path(category)))
+        links.insert(0, page.Link("How it was put together", steps_path(category)))
     return (
-        Text((f"{category} = {subject.formulas()[number]}",), "Model", "formula"),
-        Text(links=tuple(links)),
-        Table(("", "R^2"), tuple(averages), "How well it fits", SHADES),
-        Table(("term", f"constant{unit}", "standard error"), constants, "Constants"),
+        page.Text((f"{category} = {subject.formulas()[number]}",), "Model", "formula"),
+        page.Text(links=tuple(links)),
+        page.Table(("", "R^2"), tuple(averages), "How well it fits", SHADES),
+        page.Table(("term", f"constant{unit}", "standard error"), constants, "Constants"),
     )
 
 
@@ -268,7 +255,7 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _CURVE_POINTS = 100
 
 
-def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: Any) -> tuple[Block, ...]:
+def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: Any) -> tuple[page.Block, ...]:
     """Candidates with their constants, picture, and points.
 
     Parameters
@@ -302,22 +289,23 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
         residuals.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
 
     links = (
-        Link("Formulae: add, change or remove one", formulae_path(category, symbol)),
-        Link("All lines", fitting_path(category, symbol)),
+        page.Link("Formulae: add, change or remove one", formulae_path(category, symbol)),
+        page.Link("All lines", fitting_path(category, symbol)),
     )
     marks = "single runs and what stands for them" if len(runs[0]) else "measured points"
     rows = tuple(_row(candidate) for candidate in candidates)
     remarks = tuple(f"{candidate.text}: {candidate.note}" for candidate in candidates if candidate.note)
+    what = f"{len(points)} points, {instance.label}; R^2 of the chosen one {r2_text(instance.r2)}"
     return (
-        Text((f"{len(points)} points, {instance.label}; R^2 of the chosen one {r2_text(instance.r2)}",), links=links),
-        Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
-        *((Text(remarks, "What stands against a fit"),) if remarks else ()),
-        Chart(draw, f"{category} over {name}: {marks}, candidates, residuals of the first, and their quantiles",
+        page.Text((what,), links=links),
+        page.Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
+        *((page.Text(remarks, "What stands against a fit"),) if remarks else ()),
+        page.Chart(draw, f"{category} over {name}: {marks}, candidates, residuals of the first, and their quantiles",
               (table,), "Graph", (10.0, 4.2)),
     )  # fmt: skip
 
 
-def _row(one: Candidate) -> tuple[Cell | str, ...]:
+def _row(one: Candidate) -> tuple[page.Cell | str, ...]:
     constants = [
         "-" if value is None else f"{value:.5g}" + ("" if error is None else f" ± {error:.2g}")
         for value, error in zip(one.coefficients, one.standard_errors, strict=True)
@@ -328,14 +316,14 @@ def _row(one: Candidate) -> tuple[Cell | str, ...]:
 
 def _points_table(
     name: str, unit: str, x: Floats, y: Floats, drawn: Sequence[Candidate], predicted: Sequence[Floats]
-) -> Table:
+) -> page.Table:
     rows = []
     for number, level in enumerate(x.tolist()):
         values = [f"{curve[number]:.5g}" for curve in predicted]
         residual = [f"{y[number] - predicted[0][number]:.3g}"] if predicted else []
         rows.append((f"{level:g}", f"{y[number]:.5g}", *values, *residual))
     last = ["residual of the first"] if predicted else []
-    return Table((name, f"measured{unit}", *(one.text for one in drawn), *last), tuple(rows))
+    return page.Table((name, f"measured{unit}", *(one.text for one in drawn), *last), tuple(rows))
 
 
 def _curve(one: Candidate, symbol: str, x: Floats) -> Floats:
@@ -419,63 +407,63 @@ class LostCyclesViews:
         """The model, so that the page can save it."""
         return self._model
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The overview, or what it leads to; see `perf_views.Viewable.view`."""
         if path == ():
-            return View(self.title, overview_blocks(self._subject, query))
-        trail: tuple[Link, ...] = (Link("Fitting overview", ()),)
+            return page.View(self.title, overview_blocks(self._subject, query))
+        trail: tuple[page.Link, ...] = (page.Link("Fitting overview", ()),)
         if path == (VERIFY,):
-            return View("Verify", verify_blocks(self._subject, query), path, trail)
+            return page.View("Verify", verify_blocks(self._subject, query), path, trail)
         self._check(path)
         category, rest = path[1], path[2:]
         if not rest:
-            return View(category, category_blocks(self._subject, category), path, trail)
-        trail = (*trail, Link(category, category_path(category)))
+            return page.View(category, category_blocks(self._subject, category), path, trail)
+        trail = (*trail, page.Link(category, category_path(category)))
         if rest == (STEPS,) and isinstance(self._subject, ModgenSubject):
-            return View(_STEPS_TITLE, steps_blocks(self._subject, category), path, trail)
+            return page.View(_STEPS_TITLE, steps_blocks(self._subject, category), path, trail)
         symbol, factor = rest[1], self._subject.names[rest[1]]
         if len(rest) == 2:
-            return View(f"Fitting over {factor}", fitting_blocks(self._subject, category, symbol), path, trail)
-        fitting = Link(f"over {factor}", fitting_path(category, symbol))
+            return page.View(f"Fitting over {factor}", fitting_blocks(self._subject, category, symbol), path, trail)
+        fitting = page.Link(f"over {factor}", fitting_path(category, symbol))
         if rest[2] == FORMULAE:
-            blocks: tuple[Block, ...] = formulae_blocks(self._subject, category, symbol, self._file)
-            return View(f"Formulae of {category} over {factor}", blocks, path, (*trail, fitting))
+            blocks: tuple[page.Block, ...] = formulae_blocks(self._subject, category, symbol, self._file)
+            return page.View(f"Formulae of {category} over {factor}", blocks, path, (*trail, fitting))
         line = int(rest[2])
         label = self._subject.instances(category, symbol)[line].label
         blocks = fit_blocks(self._subject, category, symbol, line, self._data)
-        return View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
+        return page.View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """Overview, verification, then the categories with their lines, each from the worst to the best."""
         yield from ((), (VERIFY,))
         for category in worst_first(self._subject):
             yield category_path(category)
             yield from (link.path for link in self._below(category))
 
-    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
         """The categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
-        yield Link(self.title, ())
-        yield Link("Verify and extrapolate", (VERIFY,))
+        yield page.Link(self.title, ())
+        yield page.Link("Verify and extrapolate", (VERIFY,))
         for category in worst_first(self._subject):
-            yield Link(category, category_path(category))
+            yield page.Link(category, category_path(category))
             if path[:2] == category_path(category):
                 yield from self._below(category)
 
-    def _below(self, category: str) -> Iterable[Link]:
+    def _below(self, category: str) -> Iterable[page.Link]:
         """All lines over each factor where there are several, the worst of them, and how the model was put together."""
         for symbol in self._subject.points:
             factor = self._subject.names[symbol]
             lines = self._subject.instances(category, symbol)
             if len(lines) > 1:
-                yield Link(factor, fitting_path(category, symbol))
+                yield page.Link(factor, fitting_path(category, symbol))
             if lines:
                 worst = int(np.argmin([1.0 if line.r2 is None else line.r2 for line in lines]))
                 text = f"{lines[worst].label}, the worst" if len(lines) > 1 else f"{factor}: {lines[worst].label}"
-                yield Link(text, fit_path(category, symbol, worst))
+                yield page.Link(text, fit_path(category, symbol, worst))
         if isinstance(self._subject, ModgenSubject):
-            yield Link(_STEPS_TITLE, steps_path(category))
+            yield page.Link(_STEPS_TITLE, steps_path(category))
 
-    def act(self, path: ViewPath, form: Query) -> Change:
+    def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Generate the model again with other formulas; see `perf_views.Editable.act`."""
         if path[4:] != (FORMULAE,):
             raise OptionError("there is nothing to change here")
@@ -484,16 +472,16 @@ class LostCyclesViews:
         edit = formulae_edit(self._subject, category, symbol, form, self._file, self._stored)
         stored = next((each.after for each in edit.files if each.path == self._file), None)
         views = LostCyclesViews(edit.model, self._data, self._file, stored)
-        return Change(views, edit.summary, edit.blocks, edit.files, fitting_path(category, symbol))
+        return page.Change(views, edit.summary, edit.blocks, edit.files, fitting_path(category, symbol))
 
-    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
         """What is right and wrong with formulas that are being typed; see `perf_views.Checkable.check`."""
         if path[4:] != (FORMULAE,):
             return ()
         self._check(path)
         return formula_checks(self._subject, path[1], path[3], form)
 
-    def _check(self, path: ViewPath) -> None:
+    def _check(self, path: page.ViewPath) -> None:
         """Refuse a path that leads nowhere."""
         is_category = path[:1] == (CATEGORY,) and path[1:2] and path[1] in self._model.names
         match path[2:]:
@@ -507,4 +495,4 @@ class LostCyclesViews:
                     count = len(self._subject.instances(path[1], symbol)) if is_category else 0
                     exists = line[0].isascii() and line[0].isdecimal() and len(line[0]) < 9 and int(line[0]) < count
         if not (is_category and exists):
-            raise NoViewError(path)
+            raise page.NoViewError(path)

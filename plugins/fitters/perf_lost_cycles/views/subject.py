@@ -17,6 +17,7 @@ from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.forms import weighted_r2
 from perf_lost_cycles.modgen.model import Generation, ModgenModel
 from perf_views.contents import Block, Cell, Link, Table, Text, ViewPath
+from perfcore.base.arrays import Floats, Ints
 
 CATEGORY, STEPS, OVER, FORMULAE, VERIFY = "category", "steps", "over", "formulae", "verify"
 
@@ -106,9 +107,6 @@ def steps_blocks(subject: ModgenSubject, category: str) -> tuple[Block, ...]:
         Table(("tuple", "its best combination", "R^2"), tuple(tuples[:_MOST_TUPLES]), "Tuples, worst first", note),
     )
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ALL, _LEFT_OUT = "all points", "leave-one-out"
 

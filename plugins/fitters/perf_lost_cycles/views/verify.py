@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_lost_cycles.categories.category_sum import CATEGORY, TOTAL, CategorySum, figures_of_total, term_values
 from perf_lost_cycles.views.subject import VERIFY, Subject, held_text, r2_text
@@ -15,12 +14,12 @@ from perf_views.colours import DARK, INK, LIGHT, MODEL, PALE, RULE, SERIES
 from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table, Text
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_logarithmic, set_plain
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import PerfError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = npt.NDArray[np.float64]
 
 _AT, _COVERAGE = "at.", "interval"
 _COVERAGES = ("0.8", "0.9", "0.95", "0.99")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perf_statistics.batched import SubsetFits, fit_nonnegative, fit_subsets
 from perf_statistics.goodness import information, r_squared
+from perfcore.base.arrays import Floats, Ints
 
 # Stands in a ranking where the functions of one combination stand otherwise.
 BEST_OF_EACH = ("best of each pair",)
@@ -62,10 +63,6 @@ class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def r2_uncentered(self) -> float:
         """Determination coefficient about zero, in the scale of the fit."""
         return float(r_squared(self.sum_of_squares, self.total_squares))
-
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,13 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.options import IndividualOptions, number_of_terms, registered_functions
 from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Above this the coefficients have lost half of their digits: they are large and cancel.
 _COLLINEAR = 1e8

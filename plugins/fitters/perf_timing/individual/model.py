@@ -16,12 +16,11 @@ from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import BEST_OF_EACH, LEAST_FREEDOM, PairFit, subsets
 from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.scaling_model import ScalingModel
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
-
-Floats = npt.NDArray[np.float64]
 
 _STEP = 0.7  # between proportions of two functions, in the logarithm; what lies between, the tilt reaches
 _TILT = 0.6 * _STEP  # standard deviation of the proportion about a step
@@ -266,8 +265,6 @@ def _some(places: Places, rows: npt.NDArray[np.int64]) -> Places:
         {name: column[rows] for name, column in places.points.items()}, places.code[rows], places.system[rows]
     )
 
-
-Ints = npt.NDArray[np.int64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
 _FULL_LEVERAGE = 1.0 - 1e-10  # a point that alone determines a coefficient; rounding leaves it a little less

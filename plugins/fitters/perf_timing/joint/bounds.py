@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics.model_average import (
     DEVIATES,
@@ -30,9 +29,7 @@ from perf_statistics.model_average import (
     misfits,
 )
 from perf_statistics.trust_region import JacobianFactor
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from perfcore.base.arrays import Floats, Ints
 
 _EFFECTS = (0.0, 0.03, 0.1, 0.3, 1.0)  # standard deviation of a pair's effect, in the logarithm; equally likely
 _COMMON_DRIFTS = (0.0, 0.06, 0.25, 1.0)  # of the drift that all pairs share; equally likely

@@ -10,14 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_timing.joint.problem import JointProblem
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.kernels import announce_compilation
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 
 # Importing numba and loading kernels that are compiled takes some 0.4 s in each process; the careful search takes about
 # 3 us for each row times parameter.
@@ -43,7 +39,7 @@ class CompressedProblem:
     """
 
     triangles: Floats  # of the rows [basis | target] of each cell; zero without observations
-    place: Integers  # place of each system among the fitted ones, -1 for the reference
+    place: Ints  # place of each system among the fitted ones, -1 for the reference
 
     @classmethod
     def of(cls, problem: JointProblem) -> CompressedProblem:
@@ -54,7 +50,7 @@ class CompressedProblem:
         _kernels().compress(*_rows(problem), triangles)
         return cls(triangles, problem.place)
 
-    def weighted(self, cells: Integers, weights: Floats) -> CompressedProblem:
+    def weighted(self, cells: Ints, weights: Floats) -> CompressedProblem:
         """The same problem with weights (k,), >= 0, on the squared residuals of cells (k,), numbered as in the
         problem.
         """

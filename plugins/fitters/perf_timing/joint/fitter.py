@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_statistics.goodness import find_outliers, information, r_squared
@@ -34,6 +33,7 @@ from perf_timing.options import JOINT_CRITERIA, JointOptions, number_of_terms, r
 from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
 from perfcore.base import progress
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.executors import as_they_end
 from perfcore.contracts import Fitter
@@ -42,8 +42,6 @@ from perfcore.data.observations import Observations
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
-
-Floats = npt.NDArray[np.float64]
 
 # Two ends, each by some steps of a search for a root.
 _FITS_OF_A_PROFILE = 14

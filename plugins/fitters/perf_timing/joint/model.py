@@ -16,12 +16,11 @@ from perf_timing.joint.bounds import PairPoints, expected_runs
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import leave_one_out_residuals
 from perf_timing.scaling_model import ScalingModel
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
-
-Floats = npt.NDArray[np.float64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
 _LEAST = 0.05  # of a measured value, below which a model that misses it has no logarithm

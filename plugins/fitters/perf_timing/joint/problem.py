@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 # Two columns are one function if the cosine of their angle is this close to 1.
 _SAME_FUNCTION = 1e-12
@@ -62,18 +61,14 @@ def _towards_equal(row: Floats) -> Floats:
     return identity if squared == 0.0 else identity - 2.0 * np.outer(mirror, mirror) / squared
 
 
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-
-
 @dataclass(frozen=True)
 class JointProblem:
     """Observations of codes on systems, and the functions that are to explain them."""
 
     basis: Floats
     target: Floats  # the observed times with the same factors
-    code: Integers  # 0 <= code < n_codes, 0 <= system < n_systems
-    system: Integers
+    code: Ints  # 0 <= code < n_codes, 0 <= system < n_systems
+    system: Ints
     n_codes: int
     n_systems: int
     reference: int | None  # the system whose v is 1
@@ -101,17 +96,17 @@ class JointProblem:
         return self.reference
 
     @property
-    def cell(self) -> Integers:
+    def cell(self) -> Ints:
         """(n,) int: the cell of the table code x system that each row belongs to, code * n_systems + system."""
         return self.code * self.n_systems + self.system
 
     @cached_property
-    def fitted_systems(self) -> Integers:
+    def fitted_systems(self) -> Ints:
         """Systems whose v are parameters, in order: all but the reference."""
         return np.flatnonzero(np.arange(self.n_systems) != self.reference)
 
     @cached_property
-    def place(self) -> Integers:
+    def place(self) -> Ints:
         """(S,) int: place of each system among the fitted ones, -1 for the reference."""
         place = np.full(self.n_systems, -1)
         place[self.fitted_systems] = np.arange(len(self.fitted_systems))
@@ -158,7 +153,7 @@ class JointProblem:
         return jacobian
 
     @cached_property
-    def _columns(self) -> tuple[Integers, Integers, Integers]:
+    def _columns(self) -> tuple[Ints, Ints, Ints]:
         """Columns of each row's w; the rows not on the reference system; columns of their v."""
         m, functions = self.n_functions, np.arange(self.n_functions)
         place = self.place[self.system]
@@ -166,7 +161,7 @@ class JointProblem:
         speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[fitted, None]
         return functions * self.n_codes + self.code[:, None], fitted, speed_columns
 
-    def subset(self, rows: Flags) -> JointProblem:
+    def subset(self, rows: Booleans) -> JointProblem:
         """The same codes, systems and parameters with some of the rows (n,) bool."""
         return replace(
             self, basis=self.basis[rows], target=self.target[rows], code=self.code[rows], system=self.system[rows]
@@ -178,7 +173,7 @@ class JointProblem:
         return replace(self, basis=self.basis * root[:, None], target=self.target * root)
 
 
-def components(code: Integers, system: Integers, n_codes: int, n_systems: int) -> tuple[Integers, Integers]:
+def components(code: Ints, system: Ints, n_codes: int, n_systems: int) -> tuple[Ints, Ints]:
     """Connected components of the table of observed cells."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

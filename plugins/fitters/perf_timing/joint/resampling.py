@@ -29,6 +29,7 @@ from perf_timing.joint.solver import (
     single_thread,
     solve,
 )
+from perfcore.base.arrays import Floats
 from perfcore.base.executors import as_they_end, in_order
 
 # What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
@@ -36,7 +37,6 @@ from perfcore.base.executors import as_they_end, in_order
 # Parts are the same whoever does them, and nothing but texts, numbers and bytes goes in and out: so any number of
 # workers gives the digits of this process.
 
-Floats = npt.NDArray[np.float64]
 
 # Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
 _TUNING = 1.345

@@ -10,12 +10,12 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics import trust_region
 from perf_statistics.trust_region import JacobianFactor, influence
 from perf_timing.joint.descent import CompressedProblem, Descent, evaluate
 from perf_timing.joint.problem import JointProblem, in_gauge, same_functions
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 # One thread for linear algebra on small matrices.
 #
@@ -39,9 +39,6 @@ def _controller() -> Any:
 
     return ThreadpoolController()
 
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Directions whose share of a group's information is below this are left at zero. These are starting values, which
 # wild coefficients of a cell with nearly collinear functions would only spoil.
@@ -116,7 +113,7 @@ def alternate(problem: JointProblem, v: Floats) -> Floats:
     return problem.pack(_work(problem, v), v)
 
 
-def _grouped_least_squares(design: Floats, target: Floats, group: Integers, n_groups: int) -> Floats:
+def _grouped_least_squares(design: Floats, target: Floats, group: Ints, n_groups: int) -> Floats:
     """Solve one small linear problem for each group of rows: (n_groups, m), the shortest where several are as good.
 
     Normal equations with unit diagonal: they lose digits, which a start can spare, and need no loop over groups.
@@ -131,7 +128,7 @@ def _grouped_least_squares(design: Floats, target: Floats, group: Integers, n_gr
     return np.asarray(np.einsum("gij,gj->gi", inverse, moment / scale) / scale)
 
 
-def _grouped_sum(values: Floats, group: Integers, n_groups: int) -> Floats:
+def _grouped_sum(values: Floats, group: Ints, n_groups: int) -> Floats:
     """Sums over the rows (n, k) of each group: (n_groups, k)."""
     k = values.shape[1]
     places = group[:, None] * k + np.arange(k)
@@ -169,8 +166,6 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Quotient, 0 where nothing was observed."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
-
-Flags = npt.NDArray[np.bool_]
 
 # Two starts came to the same optimum if their objectives agree so far.
 _SAME_OPTIMUM = 1e-6
@@ -211,8 +206,8 @@ class JointFit:
     objective: float
     rank: int  # number of directions of the parameters that the data determine, of those not at a bound
     covariance: Floats
-    undetermined: Flags  # parameters that can change without changing the fit
-    at_bound: Flags  # parameters of a nonnegative fit that are 0 and would be negative
+    undetermined: Booleans  # parameters that can change without changing the fit
+    at_bound: Booleans  # parameters of a nonnegative fit that are 0 and would be negative
     status: JointStatus
     starts: int  # number of starts, and of those that came to this optimum
     starts_reached: int
@@ -367,8 +362,8 @@ class _Judged:
     jacobian: Floats
     rank: int
     covariance: Floats
-    undetermined: Flags
-    at_bound: Flags
+    undetermined: Booleans
+    at_bound: Booleans
 
 
 def _judged(optimum: trust_region.Solution, loss: str, loss_scale: float) -> _Judged:
@@ -406,7 +401,7 @@ def _inside(problem: JointProblem, theta: Floats) -> Floats:
     return problem.pack(raised[0], raised[1])
 
 
-def _status(optimum: Descent | trust_region.Solution, undetermined: Flags, first_speed: int) -> JointStatus:
+def _status(optimum: Descent | trust_region.Solution, undetermined: Booleans, first_speed: int) -> JointStatus:
     # An inverse speed that no code has work for may have any size.
     huge = (np.abs(optimum.theta) > _LARGEST_INVERSE_SPEED) & ~undetermined
     if huge[first_speed:].any():

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.lines import Line2D
 
 from perf_tables.points import Places
@@ -25,16 +24,12 @@ from perf_views.style import (
     set_logarithmic,
     set_plain,
 )
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 MOST_BANDS = 4  # systems in a panel whose bounds can still be told apart
 MOST_FUNCTIONS = 6  # of a joint model whose parameters are drawn
@@ -54,7 +49,7 @@ class Selection:
     codes: tuple[int, ...]  # one panel for each
     systems: dict[int, tuple[str, str]]  # colour and marker; points of all other systems are grey
     others: dict[str, float]  # parameters but the first, and the values at which the panels show the model
-    in_panels: Bools  # points at these values
+    in_panels: Booleans  # points at these values
     remarks: tuple[str, ...]  # what a reader must know about the picture
 
     @property
@@ -146,94 +141,95 @@ def _most_frequent(index: Ints, most: int) -> tuple[int, ...]:
 _MOST_NAMED = 10  # outliers beside the residuals
 
 
-def draw_residuals(selection: Selection, area: FigureBase, over: Axes, quantiles: Axes) -> None:
-    """Draw weighted residuals in the scale of the fit over the prediction, and their quantiles against normal ones.
+@dataclass(frozen=True)
+class Residuals:
+    """Weighted residuals in the scale of the fit, where they are finite."""
 
-    Of a single pair they are drawn over the first parameter: its prediction hardly varies in the scale of the fit.
+    selection: Selection
+    label: str
+    across_label: str
+    across: Floats  # the prediction; of a single pair the first parameter, since its prediction hardly varies
+    values: Floats
+    system: Ints
+    normal: Floats  # quantiles of a normal distribution
+    outliers: Ints  # the largest first
+    names: list[str]  # of the first outliers
 
-    Parameters
-    ----------
-    selection : Selection
-    area : matplotlib FigureBase
-        Holds both panels, and gets the names of outliers.
-    over, quantiles : matplotlib Axes
-        Empty.
-    """
-    from scipy.stats import probplot
+    @classmethod
+    def of(cls, selection: Selection) -> Residuals:
+        """Those of the points of a selection."""
+        from scipy.stats import probplot
 
-    model, shown_places = selection.model, selection.at
-    factor = model.factor(shown_places)
-    scaled = model.predict(named_places(model, shown_places)) * factor
-    residuals = selection.value * factor - scaled
-    if selection.are_own:
-        residuals = residuals * np.array(model.root_weights)
-    elif model.relative:  # other weights of other data are not known
-        residuals = residuals / (selection.value * factor)
-    finite = np.flatnonzero(np.isfinite(residuals))
-    values = residuals[finite]
-    is_one_pair = len(model.codes) * len(model.systems) == 1
-    across = (shown_places.points[selection.first] if is_one_pair else scaled)[finite]
-    is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
-    unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
-    label = "relative residual" if model.relative else "weighted residual" if is_weighted else f"residual{unit}"
-    for axes, x_label, title in (
-        (over, model.columns[selection.first] if is_one_pair else f"model, in the scale of the fit{unit}", "Residuals"),
-        (quantiles, "quantile of the normal distribution", "Normal Q-Q"),
-    ):
+        model, shown_places = selection.model, selection.at
+        factor = model.factor(shown_places)
+        scaled = model.predict(named_places(model, shown_places)) * factor
+        residuals = selection.value * factor - scaled
+        if selection.are_own:
+            residuals = residuals * np.array(model.root_weights)
+        elif model.relative:  # other weights of other data are not known
+            residuals = residuals / (selection.value * factor)
+        finite = np.flatnonzero(np.isfinite(residuals))
+        values = residuals[finite]
+        is_one_pair = len(model.codes) * len(model.systems) == 1
+        across = (shown_places.points[selection.first] if is_one_pair else scaled)[finite]
+        is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
+        unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
+        label = "relative residual" if model.relative else "weighted residual" if is_weighted else f"residual{unit}"
+        normal = np.zeros(len(finite))
+        if len(finite) > 1:
+            normal[np.argsort(values, kind="stable")] = probplot(values, fit=False)[0]
+        flagged, names = np.empty(0, dtype=np.int64), []
+        if isinstance(model, (IndividualModel, JointModel)) and selection.are_own and len(finite):
+            flagged = np.flatnonzero(model.outliers().flagged[finite])
+            flagged = flagged[np.argsort(-np.abs(values[flagged]), kind="stable")]
+            names = [shortened(model.describe(int(k)), 40) for k in finite[flagged[:_MOST_NAMED]]]
+        across_label = model.columns[selection.first] if is_one_pair else f"model, in the scale of the fit{unit}"
+        system = shown_places.system[finite]
+        return cls(selection, label, across_label, across, values, system, normal, flagged, names)
+
+    def draw_over_model(self, axes: Axes) -> None:
+        """Draw them over the prediction."""
+        self._draw(axes, self.across, self.across_label, "Residuals")
+        if len(self.across) and self.across.min() > 0.0:
+            is_one_pair = len(self.selection.model.codes) * len(self.selection.model.systems) == 1
+            limits = self.across.min() / 1.3, self.across.max() * 1.3
+            set_logarithmic(axes, "x", *limits, base=2 if is_one_pair else 10)
+
+    def draw_quantiles(self, axes: Axes) -> None:
+        """Draw their quantiles against normal ones, and the names of outliers beside them."""
+        from scipy.stats import probplot
+
+        title = "Normal Q-Q"
+        if len(self.values) > 2 and np.ptp(self.values) > 0.0:
+            slope, intercept, correlation = probplot(self.values)[1]
+            ends = np.array([self.normal.min(), self.normal.max()])
+            axes.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
+            title = f"Normal Q-Q, correlation {correlation:.3f}"
+        self._draw(axes, self.normal, "quantile of the normal distribution", title)
+        lines = [f"{number}  {name}" for number, name in enumerate(self.names, 1)]
+        if len(self.outliers) > len(lines):
+            lines.append(f"and {len(self.outliers) - len(lines):,} more")
+        if lines:
+            nothing = [Line2D([], [], linestyle="") for _ in lines]
+            add_legend(axes, lines, nothing, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=TINY_POINTS,
+                       handlelength=0, title="outliers", title_fontsize=SMALL_POINTS, alignment="left")  # fmt: skip
+
+    def _draw(self, axes: Axes, across: Floats, across_label: str, title: str) -> None:
+        """The residuals by system over something; outliers are ringed, and numbered as far as they have names."""
         axes.set_title(title, fontsize=LABEL_POINTS)
-        axes.set_xlabel(shortened(x_label, 60), fontsize=LABEL_POINTS, parse_math=False)
-        axes.set_ylabel(label, fontsize=LABEL_POINTS)
+        axes.set_xlabel(shortened(across_label, 60), fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_ylabel(self.label, fontsize=LABEL_POINTS)
         axes.axhline(0.0, color=RULE, linewidth=0.7)
         axes.margins(x=0.06, y=0.1)
         set_plain(axes)
-    if not len(finite):
-        return
-    order = np.argsort(values, kind="stable")
-    normal = np.zeros(len(finite))
-    if len(finite) > 1:
-        normal[order] = probplot(values, fit=False)[0]
-    if across.min() > 0.0:
-        set_logarithmic(over, "x", across.min() / 1.3, across.max() * 1.3, base=2 if is_one_pair else 10)
-    for system, (colour, marker) in {-1: (LIGHT, "."), **selection.systems}.items():
-        mask = shown_places.system[finite] == system
-        if system < 0:
-            mask = ~np.isin(shown_places.system[finite], list(selection.systems))
-        for axes, places in ((over, across), (quantiles, normal)):
-            axes.plot(places[mask], values[mask], marker, color=colour, markersize=3.5, markeredgewidth=0, alpha=0.8,
-                      rasterized=bool(mask.sum() > MOST_VECTORS))  # fmt: skip
-    if len(finite) > 2 and np.ptp(values) > 0.0:
-        slope, intercept, correlation = probplot(values)[1]
-        ends = normal[order[[0, -1]]]
-        quantiles.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
-        quantiles.set_title(f"Normal Q-Q, correlation {correlation:.3f}", fontsize=LABEL_POINTS)
-    if isinstance(model, (IndividualModel, JointModel)) and selection.are_own:
-        flagged = np.flatnonzero(model.outliers().flagged[finite])
-        flagged = flagged[np.argsort(-np.abs(values[flagged]), kind="stable")]
-        names = [shortened(model.describe(int(k)), 40) for k in finite[flagged[:_MOST_NAMED]]]
-        # Below a narrow column of panels, beside a wide row of them.
-        where = "outside lower left" if len(selection.codes) == 1 else "outside right upper"
-        _ring_outliers(area, ((over, across), (quantiles, normal)), values, flagged, names, where)
-
-
-def _ring_outliers(
-    area: FigureBase,
-    panels: tuple[tuple[Axes, Floats], ...],
-    values: Floats,
-    flagged: Ints,
-    names: list[str],
-    where: str,
-) -> None:
-    """Outliers ringed, and numbered as far as they have names, which stand outside the panels."""
-    if not len(flagged):
-        return
-    for axes, across in panels:
-        axes.plot(across[flagged], values[flagged], "o", color=DARK, markersize=9, markerfacecolor="none",
-                  markeredgewidth=0.8, label="outliers")  # fmt: skip
-        for number, k in enumerate(flagged[: len(names)], 1):
-            axes.annotate(str(number), (across[k], values[k]), (5, 3), textcoords="offset points", fontsize=TINY_POINTS)
-    lines = [f"{number}  {name}" for number, name in enumerate(names, 1)]
-    if len(flagged) > len(names):
-        lines.append(f"and {len(flagged) - len(names):,} more")
-    nothing = [Line2D([], [], linestyle="") for _ in lines]
-    add_legend(area, lines, nothing, loc=where, fontsize=TINY_POINTS, handlelength=0, title="outliers",
-                title_fontsize=SMALL_POINTS, alignment="left")  # fmt: skip
+        systems = self.selection.systems
+        for system, (colour, marker) in {-1: (LIGHT, "."), **systems}.items():
+            mask = ~np.isin(self.system, list(systems)) if system < 0 else self.system == system
+            axes.plot(across[mask], self.values[mask], marker, color=colour, markersize=3.5, markeredgewidth=0,
+                      alpha=0.8, rasterized=bool(mask.sum() > MOST_VECTORS))  # fmt: skip
+        if len(self.outliers):
+            axes.plot(across[self.outliers], self.values[self.outliers], "o", color=DARK, markersize=9,
+                      markerfacecolor="none", markeredgewidth=0.8, label="outliers")  # fmt: skip
+        for number, k in enumerate(self.outliers[: len(self.names)].tolist(), 1):
+            place = across[k], self.values[k]
+            axes.annotate(str(number), place, (5, 3), textcoords="offset points", fontsize=TINY_POINTS)

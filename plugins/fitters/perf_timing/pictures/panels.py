@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -21,8 +19,8 @@ from perf_timing.joint.model import JointModel
 from perf_timing.pictures.diagnostics import (
     MOST_BANDS,
     MOST_FUNCTIONS,
+    Residuals,
     Selection,
-    draw_residuals,
     is_drawn_everywhere,
     named_places,
     select,
@@ -33,96 +31,75 @@ from perf_views.names import shortened
 from perf_views.style import (
     LABEL_POINTS,
     MOST_VECTORS,
-    SMALL_POINTS,
     TINY_POINTS,
     add_legend,
     set_logarithmic,
     set_plain,
 )
+from perfcore.base.arrays import Floats
+from perfcore.results import Panel, Panels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
 
 
-# Pictures of codes on systems: points with the model and its bounds, residuals, and a joint model's numbers.
-#
-# This file lays the parts out; `selection` chooses what is drawn, and each part has a file of its own.
-
-
-def draw_scaling_model(model: ScalingModel, figure: Figure, data: Any = None) -> None:
-    """Draw a panel for each code, the residuals, their quantiles, and the parameters of a joint model."""
+def scaling_panels(model: ScalingModel, data: Any = None) -> Panels:
+    """Panels by name: ``curves`` of the first code, ``curves-2`` of the next, ``residuals`` and ``quantiles``; of a
+    joint model also ``work`` of the codes and ``speed`` of the systems, function by function.
+    """
     selection = select(model, data)
-    count = len(selection.codes)
-    rows, columns, height = _layout(selection)
-    heights = [height]
-    if count > 1:
-        heights.append(2.9)
-    if isinstance(model, JointModel):
-        stacked = 2 if len(model.functions) > 2 else 1
-        heights.append(stacked * (0.9 + 0.19 * max(count, len(selection.systems))))
-    figure.set_size_inches(11.0, sum(heights) + 0.6)
-    title = [shortened(model.title, 110), *textwrap.wrap("; ".join(selection.remarks), 150)]
-    figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10, parse_math=False)
-    parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
-    above, below = parts[:2] if count > 1 else parts[0].subfigures(1, 2, width_ratios=[1.5, 1.0])
-    draw_panels(selection, above, above.subplots(rows, columns, sharex=True, squeeze=False))
-    ratios = {"width_ratios": [1.5, 1.0]} if count > 1 else {}
-    residuals, quantiles = below.subplots(*((1, 2) if count > 1 else (2, 1)), **ratios)
-    draw_residuals(selection, below, residuals, quantiles)
-    if isinstance(model, JointModel):
-        draw_parameters(selection, model, parts[-1])
-
-
-def draw_curves(selection: Selection, figure: Figure) -> None:
-    """Draw the panels of the codes alone, into an empty figure whose size is set."""
-    rows, columns, height = _layout(selection)
-    figure.set_size_inches(11.0, height + 0.3)
-    draw_panels(selection, figure, figure.subplots(rows, columns, sharex=True, squeeze=False))
-
-
-def _layout(selection: Selection) -> tuple[int, int, float]:
-    """Rows and columns of the panels, and the height in inches that they and their legends need."""
+    curves, residuals = cache(lambda: predicted_curves(selection)), cache(lambda: Residuals.of(selection))
     count = len(selection.codes)
     columns = 1 if count == 1 else 2 if count in (2, 4) else 3 if count <= 9 else 4
-    rows = -(-count // columns)
-    legend = 0.17 * -(-len(selection.systems) // legend_columns(selection))
-    return rows, columns, {1: 4.4, 2: 3.4}.get(columns, 2.3) * rows + 0.9 + legend
+    height = {1: 5.0, 2: 3.4}.get(columns, 2.5)
+    panels = {
+        f"curves-{number}" if number > 1 else "curves": Panel(
+            partial(_draw_panel, selection, curves, code), height, 1.0 / columns
+        )
+        for number, code in enumerate(selection.codes, 1)
+    }
+    panels["residuals"] = Panel(lambda axes: residuals().draw_over_model(axes), 2.9, 0.5)
+    panels["quantiles"] = Panel(lambda axes: residuals().draw_quantiles(axes), 2.9, 0.5)
+    return {**panels, **_parameter_panels(selection, model)} if isinstance(model, JointModel) else panels
 
 
-def draw_parameters(selection: Selection, model: JointModel, area: FigureBase) -> None:
-    """Draw work of the codes and speed of the systems with their standard errors, function by function."""
+def picture_heading(model: ScalingModel, data: Any = None) -> str:
+    """The title of a picture, and what a reader must know about it."""
+    remarks = select(model, data).remarks
+    return "\n".join([shortened(model.title, 110), *textwrap.wrap("; ".join(remarks), 150)])
+
+
+def _parameter_panels(selection: Selection, model: JointModel) -> dict[str, Panel]:
+    """Work of the codes and speed of the systems with their standard errors."""
     unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
     systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
-    blocks = [("w", [model.codes[code] for code in selection.codes], f"work{unit}")]
+    blocks = [("work", "w", [model.codes[code] for code in selection.codes], f"work{unit}")]
     if systems:
-        blocks.append(("r", systems, f"speed over that of {shortened(model.reference)}"))
+        blocks.append(("speed", "r", systems, f"speed over that of {shortened(model.reference)}"))
     functions = model.functions[:MOST_FUNCTIONS]
-    # Names of systems are often the longer ones; beside each other each block gets the width that it needs.
-    widths = [80 + max(len(shortened(name)) for name in names) for _, names, _ in blocks]
-    if len(functions) > 2:
-        grid = area.subfigures(len(blocks), 1, squeeze=False)
-    else:
-        grid = area.subfigures(1, len(blocks), width_ratios=widths, squeeze=False)
-    place = {name: k for k, name in enumerate(model.parameter_names)}
-    for part, (letter, names, label) in zip(grid.flat, blocks, strict=True):
-        panels = part.subplots(1, len(functions), sharey=True, squeeze=False)[0]
-        for i, (axes, function) in enumerate(zip(panels, functions, strict=True), 1):
-            _draw_estimates(model, axes, [place[f"{letter}_{i}^{name}"] for name in names])
-            axes.set_title(f"{letter}_{i}: {shortened(function, 24)}", fontsize=LABEL_POINTS, parse_math=False)
-        panels[0].set_yticks(range(len(names)), [shortened(name) for name in names], parse_math=False)
-        panels[0].set_ylim(len(names) - 0.5, -0.5)
-        part.supxlabel(label, fontsize=LABEL_POINTS, parse_math=False)
+    width = 1.0 / min(len(functions), 3)
+    return {
+        f"{block}-{k}" if k > 1 else block: Panel(
+            partial(_draw_estimates, model, f"{letter}_{k}", names, shortened(function, 24), label),
+            0.9 + 0.19 * max(len(names), 3),
+            width,
+        )
+        for block, letter, names, label in blocks
+        for k, function in enumerate(functions, 1)
+    }
 
 
-def _draw_estimates(model: JointModel, axes: Axes, places: list[int]) -> None:
+def _draw_estimates(
+    model: JointModel, symbol: str, names: Sequence[str], function: str, label: str, axes: Axes
+) -> None:
     """Estimates with their standard errors, one below the other.
 
     The axis is that of estimates which are larger than their errors, up to three times as long for the others; what
     lies beyond it is printed at its end.
     """
+    places = [model.parameter_names.index(f"{symbol}^{name}") for name in names]
     parameters = [model.parameters[k] for k in places]
     value = np.array([parameter.estimate for parameter in parameters])
     error = np.array([parameter.standard_error or 0.0 for parameter in parameters])
@@ -151,9 +128,11 @@ def _draw_estimates(model: JointModel, axes: Axes, places: list[int]) -> None:
     axes.set_xlim(left, right)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     set_plain(axes)
+    axes.set_title(f"{symbol}: {function}", fontsize=LABEL_POINTS, parse_math=False)
+    axes.set_yticks(range(len(names)), [shortened(name, _MOST_LETTERS) for name in names], parse_math=False)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(label, fontsize=LABEL_POINTS, parse_math=False)
 
-
-Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds, for a single run
 _BEYOND = 4.0  # how far lines go on outside of what was measured, a factor
@@ -239,97 +218,32 @@ def _predicted(model: ScalingModel, places: Places) -> Floats:
 
 
 _HOLLOW_POINTS = 5
+_MOST_LETTERS = 20  # of a code or system beside its estimates
 _BAND = f"{COVERAGE:.0%} of single runs"
 
 
-def draw_panels(selection: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> None:
-    """Draw points and lines of each code, with what line styles mean above them and what colours mean below."""
-    model, curves, drawn = selection.model, predicted_curves(selection), set[str]()
-    panels: list[Axes] = list(grid.flat[: len(selection.codes)])
-    for unused in grid.flat[len(panels) :]:
-        unused.remove()
-    unit = f" ({model.unit})" if model.unit else ""
-    for number, (axes, code) in enumerate(zip(panels, selection.codes, strict=True)):
-        drawn |= _draw_panel(selection, axes, code, [curve for curve in curves if curve.code == code])
-        if number % grid.shape[1] == 0:
-            axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
-        if number + grid.shape[1] >= len(panels):
-            axes.tick_params(labelbottom=True)
-    for axes in panels[-(-len(panels) // grid.shape[1]) * grid.shape[1] - grid.shape[1] :]:
-        axes.set_xlabel(shortened(model.columns[selection.first]), fontsize=LABEL_POINTS, parse_math=False)
-    _set_across(panels[0], curves)
+def _explain(selection: Selection, kinds: set[str], axes: Axes) -> None:
+    """What colours and markers mean, and lines as far as they are drawn."""
     line: dict[str, Any] = {"color": DARK, "linewidth": 1.2}
-    kinds: dict[str, Line2D | Patch] = {
+    handles: dict[str, Line2D | Patch] = {
         "fit": Line2D([], [], **line),
         "extrapolated": Line2D([], [], linestyle="--", **line),
         "never measured (predicted)": Line2D([], [], linestyle=":", **line),
         _BAND: Patch(facecolor=DARK, alpha=0.2),
         "other systems": Line2D([], [], linestyle="", marker=".", color=LIGHT),
     }
-    kinds = {name: handle for name, handle in kinds.items() if name in drawn}
-    add_legend(area, list(kinds), list(kinds.values()), loc="outside upper right", ncols=5, fontsize=SMALL_POINTS)
-    if len(model.systems) > 1:
-        add_system_legend(selection, area)
+    handles = {name: handle for name, handle in handles.items() if name in kinds}
+    if len(selection.model.systems) > 1:
+        for system, (colour, marker) in selection.systems.items():
+            style: dict[str, Any] = {"marker": marker, "markersize": 4, "linewidth": 1.2}
+            handles[shortened(selection.model.systems[system])] = Line2D([], [], color=colour, **style)
+    add_legend(axes, list(handles), list(handles.values()), fontsize=TINY_POINTS)
 
 
-def scaling_panels(model: ScalingModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-    """Panels by name: ``curves`` of the first code, ``curves-2`` of the next, ``residuals`` and ``quantiles``."""
-    from perf_timing.pictures.diagnostics import draw_residuals
-
-    selection = select(model, data)
-    curves = predicted_curves(selection)
-    unit = f" ({model.unit})" if model.unit else ""
-
-    def draw(axes: Axes, code: int) -> None:
-        code_curves = [curve for curve in curves if curve.code == code]
-        _draw_panel(selection, axes, code, code_curves)
-        _set_across(axes, curves)
-        axes.set_xlabel(shortened(model.columns[selection.first]), fontsize=LABEL_POINTS, parse_math=False)
-        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
-        if len(model.systems) > 1:
-            names, handles = _system_handles(selection)
-            add_legend(axes, names, handles, fontsize=TINY_POINTS)
-
-    panels: dict[str, Callable[[Axes], None]] = {
-        f"curves-{number}" if number > 1 else "curves": partial(draw, code=code)
-        for number, code in enumerate(selection.codes, 1)
-    }
-    # Two panels that are drawn together, each with names of outliers beside it: the other one is left aside.
-    panels["residuals"] = lambda axes: draw_residuals(selection, aside := Figure(), axes, aside.add_subplot())
-    panels["quantiles"] = lambda axes: draw_residuals(selection, aside := Figure(), aside.add_subplot(), axes)
-    return panels
-
-
-def _set_across(axes: Axes, curves: list[Curve]) -> None:
-    """The horizontal axis, as long as the curves are."""
-    ends = np.concatenate([curve.over[[0, -1]] for curve in curves])
-    set_logarithmic(axes, "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
-
-
-def _system_handles(selection: Selection) -> tuple[list[str], list[Line2D]]:
-    """Names of the systems, and lines in their colours and with their markers."""
-    names = [shortened(selection.model.systems[system]) for system in selection.systems]
-    return names, [
-        Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in selection.systems.values()
-    ]
-
-
-def add_system_legend(selection: Selection, area: FigureBase) -> None:
-    """What colours and markers mean, below the panels of an area."""
-    names, handles = _system_handles(selection)
-    columns = legend_columns(selection)
-    add_legend(area, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
-
-
-def legend_columns(selection: Selection) -> int:
-    """The number of columns of the legend of systems, whose names may be long."""
-    longest = max(len(shortened(selection.model.systems[system])) for system in selection.systems)
-    return max(2, min(10, 170 // (longest + 8)))
-
-
-def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]) -> set[str]:
-    """One code; returns the kinds of things that were drawn."""
+def _draw_panel(selection: Selection, every_curve: Callable[[], list[Curve]], code: int, axes: Axes) -> None:
+    """Draw points and lines of one code."""
     model, places, drawn = selection.model, selection.at, set[str]()
+    curves = [curve for curve in every_curve() if curve.code == code]
     across, value, of_code = (
         places.points[selection.first],
         selection.value,
@@ -362,7 +276,12 @@ def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]
         axes.plot(across[of_system], value[of_system], marker, color=colour, markersize=4.5, markeredgewidth=0.4,
                   markeredgecolor=PAPER, zorder=3, label=f"{model.systems[curve.system]} (measured)")  # fmt: skip
     set_logarithmic(axes, "y", bottom, top)
-    return drawn
+    ends = np.concatenate([curve.over[[0, -1]] for curve in every_curve()])  # all panels are as long as the curves
+    set_logarithmic(axes, "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
+    unit = f" ({model.unit})" if model.unit else ""
+    axes.set_xlabel(shortened(model.columns[selection.first]), fontsize=LABEL_POINTS, parse_math=False)
+    axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+    _explain(selection, drawn, axes)
 
 
 def _draw_line(axes: Axes, curve: Curve, colour: str, marker: str, system: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,10 @@ import numpy as np
 from perf_views.colours import CAREFUL, DATA, FAINT, RULE
 from perf_worley.iterations.iterations import Iterations, in_a_line, ordinal, rounded
 from perfcore.data.units import readable, shown_origin
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 _MOST_ROWS = 40
@@ -54,51 +54,59 @@ class IterationsPresenter(Presenter):
 
     def tables(self, result: Iterations) -> Tables:
         """The iterations; of many those that differ most."""
-        if not result.count:
-            return []
-        every = np.arange(result.count)
-        if result.count <= _MOST_ROWS:
-            return [Table(_columns(result, every))]
-        most = np.argsort(-np.abs(result.durations - np.median(result.durations)), kind="stable")[:_MOST_ROWS]
-        title = f"the {_MOST_ROWS} iterations that differ most"
-        return [Table(_columns(result, np.sort(most)), title=title), Table(_columns(result, every), importance="data")]
+        every = shown = np.arange(result.count)
+        title = ""
+        if result.count > _MOST_ROWS:
+            most = np.argsort(-np.abs(result.durations - np.median(result.durations)), kind="stable")[:_MOST_ROWS]
+            shown, title = np.sort(most), f"the {_MOST_ROWS} iterations that differ most"
+        tables = [Table(_columns(result, shown), title=title)] if result.count else []
+        return [*tables, Table(_columns(result, every), importance="data")]
 
-    def frame(self, result: Iterations) -> pd.DataFrame:
-        """The same, also where there are none."""
-        return Table(_columns(result, np.arange(result.count))).frame()
+    def heading(self, result: Iterations, data: Any = None) -> str:
+        """The title, how many there are, how long, and which one differs."""
+        return self.summary(result)[0].replace(result.source, self.title(result), 1)
 
-    def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
-        """Draw the mean iteration and the duration of each."""
-        from perf_views.data_pictures import readable_unit
-
-        profile_axes, duration_axes = figure.subplots(1, 2, width_ratios=[1, 1.4])
-        figure.suptitle(self.summary(result)[0].replace(result.source, self.title(result), 1), fontsize=10)
+    def panels(self, result: Iterations, data: Any = None) -> Panels:
+        """The mean iteration, and the duration of each."""
         if not result.count or result.period is None:
-            return
-        profile_axes.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
-        profile_axes.set(
-            xlabel="% of an iteration", ylabel="processors computing", title="mean iteration", xlim=(0.0, 100.0)
-        )
-        profile_axes.set_ylim(bottom=0.0)
-        numbers = np.arange(1, result.count + 1)
-        factor, unit = readable_unit(result.period, result.time_unit)
-        duration_axes.vlines(numbers, 0.0, result.durations * factor, color=FAINT, linewidth=1)
-        duration_axes.plot(numbers, result.durations * factor, ".", color=DATA, markersize=5)
-        if result.unusual is not None:
-            index = result.unusual.number - 1
-            duration_axes.plot(numbers[index], result.durations[index] * factor, "o", color=CAREFUL, markersize=6)
-            label = ordinal(index + 1) + (f": {result.unusual.reason}" if result.unusual.reason else "")
-            right = index > result.count / 2
-            duration_axes.annotate(
-                label, (numbers[index], result.durations[index] * factor), xytext=(-8 if right else 8, 4),
-                textcoords="offset points", ha="right" if right else "left", fontsize=8, color=CAREFUL,
-            )  # fmt: skip
-        duration_axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
-        duration_axes.xaxis.get_major_locator().set_params(integer=True)
-        duration_axes.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
-        duration_axes.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
-        for axes in (profile_axes, duration_axes):
-            axes.title.set_fontsize(9)
+            return {"mean": lambda axes: None}
+        return {
+            "mean": Panel(partial(_draw_mean, result), width=0.42),
+            "durations": Panel(partial(_draw_durations, result), width=0.58),
+        }
+
+
+def _draw_mean(result: Iterations, axes: Axes) -> None:
+    axes.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
+    axes.set(xlabel="% of an iteration", ylabel="processors computing", xlim=(0.0, 100.0))
+    axes.set_ylim(bottom=0.0)
+    axes.set_title("mean iteration", fontsize=9)
+
+
+def _draw_durations(result: Iterations, axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    from perf_views.data_pictures import readable_unit
+
+    assert result.period is not None
+    numbers = np.arange(1, result.count + 1)
+    factor, unit = readable_unit(result.period, result.time_unit)
+    durations = result.durations * factor
+    axes.vlines(numbers, 0.0, durations, color=FAINT, linewidth=1)
+    axes.plot(numbers, durations, ".", color=DATA, markersize=5)
+    if result.unusual is not None:
+        index = result.unusual.number - 1
+        axes.plot(numbers[index], durations[index], "o", color=CAREFUL, markersize=6)
+        label = ordinal(index + 1) + (f": {result.unusual.reason}" if result.unusual.reason else "")
+        right = index > result.count / 2
+        axes.annotate(
+            label, (numbers[index], durations[index]), xytext=(-8 if right else 8, 4), textcoords="offset points",
+            ha="right" if right else "left", fontsize=8, color=CAREFUL,
+        )  # fmt: skip
+    axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel="iteration", ylabel=f"duration ({unit})", ylim=(0.0, 1.15 * float(durations.max())))
+    axes.set_title("duration of each; dotted: the mean", fontsize=9)
 
 
 def _columns(result: Iterations, index: Any) -> list[Column]:

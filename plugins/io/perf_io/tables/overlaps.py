@@ -7,22 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_io.tables.duck import Database
 from perf_io.tables.tabular_trace import INTERVALS, IntervalStore, coded_query
 from perf_io.traces.intervals import latest_running
 from perf_traces.nesting import mark_nested
+from perfcore.base.arrays import Ints
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-Integers = npt.NDArray[np.int64]
 _FREE = np.iinfo(np.int64).min
 _FEWEST = 8  # lanes for which there is room at first; a power of two
 
 
 @kernel
-def _first_free(start: Integers, end: Integers, first: int, until: Integers, lane: Integers) -> int:  # pragma: no cover
+def _first_free(start: Ints, end: Ints, first: int, until: Ints, lane: Ints) -> int:  # pragma: no cover
     """Lanes of the intervals from ``first`` on, until none is free; ``until`` is a tree of the earliest ends."""
     size = len(until) // 2
     for row in range(first, len(start)):
@@ -49,7 +48,7 @@ class Lanes:
         self._location, self._before = 0, 0
         self._until = np.empty(0, np.int64)
 
-    def split(self, blocks: Iterable[tuple[Integers, Integers, Integers]]) -> Iterator[Integers]:
+    def split(self, blocks: Iterable[tuple[Ints, Ints, Ints]]) -> Iterator[Ints]:
         """The lane of each interval, counted through all locations."""
         announce_compilation(_first_free)
         for location, start, end in blocks:
@@ -70,7 +69,7 @@ class Lanes:
                 names += [f"{location} #{n}" if location else f"lane {n}" for n in range(1, count + 1)]
         return names
 
-    def _take(self, location: int, start: Integers, end: Integers, lane: Integers) -> None:
+    def _take(self, location: int, start: Ints, end: Ints, lane: Ints) -> None:
         if location != self._location or not len(self._until):
             self._before += int(self._count[self._location : location].sum())
             self._location = location
@@ -100,7 +99,7 @@ def counted(database: Database, n_intervals: int, locations: Sequence[str], **fa
     query = f"{coded_query()} ORDER BY location, start_ns, end_ns"
     states: list[Any] = []
 
-    def blocks() -> Iterator[tuple[Integers, Integers, Integers]]:
+    def blocks() -> Iterator[tuple[Ints, Ints, Ints]]:
         for chunk in database.chunks(query, n_intervals, "laying out"):
             location, start, end = (chunk[name].astype(np.int64) for name in ("location", "start_ns", "end_ns"))
             states.append((chunk["state"], start, end))

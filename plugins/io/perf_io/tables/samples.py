@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from perf_io.tables.columns import Column, Roles
 from perf_io.tables.table import Table
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
 Times = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 
 def read_steps(table: Table, roles: Roles) -> UtilizationCurve:

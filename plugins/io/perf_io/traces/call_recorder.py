@@ -12,15 +12,13 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.messages.communication import UNKNOWN, Calls, Communication, Messages
 from perf_traces.messages.matching import called_jointly, collectives_in_order, paired_in_order
+from perfcore.base.arrays import Ints
 
 _OF_ALL = -1  # in place of a communicator, and below
 _LARGEST = (1 << 63) - 1  # what a column holds; damaged files say more
-
-Integers = npt.NDArray[np.int64]
 
 
 class CallRecorder:
@@ -164,7 +162,7 @@ class CallRecorder:
         ends = np.array([self._nanoseconds(self._ends[place]) for place in places], np.int64)
         return Communication(tuple(locations), start_ns, ends, calls, messages, together, unmatched, source)
 
-    def _messages(self, new: Integers) -> tuple[Messages, int]:
+    def _messages(self, new: Ints) -> tuple[Messages, int]:
         sends, receives = (np.array(rows, np.int64).reshape(-1, 7) for rows in (self._sends, self._receives))
         for number, call in self._done.items():
             sends[number, 6] = call
@@ -176,5 +174,5 @@ class CallRecorder:
         messages = Messages(*ends, sends[:, 4], sends[:, 3], sends[:, 2])
         return messages, n_alone
 
-    def _times(self, ticks: Integers) -> Integers:
+    def _times(self, ticks: Ints) -> Ints:
         return np.array([self._nanoseconds(tick) for tick in ticks.tolist()], np.int64)

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
+from perfcore.base.arrays import Ints
 from perfcore.base.kernels import announce_compilation, kernel
 
-Integers = npt.NDArray[np.int64]
 AnyIntegers = npt.NDArray[Any]
 
 
 @kernel
-def _pairs(location: Integers, begins: npt.NDArray[np.bool_], partner: Integers) -> None:  # pragma: no cover
+def _pairs(location: Ints, begins: npt.NDArray[np.bool_], partner: Ints) -> None:  # pragma: no cover
     stack = np.empty(len(location), np.int64)
     depth = 0
     for row in range(len(location)):
@@ -31,9 +31,7 @@ def _pairs(location: Integers, begins: npt.NDArray[np.bool_], partner: Integers)
 
 
 @kernel
-def _running(
-    location: Integers, start: Integers, end: Integers, owner: Integers, first: Integers, last: Integers
-) -> int:  # pragma: no cover
+def _running(location: Ints, start: Ints, end: Ints, owner: Ints, first: Ints, last: Ints) -> int:  # pragma: no cover
     n_pieces, depth, since = 0, 0, 0
     stack = np.empty(len(location) + 1, np.int64)
     for row in range(len(location) + 1):
@@ -60,7 +58,7 @@ def _running(
     return n_pieces
 
 
-def pair_events(location: Integers, time: Integers, begins: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+def pair_events(location: Ints, time: Ints, begins: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Which event ends what another one began."""
     order = np.lexsort((time, location))
     partner = np.full(len(order), -1, np.int64)
@@ -69,7 +67,7 @@ def pair_events(location: Integers, time: Integers, begins: npt.NDArray[np.bool_
     return order, partner
 
 
-def _by_location_and_start(location: Integers, start: Integers, end: Integers) -> Integers:
+def _by_location_and_start(location: Ints, start: Ints, end: Ints) -> Ints:
     """The order of intervals; tracers write those of one location in order, so mostly only locations need sorting."""
     # numpy sorts 16 bits by radix, ten times as fast.
     keys = location.astype(np.uint16) if len(location) and 0 <= location.min() <= location.max() < 1 << 16 else location
@@ -80,7 +78,7 @@ def _by_location_and_start(location: Integers, start: Integers, end: Integers) -
     return np.lexsort((-end, start, location)) if wrong.any() else order
 
 
-def latest_running(location: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
+def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
     """Cut intervals so that at each time and location only the one counts that began last and still runs."""
     order = _by_location_and_start(location, start, end)
     place, first, last = location[order], start[order], end[order]

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages.matching import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
+from perfcore.base.arrays import Ints
 
 if TYPE_CHECKING:
     from perf_io.traces.json_array import TraceEvent
@@ -80,8 +81,7 @@ class _Shapes(msgspec.Struct, gc=False):
 
 _TOLD, _SHAPES = msgspec.json.Decoder(_Told, strict=False), msgspec.json.Decoder(_Shapes)
 
-Integers = npt.NDArray[np.int64]
-Columns = Mapping[str, Integers]
+Columns = Mapping[str, Ints]
 
 
 class LibraryEvents:
@@ -198,7 +198,7 @@ class LibraryEvents:
         return RankCalls(columns, tuple(self._operations), tuple(self._groups), unmatched, _NOT_REPLAYED)
 
 
-def _parted(rows: Integers, place: Integers) -> tuple[Integers, Integers]:
+def _parted(rows: Ints, place: Ints) -> tuple[Ints, Ints]:
     """What the host says, and the kernels of locations that are in the trace."""
     is_kernel = rows[:, 0] == _KERNEL
     kernels = rows[is_kernel]
@@ -235,7 +235,7 @@ def _bytes_of(kind: str, elements: int) -> int:
     return min(each * elements, _MOST_BYTES)
 
 
-def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[Integers, Integers]:
+def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
     """When and on which thread each kernel was launched; the thread is -1 where that is not known."""
     numbers, returned, thread = launches
     count = len(kernels["start"])
@@ -246,7 +246,7 @@ def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[I
     return returned[launch], np.where(has_launch, thread[launch], -1).astype(np.int64)
 
 
-def _launched_within(records: Columns, launched: tuple[Integers, Integers]) -> Integers:
+def _launched_within(records: Columns, launched: tuple[Ints, Ints]) -> Ints:
     """For each kernel the record of the host during which it was launched; -1 where there is none."""
     moment, thread = launched
     # Records of one thread do not overlap: the last one that began before the launch is the only one that can be meant.
@@ -256,9 +256,7 @@ def _launched_within(records: Columns, launched: tuple[Integers, Integers]) -> I
     return np.where(is_within, record, -1)
 
 
-def _with_batches(
-    kernels: Columns, records: Columns, launched: tuple[Integers, Integers]
-) -> tuple[dict[str, Integers], int]:
+def _with_batches(kernels: Columns, records: Columns, launched: tuple[Ints, Ints]) -> tuple[dict[str, Ints], int]:
     """The kernels with one more for each message of a batch, and how many messages have none."""
     moment, thread = launched
     # Backwards in time the next one is the last before.
@@ -276,7 +274,7 @@ def _with_batches(
     return merged, int((~fits).sum())
 
 
-def _last_before(queries: tuple[Integers, Integers], entries: tuple[Integers, Integers]) -> Integers:
+def _last_before(queries: tuple[Ints, Ints], entries: tuple[Ints, Ints]) -> Ints:
     """For each wanted thread and time the last of those there, of the same thread and not later; -1 where none is."""
     n_entries = len(entries[0])
     thread, time = (np.concatenate(both) for both in zip(entries, queries, strict=True))

@@ -15,9 +15,9 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.messages.matching import COLLECTIVE, COLUMNS, ITSELF, NOWHERE, RECEIVE, SEND, UNTOLD, RankCalls
+from perfcore.base.arrays import Ints
 
 _MESSAGES, _COLLECTIVES, _WAITS, _OTHERS = (
     "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"
@@ -50,8 +50,7 @@ _OF_TWO = re.compile(r".*(Sendrecv.*|_init)", re.IGNORECASE)
 _STARTS = re.compile(r"P?MPI_Start.*", re.IGNORECASE)
 _MOST_BYTES = 1 << 60
 
-Integers = npt.NDArray[np.int64]
-Columns = dict[str, Integers]
+Columns = dict[str, Ints]
 
 
 def ranks_of_processes(connection: sqlite3.Connection, tables: set[str]) -> dict[int, int]:
@@ -161,7 +160,7 @@ def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
     return RankCalls(table, names, (_GROUP,), unmatched, _NOT_REPLAYED)
 
 
-def _ends(rows: Columns) -> Integers:
+def _ends(rows: Columns) -> Ints:
     """For each row the first wait for its request from then on, of several rows of that the first; else `NOWHERE`."""
     request, is_wait = rows["requestHandle"], rows["kind"] == _WAIT
     count = len(is_wait)
@@ -176,7 +175,7 @@ def _ends(rows: Columns) -> Integers:
     return np.where(same, _first_rows(rows)[row], NOWHERE)
 
 
-def _first_rows(rows: Columns) -> Integers:
+def _first_rows(rows: Columns) -> Ints:
     """For each wait the first row of the same call; others are calls of their own."""
     first = np.arange(len(rows["kind"]))
     waits = np.flatnonzero(rows["kind"] == _WAIT)

@@ -26,6 +26,7 @@ from perf_traces.messages.communication import Calls, Communication, Messages
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.matching import called_jointly, collectives_in_order
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.reading.source import Source
 
@@ -43,21 +44,19 @@ _EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
 _MESSAGE_TIMES = (5, 6, 11, 12)
 _LARGEST_BYTES = 1 << 40  # of one message: no rank has so much memory, and millions of them have a sum
 
-Integers = npt.NDArray[np.int64]
-
 
 def scan_messages(
     text: npt.NDArray[np.uint8],
     start: int,
     end: int,
-    task_of_application: Integers,
-    thread_of_task: Integers,
+    task_of_application: Ints,
+    thread_of_task: Ints,
     nanoseconds: int,
-    types: Integers,
-    last_end: Integers,
-    cursor: Integers,
-    events: Integers,
-    messages: Integers,
+    types: Ints,
+    last_end: Ints,
+    cursor: Ints,
+    events: Ints,
+    messages: Ints,
 ) -> int:  # pragma: no cover
     """Take records until a table is full or the lines end."""
     fields = np.empty(MOST_FIELDS, np.int64)
@@ -211,14 +210,14 @@ def read_records(
     nanoseconds: int,
     types: Sequence[int],
     look: Callable[[bytes], object] = len,
-) -> tuple[Integers, Integers, Integers, int]:
+) -> tuple[Ints, Ints, Ints, int]:
     """Read events of some types, and messages."""
     tasks = np.array([0, *itertools.accumulate(map(len, threads))])
     offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
     event_types = np.array(sorted(types), np.int64)
     ends = np.zeros(n_locations, np.int64)
     cursor = np.zeros(3, np.int64)
-    collected: tuple[list[Integers], list[Integers]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
+    collected: tuple[list[Ints], list[Ints]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
     for text in _blocks(source):
         look(text)
         block = np.frombuffer(text, np.uint8)
@@ -259,7 +258,7 @@ def _communicators(text: bytes) -> dict[int, int]:
     return {int(match[2]): int(match[3]) for match in _IS_COMMUNICATOR.finditer(text)}
 
 
-def _calls(events: Integers, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
+def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
     """Pairs of enter and leave."""
     marks = events[(events[:, 2] >= _CALLS.start) & (events[:, 2] < _CALLS.stop) & (events[:, 0] >= 0)]
     marks = marks[np.lexsort((np.arange(len(marks)), marks[:, 1], marks[:, 0]))]
@@ -283,7 +282,7 @@ def _name(number: int, names: Mapping[int, str]) -> str:
     return names.get(number) or f"MPI_{_NAMES.get(number, number)}"
 
 
-def _messages(rows: Integers, calls: Calls, first: Integers, unmatched: dict[str, int]) -> Messages:
+def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) -> Messages:
     """Messages of which both ends lie in calls."""
     location = {0: np.ascontiguousarray(rows[:, 0]), 3: np.ascontiguousarray(rows[:, 3])}
     send = last_not_after(first, calls.enter_ns, location[0], np.ascontiguousarray(rows[:, 1]))
@@ -307,14 +306,14 @@ def _messages(rows: Integers, calls: Calls, first: Integers, unmatched: dict[str
 
 
 def _collective_calls(
-    calls: Calls, events: Integers, n_calls: int, n_locations: int, sizes: Mapping[int, int]
-) -> tuple[Integers, Integers, Integers, npt.NDArray[np.bool_], Integers, Integers]:
+    calls: Calls, events: Ints, n_calls: int, n_locations: int, sizes: Mapping[int, int]
+) -> tuple[Ints, Ints, Ints, npt.NDArray[np.bool_], Ints, Ints]:
     """Calls that are collective, with what `collectives_in_order` asks of them."""
     moments = events[events[:, 0] >= 0]
     longest = int(max(moments[:, 1].max(initial=0), calls.enter_ns.max(initial=0))) + 1
     of_call = calls.location.astype(np.int64) * longest + calls.enter_ns
 
-    def beside(kind: int) -> Integers:
+    def beside(kind: int) -> Ints:
         """The value of an event at the moment at which each call is entered, -1 where there is none."""
         rows = moments[moments[:, 2] == kind]
         key = rows[:, 0] * longest + rows[:, 1]

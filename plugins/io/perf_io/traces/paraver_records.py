@@ -29,7 +29,6 @@ _LARGEST_STATE = 1 << 32
 _NEVER = np.iinfo(np.int64).min
 _PASSED_OVER = b"#234c"  # comments, events, communications, global operations, communicators
 
-Integers = npt.NDArray[np.int64]
 Columns = dict[str, npt.NDArray[Any]]
 
 

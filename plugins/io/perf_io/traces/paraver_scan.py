@@ -9,30 +9,30 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Ints
+
 FIELDS = 8  # of a state record
 MOST_DIGITS = 18  # always fit 64 bits
 # Positions in the cursor: rows of the columns, lines passed, states met, and whether states came out of order.
 ROW, LINE, MET, DISORDER = range(4)
 _STATE, _COLON, _RETURN, _NEWLINE, _ZERO = b"1:\r\n0"
 
-Integers = npt.NDArray[np.int64]
-
 
 def scan(
     text: npt.NDArray[np.uint8],
     start: int,
     end: int,
-    task_of_application: Integers,
-    thread_of_task: Integers,
+    task_of_application: Ints,
+    thread_of_task: Ints,
     nanoseconds: int,
     state_codes: npt.NDArray[np.int32],
-    last_end: Integers,
-    counts: Integers,
-    cursor: Integers,
+    last_end: Ints,
+    counts: Ints,
+    cursor: Ints,
     location: npt.NDArray[np.int32],
     state: npt.NDArray[np.int32],
-    start_ns: Integers,
-    end_ns: Integers,
+    start_ns: Ints,
+    end_ns: Ints,
 ) -> int:  # pragma: no cover
     """Take records until one is unusual, the columns are full, or the lines end."""
     fields = np.empty(FIELDS, np.int64)

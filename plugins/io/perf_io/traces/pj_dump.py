@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_io.options import PjDumpOptions
 from perf_io.tables.duck import Database, lines_scan, quoted
@@ -24,13 +23,12 @@ from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_
 from perf_io.text import line_of_record, parse_ns, sql_ns
 from perf_io.traces.paje_types import VariableSamples, choose_state_type, variables_for
 from perf_traces.nesting import mark_nested
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
-
-Integers = npt.NDArray[np.int64]
 
 
 class CrossingError(Exception):
@@ -41,9 +39,7 @@ class CrossingError(Exception):
         self.one, self.two = one, two
 
 
-def innermost(
-    location: Integers, start: Integers, end: Integers, depth: Integers
-) -> tuple[Integers, Integers, Integers]:
+def innermost(location: Ints, start: Ints, end: Ints, depth: Ints) -> tuple[Ints, Ints, Ints]:
     """Cut outer intervals where inner ones lie."""
     pieces, starts, ends = array("q"), array("q"), array("q")
     stack: list[int] = []

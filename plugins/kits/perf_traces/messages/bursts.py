@@ -10,20 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages.communication import Communication, communication_of, replayable_communication_of
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
 
 FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
 
-Integers = npt.NDArray[np.int64]
 
-
-def last_not_after(first: Integers, times: Integers, location: Integers, when: Integers) -> Integers:
+def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:
     """Index of the last of a location's times that is not after a moment, -1 where there is none."""
     from perf_traces.messages import kernels
 
-    indices: Integers = kernels.last_not_after(first, times, location, when)
+    indices: Ints = kernels.last_not_after(first, times, location, when)
     return indices
 
 
@@ -31,13 +30,13 @@ def last_not_after(first: Integers, times: Integers, location: Integers, when: I
 class Readings:
     """What one counter counted since its last reading, by location and time."""
 
-    location: Integers  # sorted
-    time_ns: Integers  # increasing within each location
-    value: Integers
+    location: Ints  # sorted
+    time_ns: Ints  # increasing within each location
+    value: Ints
     every: bool = False  # whether all readings in an interval count, where tracers read counters at every region
 
     @classmethod
-    def of(cls, location: Integers, time_ns: Integers, value: Integers) -> Readings:
+    def of(cls, location: Ints, time_ns: Ints, value: Ints) -> Readings:
         """Readings in any order; of several at one moment of a location the first counts."""
         order = np.lexsort((time_ns, location))
         location, time_ns, value = location[order], time_ns[order], value[order]
@@ -45,7 +44,7 @@ class Readings:
         first[1:] = (location[1:] != location[:-1]) | (time_ns[1:] != time_ns[:-1])
         return cls(location[first], time_ns[first], value[first])
 
-    def within(self, location: Integers, start_ns: Integers, end_ns: Integers, n_locations: int) -> Integers:
+    def within(self, location: Ints, start_ns: Ints, end_ns: Ints, n_locations: int) -> Ints:
         """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none."""
         if not len(self.value):
             return np.full(len(location), -1, np.int64)
@@ -71,7 +70,7 @@ class Counters:
     read: Callable[[Sequence[str]], Mapping[str, Readings]]  # from names to the readings of each
 
 
-def counted_in(trace: Trace, rows: Integers) -> tuple[Integers, Integers] | None:
+def counted_in(trace: Trace, rows: Ints) -> tuple[Ints, Ints] | None:
     """Instructions and cycles of some intervals of a trace; None where it has no such counters."""
     counters = getattr(trace, "facts", {}).get(FACT)
     if counters is None or not {INSTRUCTIONS, CYCLES} <= set(counters.names):
@@ -104,9 +103,9 @@ class BurstClasses:
     """Computing of a run by class of burst; every computing nanosecond is in one class."""
 
     names: tuple[str, ...]
-    time_ns: Integers
-    instructions: Integers | None = None  # of all locations; None where they were not counted
-    cycles: Integers | None = None
+    time_ns: Ints
+    instructions: Ints | None = None  # of all locations; None where they were not counted
+    cycles: Ints | None = None
     notes: tuple[str, ...] = ()  # why they are not known
 
     @property
@@ -169,7 +168,7 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
     return BurstClasses(names, time_ns, sums[0], sums[1])
 
 
-def _classes(trace: Trace, communication: Communication | None, rows: Integers) -> tuple[tuple[str, ...], Integers]:
+def _classes(trace: Trace, communication: Communication | None, rows: Ints) -> tuple[tuple[str, ...], Ints]:
     """Names of the classes that occur, and the class of each busy interval."""
     if communication is None:
         return (f"{BEGIN} -> {END}",), np.zeros(len(rows), np.int64)
@@ -212,12 +211,12 @@ class BurstTimes:
         self.start_ns = np.concatenate([before, after]).astype(np.int64)
         self.end_ns = np.concatenate([calls.enter_ns, np.maximum(communication.end_ns, after)]).astype(np.int64)
 
-    def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Integers:
+    def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Ints:
         """How long each burst is spent in the states of a mask, in nanoseconds."""
         length = np.where(states[self._state], self._end - self._start, 0)
         passed = np.concatenate([[0], np.cumsum(length)])
 
-        def until(location: Integers, when: Integers) -> Integers:
+        def until(location: Ints, when: Ints) -> Ints:
             index = last_not_after(self._first, self._start, location, when)
             has_started = index >= 0
             index = np.where(has_started, index, self._first[location])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
@@ -21,7 +22,6 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
 
@@ -30,8 +30,8 @@ class Calls:
     """Outermost calls of the communication library, by location and time."""
 
     location: Codes  # sorted
-    enter_ns: Integers  # ``enter <= leave``, sorted within each location; without overlap where they can be replayed
-    leave_ns: Integers
+    enter_ns: Ints  # ``enter <= leave``, sorted within each location; without overlap where they can be replayed
+    leave_ns: Ints
     operation: Codes  # index into ``operations``
     operations: tuple[str, ...]  # names, such as ``MPI_Bcast``
 
@@ -43,13 +43,13 @@ class Calls:
 class Messages:
     """Messages whose both ends are known, as columns."""
 
-    send_call: Integers  # calls that start to send, and in which the receive completes
-    send_done_call: Integers
-    post_call: Integers
-    receive_call: Integers
-    bytes: Integers
-    tag: Integers
-    communicator: Integers  # as the file calls it
+    send_call: Ints  # calls that start to send, and in which the receive completes
+    send_done_call: Ints
+    post_call: Ints
+    receive_call: Ints
+    bytes: Ints
+    tag: Ints
+    communicator: Ints  # as the file calls it
 
     def __len__(self) -> int:
         return len(self.bytes)
@@ -64,11 +64,11 @@ class Collectives:
     """Collective operations, and the calls that take part in each."""
 
     operation: Codes  # index into the calls' ``operations``
-    communicator: Integers  # as the file calls it
-    bytes: Integers  # the most that one member sends or receives
-    size: Integers  # members of the communicator, as far as it is known, else those met
-    member_of: Integers  # the collective of each taking part
-    member_call: Integers  # the call
+    communicator: Ints  # as the file calls it
+    bytes: Ints  # the most that one member sends or receives
+    size: Ints  # members of the communicator, as far as it is known, else those met
+    member_of: Ints  # the collective of each taking part
+    member_call: Ints  # the call
     member_is_root: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Communication:
 
     locations: tuple[str, ...]  # as in the trace; those that never call are among them
     start_ns: int  # begin of the run, and the last record of each location
-    end_ns: Integers
+    end_ns: Ints
     calls: Calls
     messages: Messages
     collectives: Collectives
@@ -113,7 +113,7 @@ class Communication:
     not_replayed: str = ""  # why nobody knows what the run would be on another network; empty where a replay tells it
 
     @property
-    def first_call(self) -> Integers:
+    def first_call(self) -> Ints:
         """First call of each location, and the number of calls; (n_locations + 1,)."""
         return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1)).astype(np.int64)
 
@@ -173,7 +173,7 @@ def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
     return trace
 
 
-def on_locations(communication: Communication, place: Integers, locations: Sequence[str]) -> Communication:
+def on_locations(communication: Communication, place: Ints, locations: Sequence[str]) -> Communication:
     """The same where several locations are one each; unchanged where calls of one location must not overlap."""
     if not communication.not_replayed or len(place) != len(communication.locations):
         return communication

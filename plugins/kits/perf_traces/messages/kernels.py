@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Ints
 from perfcore.base.kernels import kernel
-
-Integers = npt.NDArray[np.int64]
 
 
 @kernel
-def last_not_after(
-    first: Integers, times: Integers, location: Integers, when: Integers
-) -> Integers:  # pragma: no cover
+def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:  # pragma: no cover
     """Index of the last of a location's times that is not after a moment, -1 where there is none."""
     indices = np.full(len(when), -1, np.int64)
     for k in range(len(when)):
@@ -35,7 +32,7 @@ Codes = npt.NDArray[np.int32]
 
 
 @kernel
-def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Integers, Codes, int]:  # pragma: no cover
+def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Ints, Codes, int]:  # pragma: no cover
     """Number nodes so that each comes after all that it depends on, and sort edges by the node that they lead to."""
     n_edges = len(source)
     waits, begins_out = np.zeros(n_nodes, np.int32), np.zeros(n_nodes + 1, np.int64)
@@ -80,7 +77,7 @@ def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Integers
 
 
 @kernel
-def latest_cause(begins: Integers, source: Codes, times: Integers) -> Integers:  # pragma: no cover
+def latest_cause(begins: Ints, source: Codes, times: Ints) -> Ints:  # pragma: no cover
     """For each node the latest time of those that it depends on; the smallest number where there are none."""
     latest = np.full(len(begins) - 1, np.iinfo(np.int64).min, np.int64)
     for node in range(len(latest)):
@@ -90,7 +87,7 @@ def latest_cause(begins: Integers, source: Codes, times: Integers) -> Integers: 
 
 
 @kernel
-def longest(begins: Integers, source: Codes, index: Codes, cost: Integers, times: Integers) -> None:  # pragma: no cover
+def longest(begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints) -> None:  # pragma: no cover
     """When each node happens if all start at 0 and each edge takes ``cost[index]``."""
     for node in range(len(begins) - 1):
         first, last = begins[node], begins[node + 1]
@@ -103,9 +100,7 @@ def longest(begins: Integers, source: Codes, index: Codes, cost: Integers, times
 
 
 @kernel
-def longest_of_several(
-    begins: Integers, source: Codes, index: Codes, cost: Integers, times: Integers
-) -> None:  # pragma: no cover
+def longest_of_several(begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints) -> None:  # pragma: no cover
     """The same for costs (n, k) and times (n_nodes, k) of k replays, which wait for memory once."""
     several = times.shape[1]
     for node in range(len(begins) - 1):
@@ -120,7 +115,7 @@ def longest_of_several(
 
 @kernel
 def longest_with_causes(
-    begins: Integers, source: Codes, index: Codes, cost: Integers, times: Integers, cause: Codes
+    begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints, cause: Codes
 ) -> None:  # pragma: no cover
     """The same, and for each node the first edge by which it was latest, -1 where it has none."""
     for node in range(len(begins) - 1):

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages.communication import NOT_RECORDED, Calls, Collectives, Communication, Messages
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import listing
 
 # Operations that all ranks of a communicator call, and that may synchronise, without being collectives of data.
@@ -22,10 +23,8 @@ _JOINTLY = re.compile(
     re.IGNORECASE,
 )
 
-Integers = npt.NDArray[np.int64]
 
-
-def numbered(group: npt.NDArray[np.integer]) -> Integers:
+def numbered(group: npt.NDArray[np.integer]) -> Ints:
     """How many of the same group come before each row."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]
@@ -35,7 +34,7 @@ def numbered(group: npt.NDArray[np.integer]) -> Integers:
     return number
 
 
-def paired_in_order(sends: Sequence[Integers], receives: Sequence[Integers]) -> tuple[Integers, Integers]:
+def paired_in_order(sends: Sequence[Ints], receives: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Pair the k-th send with the k-th receive of the same key."""
     code = codes_of([np.concatenate(columns) for columns in zip(sends, receives, strict=True)])
     n_sends = len(sends[0])
@@ -56,7 +55,7 @@ def called_jointly(calls: Calls, n_locations: int) -> npt.NDArray[np.bool_]:
     return np.asarray(everyone[calls.operation])
 
 
-def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Integers:
+def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Ints:
     """One number from 0 for each combination of values."""
     code = np.zeros(len(columns[0]), np.int64)
     for column in columns:
@@ -67,8 +66,8 @@ def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Integers:
 
 
 def collectives_in_order(
-    calls: Calls, taking_part: Integers, communicator: Integers, n_bytes: Integers, is_root: npt.NDArray[np.bool_],
-    sizes: Integers, group: Integers,
+    calls: Calls, taking_part: Ints, communicator: Ints, n_bytes: Ints, is_root: npt.NDArray[np.bool_],
+    sizes: Ints, group: Ints,
 ) -> tuple[Collectives, int]:  # fmt: skip
     """The k-th call of a location in a group, such as on a communicator, belongs to the k-th of the others."""
     location = calls.location[taking_part].astype(np.int64)
@@ -106,7 +105,7 @@ _MOST_NAMED = 4
 class RankCalls:
     """Calls of one rank, as columns."""
 
-    columns: Integers
+    columns: Ints
     operations: tuple[str, ...]  # A group is named so that no other one of the run has the same name
     groups: tuple[str, ...]
     unmatched: Mapping[str, int]  # what was left out, in words, and how many of it
@@ -122,7 +121,7 @@ class RankCalls:
     def load(cls, path: Path) -> RankCalls:
         """What was saved."""
         document = json.loads(Path(f"{path}.calls.json").read_text(encoding="utf-8"))
-        columns: Integers = np.load(f"{path}.calls.npy", mmap_mode="r", allow_pickle=False)
+        columns: Ints = np.load(f"{path}.calls.npy", mmap_mode="r", allow_pickle=False)
         names = {name: tuple(document[name]) for name in ("operations", "groups")}
         return cls(columns, **{**document, **names})
 
@@ -165,7 +164,7 @@ def communication_of_ranks(
 
 def _of_run(
     part: tuple[int, int, int, RankCalls], first_row: int, operations: dict[str, int], groups: dict[str, int]
-) -> Integers:
+) -> Ints:
     """The columns of a rank with the locations, times, operations, groups and rows of the run."""
     _, first, shift, calls = part
     columns = np.array(calls.columns)
@@ -181,7 +180,7 @@ def _of_run(
     return columns
 
 
-def _collectives(calls: Calls, of: Mapping[str, Integers], rank: Integers) -> tuple[Collectives, dict[str, int]]:
+def _collectives(calls: Calls, of: Mapping[str, Ints], rank: Ints) -> tuple[Collectives, dict[str, int]]:
     rows = np.flatnonzero(of["kind"] == COLLECTIVE)
     group, number = of["group"][rows], of["number"][rows]
     alone = group < 0
@@ -210,7 +209,7 @@ def _collectives(calls: Calls, of: Mapping[str, Integers], rank: Integers) -> tu
 
 
 def _messages(
-    calls: Calls, of: Mapping[str, Integers], rank: Integers, world_size: int | None
+    calls: Calls, of: Mapping[str, Ints], rank: Ints, world_size: int | None
 ) -> tuple[Messages, dict[str, int]]:
     sends, receives = np.flatnonzero(of["kind"] == SEND), np.flatnonzero(of["kind"] == RECEIVE)
     both = np.concatenate([sends, receives])

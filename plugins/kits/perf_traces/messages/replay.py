@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perf_traces.messages import kernels as graph_kernels
 from perf_traces.messages.communication import Communication
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation
 
@@ -128,7 +129,6 @@ def _plain(name: str) -> str:
     return re.sub(r"^p?mpi_", "", name.lower())
 
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
 # Kinds of edges. What may be left out where they go in circles has the largest numbers.
@@ -140,7 +140,7 @@ _DROPPED_FIRST = ((POSTED,), (GATHERING, COLLECTIVE), (MESSAGE,))
 class EventGraph:
     """Edges sorted by the node that they lead to; nodes in an order in which causes come first."""
 
-    begins: Integers  # where the edges into each node begin
+    begins: Ints  # where the edges into each node begin
     source: Codes  # the node that each edge comes from
     kind: npt.NDArray[np.int8]
     subject: Codes
@@ -164,7 +164,7 @@ def event_graph(communication: Communication, rules: Rules) -> EventGraph:
     n_nodes = last + 2 * n_locations  # last records, then beginnings
     columns: list[tuple[npt.NDArray[np.integer], ...]] = []
 
-    def add(kind: int, source: Integers, target: Integers, subject: Integers, call: Integers | None = None) -> None:
+    def add(kind: int, source: Ints, target: Ints, subject: Ints, call: Ints | None = None) -> None:
         of_call = np.full(len(source), -1) if call is None else call
         columns.append((np.full(len(source), kind, np.int8), source, target, subject, of_call))
 
@@ -221,7 +221,7 @@ class Path:
     kind: npt.NDArray[np.int8]  # the edges in order of time; see `perf_traces.messages.replay.EventGraph`
     subject: Codes
     call: Codes
-    cost_ns: Integers  # they sum to ``runtime_ns``
+    cost_ns: Ints  # they sum to ``runtime_ns``
 
     @property
     def n_messages(self) -> int:
@@ -250,7 +250,7 @@ class Replay:
         before[first[:-1][has_calls]] = 0
         tail = self._ends.copy()
         tail[has_calls] -= calls.leave_ns[first[1:][has_calls] - 1] - start
-        self.burst_ns: Integers = np.concatenate([calls.enter_ns - start - before, tail])
+        self.burst_ns: Ints = np.concatenate([calls.enter_ns - start - before, tail])
         self.residual_ns, self.waiting_ns = self._residuals()
         # A table of costs, one for each burst, call and nothing, into which every edge points.
         graph = self.graph
@@ -260,7 +260,7 @@ class Replay:
         self._check()
 
     def runtime_ns(
-        self, transfer: float = 1.0, *, burst_ns: Integers | None = None, edge_cost_ns: Integers | None = None
+        self, transfer: float = 1.0, *, burst_ns: Ints | None = None, edge_cost_ns: Ints | None = None
     ) -> int:
         """How long the run takes."""
         index, cost = self._table(transfer, burst_ns, edge_cost_ns)
@@ -268,7 +268,7 @@ class Replay:
         graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
         return int(times[self.graph.last].max())
 
-    def runtimes_ns(self, burst_ns: Integers, transfer: float = 1.0) -> Integers:
+    def runtimes_ns(self, burst_ns: Ints, transfer: float = 1.0) -> Ints:
         """How long the run takes with each of several other bursts, (n, n_calls + n_locations), at once."""
         several, n_bursts = burst_ns.shape
         cost = np.zeros((n_bursts + self._n_calls + 1, several), np.int64)
@@ -278,9 +278,7 @@ class Replay:
         graph_kernels.longest_of_several(self.graph.begins, self.graph.source, self._index, cost, times)
         return np.asarray(times[self.graph.last].max(axis=0))
 
-    def path(
-        self, transfer: float = 1.0, *, burst_ns: Integers | None = None, edge_cost_ns: Integers | None = None
-    ) -> Path:
+    def path(self, transfer: float = 1.0, *, burst_ns: Ints | None = None, edge_cost_ns: Ints | None = None) -> Path:
         """The critical path; parameters as of `runtime_ns`. Of causes that tie the location's own counts."""
         index, cost = self._table(transfer, burst_ns, edge_cost_ns)
         graph = self.graph
@@ -290,12 +288,12 @@ class Replay:
         edges = graph_kernels.path_to(end, graph.source, cause)[::-1]
         return Path(int(times[end]), graph.kind[edges], graph.subject[edges], graph.call[edges], cost[index[edges]])
 
-    def edge_costs(self, transfer: float = 1.0, burst_ns: Integers | None = None) -> Integers:
+    def edge_costs(self, transfer: float = 1.0, burst_ns: Ints | None = None) -> Ints:
         """Costs of all edges, for a caller that changes some of them."""
         index, cost = self._table(transfer, burst_ns, None)
         return cost[index]
 
-    def times_ns(self, transfer: float = 1.0) -> tuple[Integers, Integers]:
+    def times_ns(self, transfer: float = 1.0) -> tuple[Ints, Ints]:
         """When each call is entered and left in the replay; from the begin of the run."""
         index, cost = self._table(transfer, None, None)
         times = np.empty(self.graph.n_nodes, np.int64)
@@ -333,15 +331,13 @@ class Replay:
         sender, receiver = (run.locations[ends[subject]] for ends in (run.sender, run.receiver))
         return f"{sender} to {receiver}, tag {run.messages.tag[subject]}, {run.messages.bytes[subject]} bytes"
 
-    def _table(
-        self, transfer: float, burst_ns: Integers | None, edge_cost_ns: Integers | None
-    ) -> tuple[Codes, Integers]:
+    def _table(self, transfer: float, burst_ns: Ints | None, edge_cost_ns: Ints | None) -> tuple[Codes, Ints]:
         if edge_cost_ns is not None:
             return np.arange(len(edge_cost_ns), dtype=np.int32), edge_cost_ns
         residual = self.residual_ns if transfer == 1 else np.rint(self.residual_ns * transfer).astype(np.int64)
         return self._index, np.concatenate([self.burst_ns if burst_ns is None else burst_ns, residual, [0]])
 
-    def _residuals(self) -> tuple[Integers, Integers]:
+    def _residuals(self) -> tuple[Ints, Ints]:
         communication, graph = self.communication, self.graph
         start, calls = communication.start_ns, communication.calls
         times = np.zeros(graph.n_nodes, np.int64)

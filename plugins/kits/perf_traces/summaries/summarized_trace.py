@@ -15,6 +15,7 @@ from perf_traces.nesting import NESTED, mark_nested
 from perf_traces.ranks import RANK, check_job, no_common_clock, notes_of_ranks, numbered
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import FileFacts, Summary
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.curve import UtilizationCurve
@@ -22,8 +23,6 @@ from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
 
 _MOST_LEFT_OUT = 3
-
-Integers = npt.NDArray[np.int64]
 
 
 class SummarizedTrace(Trace):
@@ -84,7 +83,7 @@ class SummarizedTrace(Trace):
     def _curve_of_cells(self) -> UtilizationCurve:
         return self._curve(self.summary.cells, self.summary.first_cell, self.summary.cell_bits)
 
-    def _curve(self, sums: Integers, first: int, bits: int) -> UtilizationCurve:
+    def _curve(self, sums: Ints, first: int, bits: int) -> UtilizationCurve:
         """Means of stretches, part by part, with neighbours of one height joined."""
         if self.span_ns[1] <= self.span_ns[0]:
             raise DataError(f"{self.source}: the trace has no duration")
@@ -107,14 +106,14 @@ class SummarizedTrace(Trace):
         curve = UtilizationCurve(edges[: count + 1], heights[:count], self.time_unit, notes=notes, **facts)
         return curve if curve.n_steps == count else curve.merged()  # some were shorter than its times can tell
 
-    def windows(self) -> tuple[Integers, Integers]:
+    def windows(self) -> tuple[Ints, Ints]:
         """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""
         summary = self.summary
         return self._edges(summary.first_window, len(summary.windows), summary.window_bits), summary.windows
 
-    def _edges(self, first: int, count: int, bits: int) -> Integers:
+    def _edges(self, first: int, count: int, bits: int) -> Ints:
         """Where stretches begin and end, the outer ones as far as they are within the run."""
-        edges: Integers = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
+        edges: Ints = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
         return edges
 
     def times_and_entries(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -15,9 +15,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.nesting import Columns, Integers
+from perf_traces.nesting import Columns
 from perf_traces.ranks import YEAR_2000_NS
 from perf_traces.summaries.run import Run
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.base.scratch_arrays import chunks, zeros
@@ -151,13 +152,13 @@ class Summary:
     markers: tuple[Marker, ...]  # start, end, name and position of the file: the first ones in this order
     cell_bits: int  # time that all locations compute in each cell of 2^bits nanoseconds
     first_cell: int
-    cells: Integers
+    cells: Ints
     window_bits: int  # time of each state in stretches of as many cells each
     first_window: int
-    windows: Integers
-    places: Integers  # file, its location, and state of each pair of location and state that occurs, sorted
-    times: Integers
-    entries: Integers
+    windows: Ints
+    places: Ints  # file, its location, and state of each pair of location and state that occurs, sorted
+    times: Ints
+    entries: Ints
 
     @property
     def span_ns(self) -> tuple[int, int]:
@@ -191,7 +192,7 @@ class Gathered:
         self._markers: list[Marker] = []
         self._span: tuple[int, int] | None = None
         self._cells, self._windows = _BucketSums(()), _BucketSums((0,))
-        self._places: list[tuple[Integers, Integers, Integers]] = []
+        self._places: list[tuple[Ints, Ints, Ints]] = []
         self._total = 0
         self._is_whole = True  # False while something is being added
 
@@ -301,10 +302,10 @@ class _BucketSums:
         self._bits = self._first = 0
         self._covered = 0, 0  # the span: first bucket, and how many
         self._sums = np.zeros((0, *shape), np.int64)
-        self._full: Integers | None = None
+        self._full: Ints | None = None
 
     @property
-    def arguments(self) -> tuple[int, int, Integers, Integers]:
+    def arguments(self) -> tuple[int, int, Ints, Ints]:
         """Bits, first bucket, sums, and changes of how many fill a bucket; kernels add to them."""
         if self._full is None:
             self._full = zeros((len(self._sums) + 1, *self._sums.shape[1:]), np.int64)
@@ -325,7 +326,7 @@ class _BucketSums:
             self.add(*before, earlier, None if n_states is None else np.arange(earlier.shape[1]))
         self._covered = begin, count
 
-    def add(self, bits: int, first: int, sums: Integers, columns: Integers | None = None) -> None:
+    def add(self, bits: int, first: int, sums: Ints, columns: Ints | None = None) -> None:
         """Add sums of buckets as wide or finer, within the span; ``columns`` are the places of their states."""
         for rows in chunks(len(sums)):
             part, start = sums[rows], first + rows.start
@@ -338,7 +339,7 @@ class _BucketSums:
             into = slice(start - self._first, start - self._first + len(part))
             self._sums[into if columns is None else (into, columns)] += part
 
-    def finished(self) -> Integers:
+    def finished(self) -> Ints:
         """The sums of the span, to which buckets that were filled whole are added first."""
         if self._full is not None:
             level = np.zeros(self._sums.shape[1:], np.int64)

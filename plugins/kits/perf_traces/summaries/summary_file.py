@@ -21,7 +21,6 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 import numpy as np
 
-from perf_traces.nesting import Integers
 from perf_traces.summaries.run import DOCUMENT, Run, is_summary
 from perf_traces.summaries.summary import (
     LARGEST,
@@ -33,6 +32,7 @@ from perf_traces.summaries.summary import (
     hull,
     n_buckets,
 )
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path
 from perfcore.base.scratch_arrays import zeros
@@ -102,7 +102,7 @@ def _parts(count: int) -> dict[str, slice]:
     return {_CELLS.format(k): slice(first, first + _PART) for k, first in enumerate(range(0, count, _PART))}
 
 
-def _bytes_of(values: Integers) -> bytes:
+def _bytes_of(values: Ints) -> bytes:
     member = io.BytesIO()
     narrow = np.min_scalar_type(int(values.max(initial=0))).newbyteorder("<")
     numbers = np.ascontiguousarray(values.astype(narrow))
@@ -183,7 +183,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
         return member.read(info.file_size)
 
 
-def _array(content: bytes) -> Integers:
+def _array(content: bytes) -> Ints:
     """Whole numbers from the bytes of a ``.npy`` of `_bytes_of`."""
     bytewise = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     if bytewise.dtype != np.uint8 or bytewise.ndim < 2 or bytewise.shape[0] not in (1, 2, 4, 8):

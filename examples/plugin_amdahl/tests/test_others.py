@@ -3,8 +3,8 @@
 import pytest
 
 from perfcore.testing import ReaderSuite, RepresentationSuite
-from perfcore_usl.mbw import MbwReader
-from perfcore_usl.weibull import Weibull
+from perfcore_amdahl.mbw import MbwReader
+from perfcore_amdahl.weibull import Weibull
 
 GOOD = """Long uses 8 bytes. Allocating 2*131072 elements = 2097152 bytes of memory.
 Getting down to business... Doing 2 runs per test.

@@ -10,10 +10,10 @@ __all__ = ["register_commands", "register_fitters", "register_readers", "registe
 def register_fitters(register: Register) -> None:
     """Announce the fitter."""
     register(
-        "usl",
-        "perfcore_usl.usl:UslFitter",
+        "amdahl",
+        "perfcore_amdahl.amdahl:AmdahlFitter",
         options="perfcore.hooks.options:NoOptions",
-        help="the Universal Scalability Law, with standard errors",
+        help="Amdahl's law, with standard errors",
     )
 
 
@@ -22,7 +22,7 @@ def register_representations(register: Register) -> None:
     """Announce the representation."""
     register(
         "weibull",
-        "perfcore_usl.weibull:Weibull",
+        "perfcore_amdahl.weibull:Weibull",
         options="perfcore.hooks.options:NoOptions",
         help="times to failure: scale and spread",
     )
@@ -33,7 +33,7 @@ def register_readers(register: Register) -> None:
     """Announce the reader."""
     register(
         "mbw",
-        "perfcore_usl.mbw:MbwReader",
+        "perfcore_amdahl.mbw:MbwReader",
         options="perfcore.hooks.options:NoOptions",
         help="what mbw prints, a benchmark of memory copies",
         suffixes=(".txt", ".out"),
@@ -44,9 +44,9 @@ def register_readers(register: Register) -> None:
 def register_commands(register: Register) -> None:
     """Announce the command, and the function behind it."""
     register(
-        "peak",
-        "perfcore_usl.peak:command",
-        help="The number of processors beyond which a program gets slower.",
+        "limit",
+        "perfcore_amdahl.limit:command",
+        help="The largest speedup of a program.",
         group="Model",
-        function="perfcore_usl.peak:peak",
+        function="perfcore_amdahl.limit:limit",
     )

@@ -1,1 +1,0 @@
-"""The commands design, run, runs, next and sample."""

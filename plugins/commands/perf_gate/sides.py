@@ -1,0 +1,187 @@
+"""What the functions of `perf_gate.api` take: files, models and data, directions, shares, versions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perf_gate.benchmark_files import read_set
+from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.kinds import kind_in_words, kind_of
+from perfcore.data.measurements import Measurements
+from perfcore.models.fitting import as_told, default_fitter, fit, types_to_read
+from perfcore.models.model import Model, is_model_file, load
+
+if TYPE_CHECKING:
+    from perf_gate.interim_analyses import InterimAnalysis
+    from perf_gate.interleaved_rounds import Measuring
+    from perf_gate.self_test import SelfTest
+    from perf_gate.versions import VersionGate
+
+
+Named = str | os.PathLike[str]
+ReadFile = Callable[[str, Sequence[type]], Any]
+
+
+_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
+
+
+def factor_of(factor: str | float) -> float:
+    """How many times as slow is too slow: ``"1.05x"``, ``"5%"``."""
+    text = str(factor).strip()
+    match = _NUMBER.fullmatch(text)
+    number = math.nan if match is None else float(match["number"])
+    if match is not None and match["unit"] == "%":
+        number = 1.0 + number / 100.0
+    if not 1.0 < number < math.inf:
+        raise OptionError(f"--slower-than {text}: above 1 is expected, such as 1.05x or 5%")
+    return number
+
+
+def share_of(share: str | float) -> float:
+    """How much sessions differ: ``"2%"``, 0.02."""
+    text = str(share).strip()
+    match = _NUMBER.fullmatch(text)
+    number = math.nan if match is None or match["unit"] == "x" else float(match["number"])
+    number /= 100.0 if text.endswith("%") else 1.0
+    if not 0.0 <= number < 10.0:
+        raise OptionError(f"--session-cv {text}: a share is expected, such as 2%")
+    return number
+
+
+def one_of(word: str, choices: Sequence[str], option: str) -> str:
+    """One of the words that an option takes."""
+    if word not in choices:
+        raise UnknownNameError(option, word, choices)
+    return word
+
+
+def better_by_column(better: str | Iterable[str] | None) -> dict[str, str]:
+    """Which values are better, by column; of all others under the empty name."""
+    directions = {}
+    for text in [better] if isinstance(better, str) else better or ():
+        column, _, word = text.rpartition("=")
+        directions[column.strip()] = one_of(word.strip(), BETTER, "--better")
+    return directions
+
+
+def versions_of(texts: Sequence[str]) -> dict[str, str]:
+    """Versions and their commands: ``old=./old/app input``."""
+    commands: dict[str, str] = {}
+    for text in texts:
+        name, equals, command = (part.strip() for part in text.partition("="))
+        if not equals or not name or not command:
+            raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
+        if name in commands:
+            raise OptionError(f"--version {name}: the name stands there twice")
+        commands[name] = command
+    return commands
+
+
+def named_reader(reader: str | None) -> ReadFile:
+    """What reads files by the name of a format, or tells the format."""
+    from perfcore.reading.recognise import read_named
+
+    return lambda path, types: read_named(path, reader=reader, wanted=types)
+
+
+def opened(
+    side: Any, values: Sequence[str] = (), read: ReadFile | None = None, better: Mapping[str, str] | None = None
+) -> LongTable:
+    """Runs of a version, or of several, as a long table."""
+    import pandas as pd
+
+    from perfcore.reading.recognise import Reading
+
+    if isinstance(side, (str, os.PathLike)):
+        read_one = read or named_reader(None)
+        table = read_set(side, lambda path: read_one(path, (Measurements,)), values)
+    else:
+        data = Measurements(side) if isinstance(side, pd.DataFrame) else side
+        table = long_table(Reading(data, "", 1), values)
+    return with_better(table, better or {})
+
+
+def version_column(table: LongTable, column: str | None) -> str:
+    """The column that tells versions apart."""
+    chosen = column or table.column_of_versions()
+    if chosen is not None:
+        return chosen
+    if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
+        return "command"
+    raise OptionError(
+        f"{table.source}: what is it to be compared with? Name a second file, or the column that tells versions apart "
+        "with --version COLUMN, or for a history the column of commits with --commit"
+    )
+
+
+def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> tuple[str, str]:
+    """What two files, folders or patterns are called: without folders and endings where that tells them apart."""
+    first, second = os.fspath(first), os.fspath(second)
+    for names in ((_short(first), _short(second)), (first, second)):
+        if names[0] != names[1]:
+            return names
+    return "A", "B"
+
+
+def _short(name: str) -> str:
+    """The last part of a path that says something: of a pattern or list what all its files have."""
+    paths = [Path(part.strip()) for part in name.split(",")]
+    letters = itertools.takewhile(lambda each: len(set(each)) == 1, zip(*(path.stem for path in paths), strict=False))
+    for part in ("".join(each[0] for each in letters), *reversed(paths[0].parent.parts)):
+        if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
+            return words
+    return name
+
+
+def gate_own_runs(
+    how: Measuring, better: Mapping[str, str], policy: Mapping[str, Any], *, self_test: bool
+) -> VersionGate | SelfTest:
+    """Versions that are measured here."""
+    from perf_gate.interleaved_rounds import measured, measured_until_decided
+    from perf_gate.versions import gate_versions
+
+    if self_test:
+        return self_test_of(with_better(measured(how), better), policy["threshold"], None, None)
+
+    def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
+        one, other, names = with_better(table, better).split("version", list(how.versions))
+        return gate_versions(one, other, names, plan=plan, **policy)
+
+    return measured_until_decided(how, judge)
+
+
+def self_test_of(table: LongTable, limit: float, version: str | None, base: str | None) -> SelfTest:
+    """One version of a table: the one that is named, or the first."""
+    from perf_gate.self_test import self_test
+
+    column = version_column(table, version) if base is not None else version or table.column_of_versions()
+    return self_test(table if column is None else table.only(column, base), limit)
+
+
+def model_or_data(side: Any, fitter: str | None, read: ReadFile) -> Any:
+    """A model or data."""
+    if not isinstance(side, (str, os.PathLike)):
+        return side
+    return load(side) if is_model_file(side) else read(os.fspath(side), types_to_read(fitter))
+
+
+def two_models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:
+    """Both sides as models; data are fitted."""
+    unfitted = [side for side in (first, second) if not isinstance(side, Model)]
+    if fitter is None and unfitted:
+        datasets = [as_told(side, options) for side in unfitted]
+        if len({kind_of(data) for data in datasets}) > 1:
+            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
+            raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")
+        fitter, note = default_fitter(unfitted[0], options)
+        progress.note(note)
+    one, other = (side if isinstance(side, Model) else fit(side, fitter=fitter, **options) for side in (first, second))
+    return one, other

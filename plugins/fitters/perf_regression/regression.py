@@ -1,0 +1,502 @@
+"""The fitter `regression`: coefficients of any formula by statsmodels, nonlinear ones by scipy and then linearized."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+import numpy as np
+
+import perfcore
+from perf_formulas.formula import Formula
+from perf_formulas.parametric import ParametricFormula
+from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
+from perf_tables.points import check_coverage, named_points
+from perfcore.base import progress
+from perfcore.base.arrays import Floats
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.contracts import Fitter
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import labels_of, numbers_of
+from perfcore.data.roles import existing_column
+from perfcore.hooks.options import to_dict
+from perfcore.hooks.registry import registry
+from perfcore.models.design_rows import DesignRows
+from perfcore.models.model import Model, Origin, Parameter, Points
+from perfcore.models.observed import Observed, measurements_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length
+_ILL_CONDITIONED = 1e8
+_MOST_STEPS = 100
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Runs that have coefficients of their own: names by column of ``--by``, points by variable."""
+
+    names: tuple[str, ...]
+    points: dict[str, tuple[float, ...]]
+    value: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
+    clusters: tuple[int, ...] | None = None
+    estimates: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Coefficients as statsmodels estimates them.
+
+    Where terms differ by orders of magnitude, ``results`` are of terms times powers of 2; all else is of the formula.
+    """
+
+    results: Any
+    params: Floats
+    bse: Floats
+    tvalues: Floats
+    pvalues: Floats
+    intervals: Floats  # (k, 2), 95%
+    covariance: Floats
+    variance: float  # of a run of weight 1
+    freedom: float | None  # None for normal distributions
+
+
+def regress(formula: ParametricFormula, group: Group, options: RegressionOptions, at: Floats) -> Estimates:
+    """Estimates for a formula linearized at these coefficients.
+
+    Raises
+    ------
+    DataError
+        Terms are not finite or not independent, or the regression does not converge; without the source.
+    """
+    (value, design), y = formula.at(group.points, at), np.array(group.value)
+    bad = ~np.isfinite(np.column_stack([value, design])).all(axis=1)
+    if bad.any():
+        place = ", ".join(f"{name}={values[int(np.argmax(bad))]:g}" for name, values in group.points.items())
+        raise DataError(f"the formula is not finite at {place}; leave such rows out with --where")
+    offset, lengths = value - design @ at, np.linalg.norm(design, axis=0)
+    _, sizes, directions = np.linalg.svd(design / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
+    if sizes[-1] <= _COLLINEAR * sizes[0]:
+        names = [name for name, part in zip(formula.coefficients, directions[-1], strict=True) if abs(part) > 1e-3]
+        raise DataError(f"terms of {', '.join(names)} are collinear; leave one out, or measure at other points")
+    # The pseudoinverse of statsmodels drops small directions in silence.
+    is_scaled = np.linalg.cond(design) > _ILL_CONDITIONED
+    scale = np.exp2(np.round(np.log2(lengths))) if is_scaled else np.ones(len(lengths))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        results = _results(group, options, y, design / scale, offset)
+    if any("onverge" in str(each.message) or "Iteration" in each.category.__name__ for each in said):
+        raise DataError("the regression does not converge; simplify the formula")
+    if not np.isfinite([*results.params, *results.bse]).all():
+        few = f"{len(y)} runs are too few for standard errors of the {options.quantile} quantile"
+        raise DataError(few if options.quantile else "no standard errors; the runs agree with the formula exactly")
+    results.model.exog_names[:] = formula.coefficients
+    is_normal = options.robust is not None
+    return Estimates(
+        *(results, results.params / scale, results.bse / scale, results.tvalues, results.pvalues),
+        *(results.conf_int() / scale[:, None], results.cov_params() / np.outer(scale, scale)),
+        float(results.scale ** (2 if is_normal else 1)),
+        None if is_normal else float(getattr(results, "df_resid_inference", None) or results.df_resid),
+    )
+
+
+def _results(group: Group, options: RegressionOptions, y: Floats, design: Floats, offset: Floats) -> Any:
+    """What statsmodels gives for ``y = offset + design @ coefficients``."""
+    if options.robust is not None:
+        from statsmodels.robust import norms
+        from statsmodels.robust.robust_linear_model import RLM
+
+        norm = {"huber": norms.HuberT, "tukey": norms.TukeyBiweight}[options.robust]
+        return RLM(y - offset, design, M=norm()).fit()
+    if options.quantile is not None:
+        from statsmodels.regression.quantile_regression import QuantReg
+
+        return QuantReg(y - offset, design).fit(q=options.quantile)
+    how: dict[str, Any] = {"use_t": True}
+    if options.errors != "classical":
+        how["cov_type"] = options.errors.partition(":")[0]
+        how |= {} if group.clusters is None else {"cov_kwds": {"groups": np.array(group.clusters)}}
+    if options.family == "gamma":
+        from statsmodels.genmod.families import Gamma, links
+        from statsmodels.genmod.generalized_linear_model import GLM
+
+        return GLM(y, design, offset=offset, family=Gamma(links.Identity())).fit(**how)
+    from statsmodels.regression.linear_model import OLS, WLS
+
+    rest = y - offset
+    return (OLS(rest, design) if group.weights is None else WLS(rest, design, group.weights)).fit(**how)
+
+
+def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptions) -> Group:
+    """The group with its estimates; errors as of `regress`."""
+    start, names = options.starts, formula.coefficients
+    if len(group.value) <= len(names):
+        raise DataError(f"{len(group.value)} runs for {len(names)} coefficients; measure more, or leave out terms")
+    theta = np.array([start.get(name, 0.0) for name in names])
+    if not start:
+        return msgspec.structs.replace(group, estimates=tuple(regress(formula, group, options, theta).params.tolist()))
+    y, root = np.array(group.value), 1.0 if group.weights is None else np.sqrt(group.weights)
+    free = np.array([name not in start for name in names])
+    value, design = formula.at(group.points, theta)
+    theta[free] = np.linalg.lstsq(np.nan_to_num(design[:, free]), np.nan_to_num(y - value))[0]
+    from scipy.optimize import least_squares
+
+    def residuals(at: Floats) -> Floats:
+        differences = (formula.at(group.points, at)[0] - y) * root
+        return np.asarray(np.nan_to_num(differences, nan=1e150, posinf=1e150, neginf=-1e150))
+
+    def slopes(at: Floats) -> Floats:
+        return np.asarray(np.nan_to_num((formula.at(group.points, at)[1].T * root).T))
+
+    exact = 1e-15
+    found = least_squares(
+        residuals, theta, slopes, method="lm", x_scale="jac", xtol=exact, ftol=exact, gtol=exact, max_nfev=20_000
+    )
+    theta = np.asarray(found.x)
+    for _ in range(_MOST_STEPS):
+        found_now, last = regress(formula, group, options, theta), theta
+        theta = found_now.params
+        if (np.abs(theta - last) <= 1e-6 * found_now.bse + 1e-10 * np.abs(theta)).all():
+            return msgspec.structs.replace(group, estimates=tuple(theta.tolist()))
+    raise DataError("no minimum was found from these start values; try others with --start")
+
+
+class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A formula with its coefficients, for each group of runs."""
+
+    kind: ClassVar[str] = "regression"
+    options: RegressionOptions
+    coefficients: tuple[str, ...]
+    functions: tuple[str, ...]
+    columns: dict[str, str]
+    value_name: str
+    value_unit: str | None
+    groups: tuple[Group, ...]
+
+    unit = property(lambda self: self.value_unit)
+    variables = property(lambda self: {**self.columns, **{column: column for column in self.options.by}})
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether errors grow in proportion to the value."""
+        return self.options.family == "gamma" or self.options.weights == "relative"
+
+    @functools.cached_property
+    def parametric(self) -> ParametricFormula:
+        """The formula in variables and coefficients."""
+        return ParametricFormula(str(self.options.formula), self.coefficients, self.functions)
+
+    @functools.cached_property
+    def estimates(self) -> dict[tuple[str, ...], Estimates]:
+        """What statsmodels gives for each group, of a nonlinear formula for its linearization at the estimates."""
+        return {
+            g.names: regress(self.parametric, g, self.options, np.array(g.estimates) * bool(self.options.start))
+            for g in self.groups
+        }
+
+    @property
+    def statsmodels(self) -> Any:
+        """Results of statsmodels, of several groups by group."""
+        results = {names: estimates.results for names, estimates in self.estimates.items()}
+        return results if self.options.by else results[()]
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the groups, by column."""
+        return {c: tuple(dict.fromkeys(g.names[k] for g in self.groups)) for k, c in enumerate(self.options.by)}
+
+    @property
+    def fitted_points(self) -> dict[str, Any]:
+        """Where the runs were made."""
+        points: dict[str, Any] = {s: [v for g in self.groups for v in g.points[s]] for s in self.columns}
+        points |= {c: [g.names[k] for g in self.groups for _ in g.value] for k, c in enumerate(self.options.by)}
+        return {name: np.array(values) for name, values in points.items()}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """What was measured."""
+        return {s: (float(v.min()), float(v.max())) for s, v in self.fitted_points.items() if s in self.columns}
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The coefficients, of several groups with the group in brackets."""
+        return tuple(
+            Parameter(f"{name}[{', '.join(g.names)}]" if g.names else name, estimate, float(error))
+            for g in self.groups
+            for name, estimate, error in zip(self.coefficients, g.estimates, self.estimates[g.names].bse, strict=True)
+        )
+
+    def design_rows(self, points: Points) -> DesignRows | None:
+        """What further runs are chosen by, of a single group; see `Model.design_rows`."""
+        if len(self.groups) > 1 or self.options.quantile is not None:
+            return None
+        (group,), (found,) = self.groups, self.estimates.values()
+        value, design = self.parametric.at(named_points(points, self.columns, {}, signed=True)[0], group.estimates)
+        scale = np.abs(value) if self.is_relative else np.ones(len(value))
+        measured_value, rows = self.parametric.at(group.points, group.estimates)
+        root = 1.0 / np.abs(measured_value) if self.is_relative else np.sqrt(group.weights or np.ones(len(rows)))
+        repetitions = np.ones(len(rows), dtype=np.int64)
+        asked = (rows * root[:, None],), (design / scale[:, None],)
+        return DesignRows(*asked, np.array([[found.variance]]), scale, dict(self.fitted_points), repetitions, self.unit)
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """Of a single fit; of several their number and that of runs."""
+        if len(self.groups) == 1:
+            return dict(self.figures(self.groups[0]))
+        return {"n_fits": len(self.groups), "n_runs": sum(len(g.value) for g in self.groups)}
+
+    def figures(self, group: Group) -> dict[str, float | int]:
+        """How well a group is fitted; criteria and leave-one-out errors where they are defined."""
+        from statsmodels.tools.eval_measures import aicc, bic
+
+        results, y, n, k = (
+            self.estimates[group.names].results,
+            np.array(group.value),
+            len(group.value),
+            len(self.coefficients),
+        )
+        residuals = y - self.parametric.at(group.points, group.estimates)[0]
+        figures: dict[str, float | int] = {"n_runs": n, "n_coefficients": k}
+        figures |= {"residual_error": float(np.sqrt(residuals @ residuals / (n - k)))}
+        if self.is_relative:
+            figures["relative_error"] = float(results.scale**0.5)
+        if self.options.quantile is not None:
+            return figures | {"pseudo_r2_centered": float(results.prsquared)}
+        around = y - np.average(y, weights=group.weights)
+        lost = float(np.average(residuals**2, weights=group.weights) / np.average(around**2, weights=group.weights))
+        figures |= {"r2_centered": 1.0 - lost, "r2_adjusted_centered": 1.0 - lost * (n - 1) / (n - k)}
+        if self.options.robust is not None:
+            return figures | {"residual_error": float(results.scale)}
+        figures |= {"bic": float(bic(results.llf, n, k)), "aicc": float(aicc(results.llf, n, k))}
+        if self.options.family == "gaussian":
+            left_out = residuals / (1.0 - influence_of(results).hat_matrix_diag)
+            figures["leave_one_out_rmse"] = float(np.sqrt(np.mean(left_out**2)))
+        return {name: figure for name, figure in figures.items() if np.isfinite(figure)}
+
+    @property
+    def bounds_meaning(self) -> str:
+        """What the bounds of `predict` are of."""
+        if self.options.quantile is not None:
+            return f"bounds are a confidence interval of the {self.options.quantile:g} quantile"
+        return "" if self.options.weights in WEIGHTS[:2] else "bounds are of a run of median weight"
+
+    def predict(self, points: Points, interval: float | None = None) -> Floats:
+        """Values with prediction intervals of a single run; of quantiles with their confidence intervals."""
+        return self.confidence(points, interval, of_run=self.options.quantile is None)
+
+    def confidence(self, points: Points, interval: float | None = 0.95, of_run: bool = False) -> Floats:
+        """Values with confidence intervals of the mean; NaN for groups that were not measured."""
+        if interval is not None:
+            check_coverage(interval)
+        places, index = named_points(points, self.columns, self.levels, signed=True)
+        names = [np.array(self.levels[column])[index[column]] for column in self.options.by]
+        values = np.full((len(next(iter(places.values()))), 3), np.nan)
+        for group in self.groups:
+            here = np.full(len(values), True)
+            for own, name in zip(names, group.names, strict=True):
+                here &= own == name
+            value, design = self.parametric.at({s: numbers[here] for s, numbers in places.items()}, group.estimates)
+            values[here, 0] = value
+            if interval is not None:
+                values[here, 1:] = self._bounds(group, value, design, 0.5 + 0.5 * interval, of_run)
+        return values[:, 0].copy() if interval is None else values
+
+    def _bounds(self, group: Group, value: Floats, design: Floats, level: float, of_run: bool) -> Floats:
+        from scipy.stats import gamma, norm, t
+
+        found, is_gamma = self.estimates[group.names], self.options.family == "gamma"
+        variance = np.einsum("ni,ij,nj->n", design, found.covariance, design)
+        if of_run:
+            weight = 1.0 if group.weights is None else float(np.median(group.weights))
+            variance += found.variance * (value**2 if self.is_relative else 1.0 / weight)
+        if of_run and is_gamma:
+            low, high = (gamma.ppf(q, value**2 / variance, scale=variance / value) for q in (1.0 - level, level))
+            return np.transpose([np.minimum(low, value), np.maximum(high, value)])
+        width = (norm.ppf(level) if found.freedom is None else t.ppf(level, found.freedom)) * np.sqrt(variance)
+        return np.transpose([value - width, value + width])
+
+    def remarks(self, points: Points) -> list[str]:
+        """Where a prediction is extrapolated."""
+        places, lines = named_points(points, self.columns, self.levels, signed=True)[0], []
+        for row in zip(*places.values(), strict=True):
+            texts = []
+            for symbol, number in zip(places, row, strict=True):
+                low, high = self.ranges[symbol]
+                texts += [] if low <= number <= high else [f"{self.shown_names[symbol]} was {low:g} to {high:g}"]
+            lines.append(f"extrapolated: {', '.join(texts)}" if texts else "")
+        return lines
+
+    def observed(self, data: Any, where: str | None = None) -> Observed:
+        """Measurements at points of this model; see `Model.observed`."""
+        runs = measurements_for(self, data, where, {"value": self.value_name, "code": self.options.by, "system": ()})
+        seen = runs.observations(duplicates="keep")
+        names = {column: _names(runs, column)[seen.row] for column in self.options.by}
+        texts = tuple(seen.describe(number) for number in range(len(seen)))
+        return Observed(
+            {**seen.points, **names}, texts, seen.value, seen.unit, runs.source, (), np.empty((len(seen), 0))
+        )
+
+    def influence(self) -> pd.DataFrame:
+        """Each run: fitted value, residual, and where defined leverage, studentized residual and Cook's distance."""
+        import pandas as pd
+
+        frames = []
+        for g in self.groups:
+            results, fitted = self.estimates[g.names].results, self.parametric.at(g.points, g.estimates)[0]
+            columns: dict[str, Any] = {**dict(zip(self.options.by, g.names, strict=True)), **g.points, "value": g.value}
+            columns |= {"fitted": fitted, "residual": np.array(g.value) - fitted}
+            if self.options.robust is None and self.options.quantile is None:
+                with np.errstate(all="ignore"):
+                    found = influence_of(results)
+                    studentized = getattr(found, "resid_studentized_external", None)
+                    columns["studentized"] = found.resid_studentized if studentized is None else studentized
+                    columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
+
+    def details(self) -> dict[str, Any]:
+        """Tests of the coefficients, figures of each fit, and influence of each run."""
+        coefficients = self.plain_tables()[0].records()
+        fits = [dict(zip(self.options.by, g.names, strict=True)) | self.figures(g) for g in self.groups]
+        return {"coefficients": coefficients, "fits": fits, "runs": self.influence().to_dict("records")}
+
+
+class RegressionFitter(Fitter):
+    """Fits a formula to every run, by least squares or as the options say.
+
+    Choose it when you know the form of the model and want its coefficients with tests; `scaling` looks for the form.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.2, 4.4, 2.4, 1.45, 0.93]})
+    >>> model = perfcore.fit(runs, fitter="regression", formula="a + b/p")
+    >>> model.formula, model.statsmodels.params.round(3).tolist()
+    ('time_s = 0.4434 + 7.867/p', [0.443, 7.867])
+    """
+
+    Options, model_type, takes = RegressionOptions, RegressionModel, (Measurements,)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """It needs a formula."""
+        return False
+
+    def fit(self, data: Any, options: RegressionOptions, **parts: Any) -> RegressionModel:
+        """Fit; see `perfcore.fit`."""
+        if options.formula is None:
+            raise OptionError("regression: the formula is missing; give one, such as --formula 'a + b/p'")
+        runs, start = measured(data, options, Formula(options.formula).names), options.starts
+        columns, functions, coefficients = _resolve(runs, Formula(options.formula), start)
+        formula = ParametricFormula(options.formula, coefficients, functions)
+        if nonlinear := formula.nonlinear(fixed=start):
+            starts = ",".join(f"{name}=1" for name in nonlinear)
+            raise OptionError(
+                f"formula {options.formula!r} is not linear in {listing(nonlinear)}; give start values (--start "
+                f"{starts}) or correct the name: columns are {listing(runs.table.columns)}"
+            )
+        for column in (*runs.roles.code, *runs.roles.system):
+            if column not in {*options.by, *columns.values()} and len(set(_names(runs, column))) > 1:
+                progress.note(f"one fit for all values of {column}; --by {column} gives each a fit of its own")
+        runs = runs.with_roles(parameters=columns, code=(), system=(), category=())
+        groups = []
+        for group in groups_of(runs, options):
+            try:
+                groups.append(fit_group(formula, group, options))
+            except DataError as error:
+                where = ", ".join(map("=".join, zip(options.by, group.names, strict=True)))
+                raise DataError(": ".join(filter(None, [runs.source, where, str(error)]))) from None
+        names = coefficients, functions, columns, str(runs.roles.value), runs.roles.unit
+        return RegressionModel(origin_of("regression", options, runs), options, *names, tuple(groups))
+
+
+def origin_of(fitter: str, options: Any, runs: Measurements) -> Origin:
+    """Where a model comes from."""
+    digest = hashlib.sha256(runs.table.to_csv(index=False).encode()).hexdigest()
+    return Origin(fitter, to_dict(options), runs.source, f"sha256:{digest}", perfcore.__version__)
+
+
+def measured(data: Measurements, options: MeasuredOptions, used: Collection[str] = ()) -> Measurements:
+    """The rows that count, with the roles that the options give; the value may be the one column that is left."""
+    runs = data.with_roles(parameters=options.parameter, value=options.value, unit=options.unit)
+    runs = runs.where(options.where) if options.where else runs
+    if runs.roles.value is None:
+        numbers = [str(name) for name in runs.table.select_dtypes("number").columns]
+        left = [name for name in numbers if name not in {*used, *runs.roles.parameters.values()}]
+        if len(left) != 1:
+            raise OptionError(f"{runs.source}: which column was measured? Give --value COLUMN, of {listing(numbers)}")
+        runs = runs.with_roles(value=left[0])
+    return runs
+
+
+def _resolve(
+    runs: Measurements, formula: Formula, start: Collection[str]
+) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+    """What the names of a formula are: columns by symbol, registered functions, and coefficients."""
+    known = {column: column for column in runs.table.columns} | dict(runs.roles.parameters)
+    registered = registry().entries("functions")
+    functions = tuple(n for n in formula.names if n in registered and n not in known and n not in start)
+    needed = [variable for name in functions for variable in registered[name].load().variables]
+    columns = {name: known[name] for name in (*formula.names, *needed) if name in known and name not in start}
+    coefficients = tuple(name for name in formula.names if name not in columns and name not in functions)
+    for kind, names, accepted in (("variable of a function", needed, columns), ("coefficient", start, coefficients)):
+        if unknown := [name for name in names if name not in accepted]:
+            raise UnknownNameError(kind, unknown[0], known if kind.startswith("v") else coefficients)
+    if runs.roles.value in columns.values():
+        raise OptionError(f"formula {formula.text!r}: {runs.roles.value} is the value; --value names another column")
+    if not coefficients or not columns:
+        missing = "column" if coefficients else "coefficient, a name that no column has"
+        raise OptionError(f"formula {formula.text!r} has no {missing}; columns are {listing(known)}")
+    return columns, functions, coefficients
+
+
+def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]:
+    """The runs of each group, with their weights and clusters; rows without a value are left out."""
+    import pandas as pd
+
+    runs.require_roles()
+    value, columns = str(runs.roles.value), list(runs.table.columns)
+    is_positive = options.family == "gamma" or options.weights == "relative"
+    y = numbers_of(runs, value, optional=True, signed=not is_positive)
+    kept = ~np.isnan(y)
+    table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
+    names = {f"by {c}": _names(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}
+    table = table.assign(**names, **{"value =": y})
+    if options.weights == "relative":
+        table["weights ="] = y**-2
+    elif options.weights == "1/variance":
+        spread = table[kept].groupby([*names, *runs.roles.parameters])["value ="].transform("var")
+        if not (spread > 0.0).all():
+            raise DataError(f"{runs.source}: --weights 1/variance needs runs of different values at every point")
+        table["weights ="] = 1.0 / spread
+    elif options.weights != "equal":
+        table["weights ="] = numbers_of(runs, existing_column(options.weights, columns), kept)
+    if options.errors.startswith("cluster:"):
+        column = existing_column(options.errors.partition(":")[2], columns)
+        table["clusters ="] = pd.factorize(_names(runs, column))[0]
+    for group, rows in table[kept].groupby(list(names)):
+        further: list[Any] = [tuple(rows[n].tolist()) if n in rows else None for n in ("weights =", "clusters =")]
+        points = {symbol: tuple(rows[symbol].tolist()) for symbol in runs.roles.parameters}
+        yield Group(tuple(map(str, group)) if options.by else (), points, tuple(rows["value ="].tolist()), *further)
+
+
+def _names(runs: Measurements, column: str) -> Any:
+    """Texts of a column, one for each row."""
+    everything = np.ones(len(runs.table), dtype=np.bool_)
+    names, index = labels_of(runs.with_roles(code=(column,), system=(), category=()), "code", everything)
+    return np.array(names)[index]
+
+
+def influence_of(results: Any) -> Any:
+    """Influence measures of statsmodels, those of weighted least squares by their whitened form."""
+    from statsmodels.regression.linear_model import OLS
+
+    is_linear = hasattr(results.model, "wexog")
+    return (OLS(results.model.wendog, results.model.wexog).fit() if is_linear else results).get_influence()

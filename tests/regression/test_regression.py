@@ -1,0 +1,312 @@
+"""Regressions against statsmodels' own numbers, NIST's certified values, refits without a run, and simulations."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import optimize
+from statsmodels.tools.eval_measures import aicc
+
+import perfcore
+from perf_formulas.formula import FormulaFunction
+from perf_formulas.parametric import derivative
+from perf_formulas.parser import Parser, value_of
+from perfcore.base.errors import PerfError
+from perfcore.hooks.registry import registry
+
+NIST = Path(__file__).parents[1] / "least_squares" / "nist"
+POLYNOMIAL = "+".join(f"B{k}*x^{k}" for k in range(11))
+LINEAR = {
+    "norris": "B0 + B1*x",
+    "pontius": "B0 + B1*x + B2*x^2",
+    "noint1": "B1*x",
+    "noint2": "B1*x",
+    "filip": POLYNOMIAL,
+    "longley": "B0 + " + " + ".join(f"B{k}*x{k}" for k in range(1, 7)),
+    **{f"wampler{k}": POLYNOMIAL.partition("+B6")[0] for k in range(1, 6)},
+}
+EXPONENTIALS = "b1*exp(-b2*x1) + b3*exp(-b4*x1) + b5*exp(-b6*x1)"
+RATIONAL = "(b1 + b2*x1 + b3*x1^2 + b4*x1^3)/(1 + b5*x1 + b6*x1^2 + b7*x1^3)"
+NONLINEAR = {
+    "Misra1a": "b1*(1 - exp(-b2*x1))",
+    "Chwirut2": "exp(-b1*x1)/(b2 + b3*x1)",
+    "Lanczos1": EXPONENTIALS,
+    "Lanczos3": EXPONENTIALS,
+    "Gauss1": "b1*exp(-b2*x1) + b3*exp(-(x1 - b4)^2/b5^2) + b6*exp(-(x1 - b7)^2/b8^2)",
+    "DanWood": "b1*x1^b2",
+    "Kirby2": "(b1 + b2*x1 + b3*x1^2)/(1 + b4*x1 + b5*x1^2)",
+    "Hahn1": RATIONAL,
+    "Thurber": RATIONAL,
+    "Nelson": "b1 - b2*x1*exp(-b3*x2)",
+    "MGH17": "b1 + b2*exp(-x1*b4) + b3*exp(-x1*b5)",
+    "MGH09": "b1*(x1^2 + x1*b2)/(x1^2 + x1*b3 + b4)",
+    "MGH10": "b1*exp(b2/(x1 + b3))",
+    "BoxBOD": "b1*(1 - exp(-b2*x1))",
+    "Rat42": "b1/(1 + exp(b2 - b3*x1))",
+    "Rat43": "b1/(1 + exp(b2 - b3*x1))^(1/b4)",
+    "Eckerle4": "b1/b2*exp(-0.5*((x1 - b3)/b2)^2)",
+    "Bennett5": "b1*(b2 + x1)^(-1/b3)",
+}
+
+
+def digits(found, certified):
+    """Least number of matching digits of all; a certified 0 counts as an absolute error."""
+    certified = np.asarray(certified)
+    error = np.abs(np.asarray(found) - certified) / np.where(certified == 0.0, 1.0, np.abs(certified))
+    return float(-np.log10(np.maximum(error, 1e-15)).min())
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_nist_linear(name):
+    data = pd.read_csv(NIST / "linear" / f"{name}.csv")
+    rows = pd.read_csv(NIST / "linear" / "certified.csv").query("problem == @name").set_index("parameter")
+    model = perfcore.fit(data, fitter="regression", formula=LINEAR[name], value="y")
+    certified = rows.loc[[parameter.name for parameter in model.parameters]]
+    found = [[p.estimate for p in model.parameters], [p.standard_error for p in model.parameters]]
+    assert digits(found[0], certified["estimate"]) > 7
+    assert digits(found[1], certified["standard_deviation"]) > 7
+    assert digits(model.statistics["residual_error"], rows.loc["residual", "standard_deviation"]) > 7
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("name", NONLINEAR)
+def test_nist_nonlinear(name, start):
+    lines = (NIST / "nonlinear" / f"{name}.dat").read_text().splitlines()
+    number = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
+    rows = [re.findall(number, line.split("=")[1]) for line in lines if re.match(r"\s*b\d+ =.*", line)]
+    values = np.array(rows, dtype=float)
+    begin = int(next(re.findall(r"\d+", line)[0] for line in lines if line.strip().startswith("Data   ")))
+    data = np.array([line.split() for line in lines[begin - 1 :] if line.strip()], dtype=float)
+    table = pd.DataFrame(data, columns=["y", "x1", "x2"][: data.shape[1]])
+    if name == "Nelson":
+        table["y"] = np.log(table["y"])
+    starts = {f"b{k + 1}": value for k, value in enumerate(values[:, start])}
+    model = perfcore.fit(table, fitter="regression", formula=NONLINEAR[name], value="y", start=starts)
+    order = [int(parameter.name[1:]) - 1 for parameter in model.parameters]
+    assert digits([p.estimate for p in model.parameters], values[order, 2]) > 8
+    if name != "Lanczos1":  # its residuals are near the rounding of its data
+        assert digits([p.standard_error for p in model.parameters], values[order, 3]) > 7
+
+
+def runs(seed=1, noise=0.05):
+    """Six processor counts, four times each, in two codes on four nodes."""
+    rng = np.random.default_rng(seed)
+    p = np.tile([1.0, 2, 4, 8, 16, 32], 4)
+    time = (10 / p + 0.5 + 0.05 * np.log2(p)) * (1 + noise * rng.standard_normal(24))
+    code, node = np.repeat(["lu", "cg", "lu", "cg"], 6), np.tile(["n1", "n2", "n3", "n4"], 6)
+    return pd.DataFrame({"p": p, "code": code, "node": node, "weight": rng.uniform(1, 2, 24), "time_s": time})
+
+
+FORMULA = "a + b/p + c*log2(p)"
+
+
+def design(table):
+    return np.stack([np.ones(len(table)), 1 / table["p"], np.log2(table["p"])], axis=1)
+
+
+def theirs(options, table):
+    """The same regression, called as statsmodels documents it."""
+    x, y = design(table), table["time_s"].to_numpy()
+    match options:
+        case {"weights": "relative"}:
+            return sm.WLS(y, x, y**-2.0).fit()
+        case {"weights": "weight"}:
+            return sm.WLS(y, x, table["weight"]).fit()
+        case {"weights": "1/variance"}:
+            return sm.WLS(y, x, 1 / table.groupby("p")["time_s"].transform("var")).fit()
+        case {"errors": "HC3"}:
+            return sm.OLS(y, x).fit(cov_type="HC3", use_t=True)
+        case {"errors": "cluster:node"}:
+            codes = pd.factorize(table["node"])[0]
+            return sm.OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+        case {"robust": "huber"}:
+            return sm.RLM(y, x, M=sm.robust.norms.HuberT()).fit()
+        case {"robust": "tukey"}:
+            return sm.RLM(y, x, M=sm.robust.norms.TukeyBiweight()).fit()
+        case {"quantile": level}:
+            return sm.QuantReg(y, x).fit(q=level)
+        case {"family": "gamma"}:
+            family = sm.families.Gamma(sm.families.links.Identity())
+            return sm.GLM(y, x, family=family).fit(use_t=True)
+    return sm.OLS(y, x).fit()
+
+
+@pytest.mark.filterwarnings("ignore:.*Identity")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"weights": "relative"}, {"weights": "weight"}, {"weights": "1/variance"}, {"errors": "HC3"},
+        {"errors": "cluster:node"}, {"robust": "huber"}, {"robust": "tukey"}, {"quantile": 0.6}, {"family": "gamma"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_numbers_are_those_of_statsmodels(options):
+    table = runs()
+    model, other = perfcore.fit(table, fitter="regression", formula=FORMULA, **options), theirs(options, table)
+    rows = pd.DataFrame(model.plain_tables()[0].records())
+    for column, expected in (("estimate", other.params), ("standard_error", other.bse), ("t", other.tvalues)):
+        np.testing.assert_allclose(rows[column], expected, rtol=1e-10)
+    np.testing.assert_allclose(rows["p_value"], other.pvalues, rtol=1e-10)
+    np.testing.assert_allclose(rows[["lower", "upper"]], other.conf_int(), rtol=1e-10)
+    np.testing.assert_allclose(model.statsmodels.params, other.params, rtol=1e-10)
+    if not options.keys() & {"robust", "quantile"}:
+        assert model.statistics["aicc"] == pytest.approx(aicc(other.llf, 24, 3), rel=1e-10)
+    if not options.keys() & {"robust", "quantile", "family"}:
+        for name, expected in (("r2_centered", other.rsquared), ("r2_adjusted_centered", other.rsquared_adj)):
+            assert model.statistics[name] == pytest.approx(expected, rel=1e-10)
+        assert model.statistics["bic"] == pytest.approx(other.bic, rel=1e-10)
+    if not options:
+        at = pd.DataFrame({"p": [3.0, 64.0]})
+        frame = other.get_prediction(design(at)).summary_frame(alpha=0.1)
+        columns = ["mean", "mean_ci_lower", "mean_ci_upper"]
+        np.testing.assert_allclose(model.confidence(at["p"], 0.9), frame[columns], rtol=1e-10)
+        columns = ["mean", "obs_ci_lower", "obs_ci_upper"]
+        np.testing.assert_allclose(model.predict(at["p"], 0.9), frame[columns], rtol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": "relative"}, {"formula": "a + b*p^c", "start": "c=-1"}], ids=str)
+def test_leave_one_out_and_influence_are_those_of_refits(options):
+    """Exact for linear formulas; a nonlinear one is linearized, which changes the third digit here."""
+    table, options = runs(noise=0.01), {"formula": FORMULA, **options}
+    model = perfcore.fit(table, fitter="regression", **options)
+    influence, errors = model.influence(), []
+    for row in range(len(table)):
+        without = perfcore.fit(table.drop(index=row), fitter="regression", **options)
+        errors.append(table["time_s"][row] - without.predict([table["p"][row]])[0])
+        if options["formula"] == FORMULA:  # Cook (1977): how far all fitted values move
+            weights = 1.0 if "weights" not in options else table["time_s"] ** -2.0
+            moved = (model.predict(table["p"]) - without.predict(table["p"])) ** 2 * weights
+            found = influence["cooks_distance"][row]
+            variance = model.statsmodels.mse_resid
+            assert found == pytest.approx(moved.sum() / 3 / variance, rel=1e-6)
+    tolerance = 1e-9 if options["formula"] == FORMULA else 0.02
+    assert model.statistics["leave_one_out_rmse"] == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=tolerance)
+
+
+def test_nonlinear_gamma_and_huber_are_optima_of_their_objectives():
+    """Against direct minimization of the deviance, and of Huber's loss at the scale found."""
+    table = runs()
+    p, y = table["p"].to_numpy(), table["time_s"].to_numpy()
+
+    def mean(theta):
+        return theta[0] + theta[1] * p ** theta[2]
+
+    def deviance(theta):
+        return 2 * np.sum(y / mean(theta) - 1 - np.log(y / mean(theta)))
+
+    options = {"fitter": "regression", "formula": "a + b*p^c", "start": {"c": -1}}
+    gamma = perfcore.fit(table, family="gamma", **options)
+    found = [parameter.estimate for parameter in gamma.parameters]
+    best = optimize.minimize(deviance, found, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+    np.testing.assert_allclose(found, best.x, rtol=1e-5)
+    huber = perfcore.fit(table, robust="huber", **options)
+    found, scale = [p.estimate for p in huber.parameters], huber.statistics["residual_error"]
+    best = optimize.least_squares(lambda theta: (y - mean(theta)) / scale / 1.345, found, loss="huber", xtol=1e-12)
+    np.testing.assert_allclose(found, best.x, rtol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"family": "gamma"}], ids=str)
+def test_prediction_intervals_hold_what_they_say(options):
+    """400 simulated campaigns, one further run each: 95 % within 92.5 to 97.5 %, more than two standard errors."""
+    held = []
+    for seed in range(400):
+        rng = np.random.default_rng([7, seed])
+        p = np.tile([1.0, 2, 4, 8, 16], 3)
+        exact, there = 10 / p + 0.5, 10 / 24 + 0.5
+        spread = 0.1 * (exact if options else 1)
+        table = pd.DataFrame({"p": p, "time_s": exact + spread * rng.standard_normal(15)})
+        model = perfcore.fit(table, fitter="regression", formula="a + b/p", **options)
+        new = there + 0.1 * (there if options else 1) * rng.standard_normal()
+        _, low, high = model.predict([24.0], 0.95)[0]
+        held.append(low <= new <= high)
+    assert 0.925 <= np.mean(held) <= 0.975
+
+
+def test_groups_have_fits_of_their_own_and_predict_by_name(tmp_path):
+    table = runs()
+    model = perfcore.fit(table, fitter="regression", formula=FORMULA, by="code")
+    for code in ("lu", "cg"):
+        alone = perfcore.fit(table[table["code"] == code], fitter="regression", formula=FORMULA)
+        both = [m.predict({"p": [3.0], **name}, 0.9) for m, name in ((model, {"code": [code]}), (alone, {}))]
+        np.testing.assert_allclose(*both, rtol=1e-12)
+    assert set(model.statsmodels) == {("lu",), ("cg",)}
+    assert {p.name for p in model.parameters} == {f"{c}[{code}]" for c in "abc" for code in ("lu", "cg")}
+
+
+def test_functions_of_the_registry_can_be_named_and_typed_names_are_coefficients():
+    class Steps(FormulaFunction):
+        name, formula, variables = "steps", "ceil(p/4)", ("p",)
+
+    table = runs()
+    entries = registry()._entries["functions"]
+    entry = next(iter(entries.values()))
+    entries["steps"] = type("Registered", (), {"load": lambda self: Steps, "name": "steps", "distribution": "test"})()
+    try:
+        named = perfcore.fit(table, fitter="regression", formula="a + b*steps")
+        values = named.predict([1.0, 9.0])
+    finally:
+        del entries["steps"]
+    assert entry.name != "steps"
+    typed = perfcore.fit(table, fitter="regression", formula="a + b*ceil(p/4)")
+    np.testing.assert_allclose(values, typed.predict([1.0, 9.0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a*x^3 - 2/a", "exp(-a*x)*log(a + x)", "sqrt(a)/cbrt(x + a)", "log2(a*x) + log10(a)", "abs(a - 3)*x^a", "-(a*a)/x",
+     "if(x < 2, a^2, 3*a)"],
+)  # fmt: skip
+def test_derivatives_are_those_of_differences(text):
+    tree, x, step = Parser(text).formula(), np.array([0.5, 1.7, 4.0]), 1e-6
+
+    def at(node, a):
+        return np.broadcast_to(value_of(node, {"a": np.asarray(a), "x": x}), x.shape)
+
+    differences = (at(tree, 1.3 + step) - at(tree, 1.3 - step)) / (2 * step)
+    np.testing.assert_allclose(at(derivative(tree, "a"), 1.3), differences, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "the formula is missing"),
+        ({"formula": "a + b/p + c/prcs"}, "not linear in prcs; give start values .* columns are p, code"),
+        ({"formula": "a*exp(-b*p)"}, r"not linear in b; give start values \(--start b=1\)"),
+        ({"formula": "a + b*p + c*(2*p + 1)"}, "terms of a, b, c are collinear"),
+        ({"formula": "1/p"}, "no coefficient"),
+        ({"formula": "a + b"}, "no column"),
+        ({"formula": "a*time_s + p"}, "time_s is the value"),
+        ({"formula": "a + b/p", "start": "d=1"}, "unknown coefficient 'd'"),
+        ({"formula": "a + b/p", "start": "b=x"}, "numbers by coefficient are expected"),
+        ({"formula": "a + b/p", "quantile": 1.5}, "must be below 1"),
+        ({"formula": "a + b/p", "quantile": 0}, "must be greater than 0"),
+        ({"formula": "a + b/p", "quantile": 0.99}, "24 runs are too few for standard errors of the 0.99 quantile"),
+        ({"formula": "a + b/p", "robust": "hubr"}, "did you mean 'huber'"),
+        ({"formula": "a + b/p", "robust": "huber", "quantile": 0.5}, "do not go together"),
+        ({"formula": "a + b/p", "weights": "wieght"}, "did you mean 'weight'"),
+        ({"formula": "a + b/p", "errors": "HC9"}, "HC3 or cluster:COLUMN"),
+        ({"formula": "a + b/p", "errors": "cluster:nod"}, "did you mean 'node'"),
+        ({"formula": "a + b/p", "by": "cod"}, "did you mean 'code'"),
+        ({"formula": "a + b/p", "by": "weight"}, "weight=.*: 1 runs for 2 coefficients"),
+        ({"formula": "a + b/(p - 1)"}, "not finite at p=1; leave such rows out"),
+        ({"formula": "__import__('os')"}, "column"),
+        ({"formula": "a + b/p", "value": "tmie"}, "unknown column 'tmie'"),
+        ({"formula": "a + max(b, p)"}, "has no derivative"),
+    ],
+)
+def test_mistakes_are_said_in_one_line(options, message):
+    with pytest.raises(PerfError, match=message) as caught:
+        perfcore.fit(runs(), fitter="regression", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_terms_of_very_different_size_keep_their_digits():
+    """n^3 of 1e18 beside a constant: the pseudoinverse of statsmodels would drop the constant in silence."""
+    n = np.array([1e4, 3e4, 1e5, 3e5, 1e6])
+    table = pd.DataFrame({"n": n, "time_s": 2.0 + 1e-15 * n**3})
+    table["time_s"] += [1e-6, -1e-6, 1e-6, -1e-6, 1e-6]
+    model = perfcore.fit(table, fitter="regression", formula="a + b*n^3", parameter="n")
+    np.testing.assert_allclose([p.estimate for p in model.parameters], [2.0, 1e-15], rtol=1e-5)
