@@ -7,14 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 
 import perfcore
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
-from perf_scaling.picture import draw_models, path_curve
+from perf_scaling.picture import path_curve
 from perf_views.contents import Chart, Table
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
@@ -107,9 +105,7 @@ def fitted_of_law_picture(laws, points=P, noise=0.03, runs=4, **options):
 
 def laid_out(model):
     """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
-    figure = Figure(layout="constrained")
-    FigureCanvasAgg(figure)
-    draw_models(model, figure)
+    figure = model.plot().figure
     figure.draw_without_rendering()
     return figure
 
