@@ -1,6 +1,7 @@
 """``perf overheads``: the user's way from traces to tables, files and pictures, and what mistakes are told as."""
 
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -93,3 +94,136 @@ def test_overheads_of_every_real_trace(real_data, perf):
         busy = np.array([state in trace.busy_states for state in trace.states])[trace.state]
         assert next(iter(times.values())) == (trace.end_ns - trace.start_ns)[busy].sum()
     assert checked >= 14
+
+
+# ``perf profile``: from traces to tables, files and pictures, on to laws, and what mistakes are told as.
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TRACE = "start_us,end_us,location,state\n"
+
+
+@pytest.fixture
+def runs_of_profile(tmp_path, monkeypatch):
+    """Traces of one, two and four locations in the current folder: solve takes 960/p, wait 10 p."""
+    monkeypatch.chdir(tmp_path)
+    for p in (1, 2, 4):
+        rows = [f"0,{960 // p},c{k},solve\n{960 // p},{960 // p + 10 * p},c{k},wait\n" for k in range(p)]
+        Path(f"run_p{p}.csv").write_text(TRACE + "".join(rows))
+    return tmp_path
+
+
+def test_a_flat_profile(runs_of_profile, perf):
+    lines = perf("profile", "run_p2.csv").lines
+    assert lines[0].startswith("run_p2.csv: 2 locations x 500 us = 1 ms; every nanosecond of a location is in exactly")
+    assert lines[4].split() == ["solve", "96.00%", "0.96", "480", "480", "1.00", "c0", "480", "2"]
+    assert lines[-1].split()[:4] == ["sum", "100.00%", "1", "500"]
+
+
+def test_from_traces_to_laws(runs_of_profile, perf):
+    out = perf("profile", "run_p1.csv", "run_p2.csv", "run_p4.csv", "-o", "runs.jsonl").out
+    assert "next: perf fit runs.jsonl --fitter scaling" in out
+    fitted = perf("fit", "runs.jsonl", "--fitter", "scaling", "--at", "p=8", "-o", "laws.json").out
+    assert "scaling laws of 2 paths of runs.jsonl" in fitted
+    predicted = perf("predict", "laws.json", "--at", "p=8", "--at", "path=solve", "--interval", "0.95", "--json").out
+    [row] = json.loads(predicted)["rows"]
+    assert row["lower"] <= 120e-6 <= row["upper"]
+    for fitter in ("lca", "modgen"):
+        assert perf("fit", "runs.jsonl", "--fitter", fitter).lines[0].startswith("2 categories")
+
+
+def test_from_traces_of_a_shipped_program_to_the_time_of_each_function(tmp_path, monkeypatch, perf):
+    """The program of examples/halo on 1, 2 and 4 ranks: on 8 each function is where its law says."""
+    monkeypatch.chdir(tmp_path)
+    program = runpy.run_path(str(EXAMPLES / "halo" / "halo.py"))["main"]
+    for p in (1, 2, 4, 8):
+        program(tmp_path / f"halo_p{p}.prv", p)
+    perf("profile", *(f"halo_p{p}.prv" for p in (1, 2, 4)), "-o", "runs.jsonl")
+    perf("fit", "runs.jsonl", "--fitter", "scaling", "--at", "p=8", "-o", "laws.json")
+    rows = json.loads(perf("predict", "laws.json", "--at", "p=8", "--interval", "0.95", "--json").out)["rows"]
+    measured = json.loads(perf("profile", "halo_p8.prv", "--json").out)["rows"]
+    took = {row["function"]: row["time_s"] for row in measured}
+    assert {row["path"] for row in rows} == set(took) - {"(no state)"}
+    for row in rows:
+        assert row["lower"] <= took[row["path"]] <= row["upper"], row["path"]
+    running = next(row["value"] for row in rows if row["path"] == "Running")
+    assert running == pytest.approx(took["Running"], rel=0.1)
+    # By hand: 20 steps of 4 ms, shared by 8, of which one takes a fifth more.
+    assert running == pytest.approx(20 * 4e-3 / 8 * (1 + 0.2 / 8), rel=0.1)
+
+
+def test_mistakes(runs_of_profile, refused):
+    Path("other.csv").write_text(TRACE + "0,40,c0,fft\n")
+    assert "these are no runs of one program" in refused("profile", "run_p1.csv", "other.csv")
+    assert "there are no markers" in refused("profile", "run_p1.csv", "--by", "marker")
+    assert "does not say of which rank" in refused("profile", "run_p1.csv", "--by", "rank")
+    assert "leave out one of them" in refused("profile", "run_p1.csv", "--by", "location", "--phases", 2)
+    assert "the ending must be one of" in refused("profile", "run_p1.csv", "-o", "x.docx")
+    assert "the name does not fit" in refused("profile", "run_p1.csv", "--from-name", "run_n{n}.csv")
+    assert "names no file" in refused("profile", "none*.csv")
+
+
+# ``perf whatif``: the user's way from a trace to answers, and what mistakes are told as.
+PRV = """\
+#Paraver (1/1/20 at 1:00):75_ns:1(2):1:2(1:1,1:1),1
+c:1:1:2:1:2
+1:1:1:1:1:0:10:1
+1:2:1:2:1:0:50:1
+2:1:1:1:1:10:50000002:8:50100004:1
+2:2:1:2:1:50:50000002:8:50100004:1
+2:1:1:1:1:55:50000002:0
+2:2:1:2:1:55:50000002:0
+1:1:1:1:1:55:75:1
+1:2:1:2:1:55:75:1
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("run.prv").write_text(PRV)
+    return "run.prv"
+
+
+def test_runtimes_and_paths_before_and_after(run, perf):
+    lines = perf("whatif", run, "--network", "0").lines
+    assert lines[0] == "run.prv: 2 ranks, 2 calls, 0 messages, 1 collectives; runtime 75 ns"
+    assert "0 of 2 calls contradict" in lines[1]
+    assert "a network that takes no time: 70 ns (-6.67%)" in lines
+    assert any(line.split() == ["computing", "93.33%", "100.00%"] for line in lines)
+    assert any(line.split() == ["1.2.1", "66.67%", "71.43%"] for line in lines)
+    assert any(line.split()[:2] == ["MPI_Barrier", "2"] for line in lines)
+
+
+def test_info_counts_messages_and_suggests_the_question(run, perf):
+    out = perf("info", run).out
+    assert "collectives       1 on 1 communicator" in out
+    assert "perf whatif run.prv" in out
+
+
+def test_messages_by_pair_and_size(perf, refused, run):
+    """The shipped example, as its README says: 20 messages from each of four ranks to the next one."""
+    halo = Path(__file__).parents[2] / "examples" / "halo" / "halo.prv"
+    rows = perf("messages", halo, "--table", "csv").lines
+    assert rows[0] == "from,to,messages,bytes"
+    assert sorted(rows[1:]) == [f"1.{k}.1,1.{k % 4 + 1}.1,20,800000" for k in range(1, 5)]
+    found = json.loads(perf("messages", halo, "--json", "--plot", "matrix.png").out)
+    assert [each["messages"] for each in found["sizes"]] == [40, 40]
+    assert Path("matrix.png").stat().st_size > 0
+    assert perf("messages", run, "--plot", "collectives.png").lines[0].startswith("1 collective; times are of it")
+
+
+def test_the_law_of_the_example_is_found(perf):
+    halo = Path(__file__).parents[2] / "examples" / "halo" / "halo.prv"
+    assert "messages take 20 us + bytes / (1 GB/s)" in perf("whatif", halo, "--network", "0").out
+
+
+def test_mistakes_of_whatif(run, perf, refused):
+    assert "CLASS=K is expected" in refused("whatif", run, "--faster", "computing")
+    assert "a share is expected" in refused("whatif", run, "--noise", "much")
+    assert "belongs to --noise" in refused("whatif", run, "-o", "x.json")
+    Path("run.csv").write_text("start_us,end_us,location,state\n0,100,a,run\n")
+    assert "no calls of a communication library" in refused("whatif", "run.csv")
+    Path("table.csv").write_text("p,time_s\n1,8\n2,4\n")
+    assert "table.csv: holds no states or messages; give a trace" in refused("whatif", "table.csv")
+    Path("run2.csv").write_text(Path("run.csv").read_text())
+    said = perf("whatif", "run*.csv", status=2).err
+    assert "perf: error: run*.csv: names several runs, and one is asked about; name its file" in said

@@ -173,15 +173,6 @@ def test_the_same_data_with_commas(tmp_path, text):
     assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
 
 
-@pytest.mark.parametrize("text", KINDS)
-def test_a_decimal_comma_is_named_with_the_option_that_reads_it(tmp_path, text):
-    path = tmp_path / "commas.csv"
-    path.write_text(with_commas(text))
-    with pytest.raises(InputError, match=r"commas\.csv:\d: .* is '\d,\d+'.*decimal comma.*-r decimal=,$") as caught:
-        perfcore.read(path)
-    assert len(str(caught.value).splitlines()) == 1
-
-
 # What is written reads back as the same data.
 finite = st.floats(-1e15, 1e15, allow_nan=False)
 heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))

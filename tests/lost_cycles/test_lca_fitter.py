@@ -9,7 +9,7 @@ import statsmodels.api as sm
 
 import perfcore
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for, read_models, write_models
-from perf_lost_cycles.lca.categories import best, fit_default_models, ranked, term_values
+from perf_lost_cycles.lca.categories import best, fit_default_models, term_values
 from perf_lost_cycles.options import CRITERIA
 from perfcore import Measurements
 from perfcore.base.errors import PerfError
@@ -293,16 +293,6 @@ def test_as_many_coefficients_as_points_are_not_compared():
     fits = fit_default_models([("1", "x"), ("x",)], [1.0, 2.0], [[1.0], [5.0]])
     assert fits.sum_of_squares[0, 0] == pytest.approx(0.0, abs=1e-20)
     assert best(fits, "r2").tolist() == [1]
-
-
-def test_models_are_chosen_among_those_that_are_allowed(noisy):
-    fits = fit_default_models(MODELS, P_OF_LCA, noisy)
-    allowed = np.zeros((len(MODELS), 7), dtype=bool)
-    allowed[[0, 1], :3] = allowed[4, 3:] = True
-    order, comparable = ranked(fits, "loo", allowed)
-    assert set(order[0, :3].tolist()) <= {0, 1}
-    assert (order[0, 3:] == 4).all()
-    assert comparable.sum(axis=0).tolist() == [2, 2, 2, 1, 1, 1, 1]
 
 
 def test_r2_rewards_every_further_term_and_leave_one_out_does_not():

@@ -203,16 +203,6 @@ def test_published_figures_of_epoch_of_scaling(real_data):
     assert large["computation scalability"] == pytest.approx(81.341 / 95.500, abs=1e-5)
 
 
-def test_the_strict_definition_is_said_with_its_contradictions():
-    [found] = perfcore.overheads(HALO)
-    assert found.replayed.contradictions == 0
-    title = found.tables()[-1][0]
-    assert title.startswith("Efficiencies (by the rules that the trace shows; on a network that takes no time ")
-    assert found.to_dict()["replay"]["definition"] == "strict"
-    efficiencies = found.efficiencies()
-    assert efficiencies.serialisation * efficiencies.transfer == pytest.approx(efficiencies.communication)
-
-
 def test_own_classes_have_neither():
     """What a replay takes for computing is what the trace does; with other classes, transfer would exceed 1."""
     [found] = perfcore.overheads(HALO, classes={"computing": ["*"]})

@@ -382,13 +382,3 @@ def test_a_time_that_falls_is_strong_scaling_and_says_so():
     assert (found.scaling, found.is_told) == ("strong", False)
     assert found.levels[1].speedup[0] == pytest.approx(101 / 51, rel=0.02)
     assert "since the time falls" in model.tables()[-1][0]
-
-
-def test_systems_do_not_add_up():
-    """Each is a whole of its own, and there is no speedup of all together."""
-    rows = [(system, p, scale * (1.0 + 64.0 / p)) for system, scale in (("A", 1.0), ("B", 9.0)) for p in RANKS]
-    runs = Measurements(pd.DataFrame(rows, columns=["system", "p", "time_s"]), "p", "time_s", system="system")
-    model = perfcore.fit(runs, fitter="scaling")
-    assert [row.share for row in model.rows] == [1.0, 1.0]
-    assert speedup(model) is None
-    assert any(line.startswith("no speedup of all paths") for line in model.summary())

@@ -229,16 +229,6 @@ def test_a_robust_loss_withstands_what_squares_do_not(joint, table):
     assert robust.max() < 0.5 * squares.max()
 
 
-def test_bootstrap_intervals_through_the_options(table):
-    options = {"intervals": "bootstrap", "draws": 60, "level": 0.8}
-    first, again, other = (fit(table, **options, seed=seed) for seed in (1, 1, 2))
-    assert first.intervals == again.intervals != other.intervals
-    wider = fit(table, **options | {"level": 0.95}, seed=1)
-    for k in range(8):  # of work: inverse speeds may pass through 0
-        interval, wide = first.intervals[k], wider.intervals[k]
-        assert wide.lower < interval.lower < first.parameters[k].estimate < interval.upper < wide.upper
-
-
 def test_models_with_negative_parameters_come_last_and_are_not_chosen(table):
     by_criterion = perfcore.rank(table, fitter="strohmaier", criterion="sse", sign="any").candidates
     negative = ["negative parameters" in candidate.note for candidate in by_criterion]
