@@ -77,39 +77,3 @@ def test_what_could_not_be_fitted_has_a_status(versions, perf):
         file.write("4,idle,0\n8,idle,0\n")
     words = ["compare", "old.csv", "new.csv", *SCALING, "--at", "p=64"]
     assert "not compared, new: idle" in perf(*words, status=3).out
-
-
-# ``perf validate``.
-@pytest.fixture
-def profile(folder):
-    rows = ["P,D,category,time_s"]
-    rows += [
-        f"{p},{d},{name},{time}"
-        for p in (2, 4, 8, 16)
-        for d in (10, 20, 40, 80)
-        for name, time in (("work", 3.0 * d / p), ("start", 2.0 + 0.5 * p))
-    ]
-    Path("profile.csv").write_text("\n".join(rows) + "\n")
-    return folder
-
-
-@pytest.fixture
-def model(profile, perf):
-    perf("fit", "profile.csv", "--fitter", "modgen", "--parameter", "P,D", "--holdout", "25%", "-o", "m.json")
-    return profile / "m.json"
-
-
-def test_prints_groups_categories_and_points(model, perf):
-    lines = perf("validate", "m.json", "profile.csv", "--plot", "v.svg").lines
-    assert lines[1].startswith("not fitted (4): R^2 centered 1.0000; relative error: median 0.0%")
-    assert lines[2].startswith("fitted (12)")
-    assert "Categories, not fitted, worst first" in lines
-    assert lines[-1] == "picture: v.svg"
-    assert Path("v.svg").exists()
-
-
-def test_mistakes_of_verify(model, refused):
-    assert "there is no such file" in refused("validate", "none.json", "profile.csv")
-    assert "coverage must be above 0" in refused("validate", "m.json", "profile.csv", "--interval", "2")
-    assert "the ending must be one of" in refused("validate", "m.json", "profile.csv", "--plot", "v.txt")
-    assert "no row has D=7" in refused("validate", "m.json", "profile.csv", "--where", "D=7")
