@@ -357,8 +357,12 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             if self.options.robust is None and self.options.quantile is None:
                 with np.errstate(all="ignore"):
                     found = influence_of(results)
-                    studentized = getattr(found, "resid_studentized_external", None)
-                    columns["studentized"] = found.resid_studentized if studentized is None else studentized
+                    inner, freedom = found.resid_studentized, results.df_resid
+                    # Each by the fit without its own run; statsmodels makes these fits one by one.
+                    others = (
+                        np.sqrt((freedom - 1.0) / (freedom - inner**2)) if self.options.family == "gaussian" else 1.0
+                    )
+                    columns["studentized"] = inner * others
                     columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
