@@ -84,6 +84,17 @@ def test_without_coherency_it_is_amdahl():
     assert not linear.has_peak
 
 
+def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite():
+    table = throughputs(100.0, 0.05, 0.0, wobble=0.0)
+    table.iloc[-1, 1] *= 1.08
+    model = fit(table)
+    assert [parameter.estimate > 0 for parameter in model.parameters] == [True, True, False]
+    assert np.isfinite(model.predict([1e6], 0.95)).all()
+    kappa = model.tables()[0].rows[2]
+    assert kappa[1] == 0.0
+    assert kappa[3][0] < 0.0
+
+
 def test_a_peak_beyond_the_data_is_said():
     model = fit(throughputs(100.0, 0.02, 1e-4, wobble=1e-4))
     assert model.has_peak

@@ -51,13 +51,18 @@ class RegressionPresenter(Presenter):
         def median(name: str) -> float:
             return float(np.median([each.get(name, np.nan) for each in figures]))
 
-        error = f"{median('relative_error'):.2%}" if result.is_relative else f"{median('residual_error'):.3g}{unit}"
+        texts = [
+            f"error {median('relative_error'):.2%}"
+            if result.is_relative
+            else f"error {median('residual_error'):.3g}{unit}"
+        ]
         if np.isfinite(left_out := median("leave_one_out_rmse")):
-            error += f" (leave-one-out {left_out:.3g}{unit})"
+            texts.append(f"leave-one-out {left_out:.3g}{unit}")
         r2 = median("r2_centered" if result.options.quantile is None else "pseudo_r2_centered")
+        texts.append(f"R² {r2:.{4 if r2 < 0.9999 else 6}f}")
         runs = f"{sum(len(group.value) for group in result.groups):,} runs"
-        of = "" if len(figures) == 1 else f" (medians of {len(figures)} fits)"
-        return f"{self.formula(result)}: residual error {error}, R² {r2:.{4 if r2 < 0.9999 else 7}f}, {runs}{of}"
+        of = runs if len(figures) == 1 else f"medians of {len(figures)} fits, {runs}"
+        return f"{self.formula(result)} ({', '.join(texts)}; {of})"
 
     def tables(self, result: RegressionModel) -> Tables:
         """Every coefficient with its test."""
@@ -78,8 +83,8 @@ class RegressionPresenter(Presenter):
     def caveats(self, result: RegressionModel) -> dict[str, Sequence[str]]:
         """Roles, the distribution of errors, and what the data leave open."""
         options, influence = result.options, result.influence()
-        spread = {"equal": "equal variance", "relative": "a spread in proportion to the value"}
-        errors = f"independent errors of {spread.get(options.weights, f'variances by the weights ({options.weights})')}"
+        spread = {"equal": "equal variance", "relative": "equal relative variance"}
+        errors = f"independent errors of {spread.get(options.weights, f'variance by {options.weights}')}"
         if options.family == "gamma":
             errors = "independent errors with a gamma distribution"
         if options.errors != "classical" or options.quantile is not None:
@@ -87,20 +92,23 @@ class RegressionPresenter(Presenter):
             errors = (
                 f"errors independent between values of {column}" if column else "independent errors of any variance"
             )
-        assumed = [f"{symbol} is column {column}" for symbol, column in result.columns.items() if symbol != column]
+        assumed = [f"{symbol} is {column}" for symbol, column in result.columns.items() if symbol != column]
         open_ = []
         if len(result.groups) == 1:
             for name, p in zip(result.coefficients, result.estimates[result.groups[0].names].pvalues, strict=True):
                 open_ += [] if p < _SIGNIFICANT else [f"{name} is not distinguishable from 0 (p-value {p:.2g})"]
         if "cooks_distance" in influence and (strong := influence[influence["cooks_distance"] > _INFLUENTIAL]).size:
             run = strong.sort_values("cooks_distance").iloc[-1]
-            place = ", ".join(f"{result.shown_names[name]}={run[name]:g}" for name in result.columns)
+            names = [*options.by, *result.columns]
+            place = ", ".join(f"{result.shown_names[n]}={run[n] if n in options.by else f'{run[n]:g}'}" for n in names)
             open_.append(f"{place} decides the fit (Cook's distance {run['cooks_distance']:.2g})")
         if (p := breusch_pagan(result)) < _UNEQUAL:
             open_.append(f"errors of unequal variance (Breusch-Pagan p-value {p:.1g}); see --weights and --errors")
+        failed = [f"{name}: {reason}" for name, reason in [*result.failures.items()][:3]]
+        failed += [f"{len(result.failures) - 3} more"] if len(result.failures) > 3 else []
         if options.start:
-            assumed.append("intervals of the linearized formula")
-        return {"Assumed": [errors, *assumed], "Uncertain": open_}
+            assumed.append("linearized intervals")
+        return {"Assumed": [errors, *assumed], "Uncertain": open_, "Not fitted": failed}
 
     def next_command(self, result: RegressionModel) -> str:
         """The same fit, saved and drawn, or with other errors."""
@@ -116,12 +124,9 @@ class RegressionPresenter(Presenter):
     def panels(self, result: RegressionModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """The fit over its runs, residuals over fitted values and over normal quantiles, and influence."""
         influence = result.influence()
-        panels: dict[str, Callable[[Axes], None]] = {
-            "fit": partial(_draw_fit, result, data),
-            "residuals": partial(_draw_residuals, influence),
-            "normal quantiles": partial(_draw_quantiles, influence),
-        }
-        return panels | ({"influence": partial(_draw_influence, influence)} if "leverage" in influence else {})
+        kinds = ("residuals", "normal quantiles", *(["influence"] if "leverage" in influence else []))
+        panels: dict[str, Callable[[Axes], None]] = {"fit": partial(_draw_fit, result, data)}
+        return panels | {kind: partial(_draw_residuals, influence, kind) for kind in kinds}
 
 
 class UslPresenter(RegressionPresenter):
@@ -131,22 +136,24 @@ class UslPresenter(RegressionPresenter):
         """Where it peaks, or what it tends to."""
         found = {each.name.partition(" ")[0]: each for each in result.derived()}
         unit, is_time = f" {result.unit}" if result.unit else "", result.quantity == "time"
-        if result.has_peak:
-            peak, best = found["p*"], found["peak"]
+        if result.has_peak and len(found) > 2:
             what = "Time is shortest" if is_time else "Throughput peaks"
-            return f"{what} at p = {_with_interval(peak)}: {_with_interval(best)}{unit}, by contention and coherency"
+            return f"{what} at p = {_with_interval(found['p*'])}: {_with_interval(found['peak'])}{unit}"
         if "limit" not in found:  # sigma is 0
-            return f"{'Speedup' if is_time else 'Throughput'} is linear in p: no contention or coherency"
-        what = "no peak, coherency is not distinguishable from 0; by contention alone (Amdahl) it tends to "
-        return f"{'Time' if is_time else 'Throughput'} has {what}{_with_interval(found['limit'])}{unit}"
+            return (
+                f"{'Speedup' if is_time else 'Throughput'} is linear in p: estimates of contention and coherency are 0"
+            )
+        limit = f"{_with_interval(found['limit'])}{unit}"
+        return f"No {result.quantity} peak: kappa is not distinguishable from 0 (Amdahl); limit {limit}"
 
     def tables(self, result: Any) -> Tables:
-        """The coefficients with their tests, and what follows from them."""
-        (coefficients,) = super().tables(result)
-        meanings = {"gamma": "throughput at p = 1", "sigma": "contention", "kappa": "coherency"}
-        rows = [(f"{row[0]} ({meanings[row[0]]})", *row[1:]) for row in coefficients.rows or ()]
-        rows += [(each.name, each.value, None, None, None, each.interval) for each in result.derived()]
-        return [Table([Column("quantity", 0), *coefficients.columns[1:]], rows)]
+        """The coefficients, and what follows from them."""
+        meanings = "gamma (throughput at p = 1)", "sigma (contention)", "kappa (coherency)"
+        law, estimates = result.estimates[()], result.groups[0].estimates
+        tests = zip(meanings, estimates, law.bse.tolist(), law.intervals.tolist(), strict=True)
+        rows = [*tests, *((each.name, each.value, None, each.interval) for each in result.derived())]
+        columns = [Column("quantity", 0), Column("estimate", 1), Column("standard error", 2, format=".3g")]
+        return [Table([*columns, Column("95% interval", 3, format=".4g", key=("lower", "upper"))], rows)]
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:
         """As of a regression, and how far peak and limit lie beyond the data."""
@@ -157,7 +164,7 @@ class UslPresenter(RegressionPresenter):
             open_.append(f"the peak lies beyond the data, which end at p = {largest:g}")
         if result.groups[0].estimates[1] < 0.0:
             open_.append("contention is negative: speedup is superlinear at small p")
-        return {"Assumed": [f"{result.value_name} is a {result.quantity}", *caveats["Assumed"]], "Uncertain": open_}
+        return {"Assumed": [f"{result.quantity}s", *caveats["Assumed"]], "Uncertain": open_}
 
     def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Those of a regression, the fit with the peak."""
@@ -214,7 +221,7 @@ def _draw_fit(result: RegressionModel, data: Any, axes: Axes) -> None:
                 (result.confidence(at), "95% CI (mean)"),
                 (result.predict(at, 0.95), "95% PI (one run)"),
             ):
-                axes.fill_between(places, values[:, 1], values[:, 2], color=color, alpha=0.15, linewidth=0, label=name)
+                axes.fill_between(places, values[:, 1], values[:, 2], color=color, alpha=0.2, linewidth=0, label=name)
     if data is not None:
         observed = result.observed(data)
         axes.plot(observed.points[symbol], observed.value, "o", color=DARK, fillstyle="none", label="measured")
@@ -225,24 +232,22 @@ def _draw_fit(result: RegressionModel, data: Any, axes: Axes) -> None:
     axes.legend(fontsize="x-small")
 
 
-def _draw_residuals(influence: pd.DataFrame, axes: Axes) -> None:
-    column = "studentized" if "studentized" in influence else "residual"
-    axes.plot(influence["fitted"], influence[column], "o", color=DARK, markersize=3)
-    axes.axhline(0.0, color=MODEL)
-    axes.set(xlabel="fitted", ylabel=f"{column} residual" if column == "studentized" else column)
-
-
-def _draw_quantiles(influence: pd.DataFrame, axes: Axes) -> None:
+def _draw_residuals(influence: pd.DataFrame, kind: str, axes: Axes) -> None:
     from scipy.stats import probplot
 
-    values = influence["studentized" if "studentized" in influence else "residual"].dropna()
-    (expected, ordered), (slope, intercept, _) = probplot(values)
-    axes.plot(expected, ordered, "o", color=DARK, markersize=3)
-    axes.axline((0.0, intercept), slope=slope, color=MODEL)
-    axes.set(xlabel="normal quantile", ylabel="residual")
-
-
-def _draw_influence(influence: pd.DataFrame, axes: Axes) -> None:
-    axes.plot(influence["leverage"], influence["cooks_distance"], "o", color=DARK, markersize=3)
-    axes.axhline(_INFLUENTIAL, color=RULE, linestyle="--")
-    axes.set(xlabel="leverage", ylabel="Cook's distance")
+    name = "studentized" if "studentized" in influence else "residual"
+    label = "residual" + " [standard errors]" * (name == "studentized")
+    style: dict[str, Any] = {"color": DARK, "markersize": 3}
+    if kind == "influence":
+        axes.plot(influence["leverage"], influence["cooks_distance"], "o", **style)
+        axes.axhline(_INFLUENTIAL, color=RULE, linestyle="--")
+        axes.set(xlabel="leverage", ylabel="Cook's distance")
+    elif kind == "normal quantiles":
+        (expected, ordered), (slope, intercept, _) = probplot(influence[name].dropna())
+        axes.plot(expected, ordered, "o", **style)
+        axes.axline((0.0, intercept), slope=slope, color=MODEL)
+        axes.set(xlabel="normal quantile", ylabel=label)
+    else:
+        axes.plot(influence["fitted"], influence[name], "o", **style)
+        axes.axhline(0.0, color=MODEL)
+        axes.set(xlabel="fitted", ylabel=label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,15 +15,14 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parametric import ParametricFormula
-from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
+from perf_regression.options import WEIGHTS, RegressionOptions
+from perf_regression.runs import Group, groups_of, measured, names_of
 from perf_tables.points import check_coverage, named_points
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of
-from perfcore.data.roles import existing_column
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import DesignRows
@@ -36,17 +35,6 @@ if TYPE_CHECKING:
 _COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length
 _ILL_CONDITIONED = 1e8
 _MOST_STEPS = 100
-
-
-class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Runs that have coefficients of their own: names by column of ``--by``, points by variable."""
-
-    names: tuple[str, ...]
-    points: dict[str, tuple[float, ...]]
-    value: tuple[float, ...]
-    weights: tuple[float, ...] | None = None
-    clusters: tuple[int, ...] | None = None
-    estimates: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +125,7 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
     """The group with its estimates; errors as of `regress`."""
     start, names = options.starts, formula.coefficients
     if len(group.value) <= len(names):
-        raise DataError(f"{len(group.value)} runs for {len(names)} coefficients; measure more, or leave out terms")
+        raise DataError(f"only {len(group.value)} runs for {len(names)} coefficients; measure more, or leave out terms")
     theta = np.array([start.get(name, 0.0) for name in names])
     if not start:
         return msgspec.structs.replace(group, estimates=tuple(regress(formula, group, options, theta).params.tolist()))
@@ -178,7 +166,9 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
     value_name: str
     value_unit: str | None
     groups: tuple[Group, ...]
+    failures: dict[str, str]
 
+    unfitted = property(lambda self: self.failures)
     unit = property(lambda self: self.value_unit)
     variables = property(lambda self: {**self.columns, **{column: column for column in self.options.by}})
 
@@ -337,7 +327,7 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         """Measurements at points of this model; see `Model.observed`."""
         runs = measurements_for(self, data, where, {"value": self.value_name, "code": self.options.by, "system": ()})
         seen = runs.observations(duplicates="keep")
-        names = {column: _names(runs, column)[seen.row] for column in self.options.by}
+        names = {column: names_of(runs, column)[seen.row] for column in self.options.by}
         texts = tuple(seen.describe(number) for number in range(len(seen)))
         return Observed(
             {**seen.points, **names}, texts, seen.value, seen.unit, runs.source, (), np.empty((len(seen), 0))
@@ -355,8 +345,12 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             if self.options.robust is None and self.options.quantile is None:
                 with np.errstate(all="ignore"):
                     found = influence_of(results)
-                    studentized = getattr(found, "resid_studentized_external", None)
-                    columns["studentized"] = found.resid_studentized if studentized is None else studentized
+                    inner, freedom = found.resid_studentized, results.df_resid
+                    # Each by the fit without its own run; statsmodels makes these fits one by one.
+                    others = (
+                        np.sqrt((freedom - 1.0) / (freedom - inner**2)) if self.options.family == "gaussian" else 1.0
+                    )
+                    columns["studentized"] = inner * others
                     columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
@@ -379,7 +373,7 @@ class RegressionFitter(Fitter):
     >>> runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.2, 4.4, 2.4, 1.45, 0.93]})
     >>> model = perfcore.fit(runs, fitter="regression", formula="a + b/p")
     >>> model.formula, model.statsmodels.params.round(3).tolist()
-    ('time_s = 0.4434 + 7.867/p', [0.443, 7.867])
+    ('time_s = 0.4729 + 7.75/p', [0.473, 7.75])
     """
 
     Options, model_type, takes = RegressionOptions, RegressionModel, (Measurements,)
@@ -403,37 +397,25 @@ class RegressionFitter(Fitter):
                 f"{starts}) or correct the name: columns are {listing(runs.table.columns)}"
             )
         for column in (*runs.roles.code, *runs.roles.system):
-            if column not in {*options.by, *columns.values()} and len(set(_names(runs, column))) > 1:
+            if column not in {*options.by, *columns.values()} and len(set(names_of(runs, column))) > 1:
                 progress.note(f"one fit for all values of {column}; --by {column} gives each a fit of its own")
         runs = runs.with_roles(parameters=columns, code=(), system=(), category=())
-        groups = []
+        groups, failures = [], {}
         for group in groups_of(runs, options):
             try:
                 groups.append(fit_group(formula, group, options))
             except DataError as error:
-                where = ", ".join(map("=".join, zip(options.by, group.names, strict=True)))
-                raise DataError(": ".join(filter(None, [runs.source, where, str(error)]))) from None
+                failures[", ".join(map("=".join, zip(options.by, group.names, strict=True)))] = str(error)
+        if not groups:
+            raise DataError(": ".join([runs.source, *filter(None, next(iter(failures.items())))]))
         names = coefficients, functions, columns, str(runs.roles.value), runs.roles.unit
-        return RegressionModel(origin_of("regression", options, runs), options, *names, tuple(groups))
+        return RegressionModel(origin_of("regression", options, runs), options, *names, tuple(groups), failures)
 
 
 def origin_of(fitter: str, options: Any, runs: Measurements) -> Origin:
     """Where a model comes from."""
     digest = hashlib.sha256(runs.table.to_csv(index=False).encode()).hexdigest()
     return Origin(fitter, to_dict(options), runs.source, f"sha256:{digest}", perfcore.__version__)
-
-
-def measured(data: Measurements, options: MeasuredOptions, used: Collection[str] = ()) -> Measurements:
-    """The rows that count, with the roles that the options give; the value may be the one column that is left."""
-    runs = data.with_roles(parameters=options.parameter, value=options.value, unit=options.unit)
-    runs = runs.where(options.where) if options.where else runs
-    if runs.roles.value is None:
-        numbers = [str(name) for name in runs.table.select_dtypes("number").columns]
-        left = [name for name in numbers if name not in {*used, *runs.roles.parameters.values()}]
-        if len(left) != 1:
-            raise OptionError(f"{runs.source}: which column was measured? Give --value COLUMN, of {listing(numbers)}")
-        runs = runs.with_roles(value=left[0])
-    return runs
 
 
 def _resolve(
@@ -457,46 +439,10 @@ def _resolve(
     return columns, functions, coefficients
 
 
-def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]:
-    """The runs of each group, with their weights and clusters; rows without a value are left out."""
-    import pandas as pd
-
-    runs.require_roles()
-    value, columns = str(runs.roles.value), list(runs.table.columns)
-    is_positive = options.family == "gamma" or options.weights == "relative"
-    y = numbers_of(runs, value, optional=True, signed=not is_positive)
-    kept = ~np.isnan(y)
-    table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
-    names = {f"by {c}": _names(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}
-    table = table.assign(**names, **{"value =": y})
-    if options.weights == "relative":
-        table["weights ="] = y**-2
-    elif options.weights == "1/variance":
-        spread = table[kept].groupby([*names, *runs.roles.parameters])["value ="].transform("var")
-        if not (spread > 0.0).all():
-            raise DataError(f"{runs.source}: --weights 1/variance needs runs of different values at every point")
-        table["weights ="] = 1.0 / spread
-    elif options.weights != "equal":
-        table["weights ="] = numbers_of(runs, existing_column(options.weights, columns), kept)
-    if options.errors.startswith("cluster:"):
-        column = existing_column(options.errors.partition(":")[2], columns)
-        table["clusters ="] = pd.factorize(_names(runs, column))[0]
-    for group, rows in table[kept].groupby(list(names)):
-        further: list[Any] = [tuple(rows[n].tolist()) if n in rows else None for n in ("weights =", "clusters =")]
-        points = {symbol: tuple(rows[symbol].tolist()) for symbol in runs.roles.parameters}
-        yield Group(tuple(map(str, group)) if options.by else (), points, tuple(rows["value ="].tolist()), *further)
-
-
-def _names(runs: Measurements, column: str) -> Any:
-    """Texts of a column, one for each row."""
-    everything = np.ones(len(runs.table), dtype=np.bool_)
-    names, index = labels_of(runs.with_roles(code=(column,), system=(), category=()), "code", everything)
-    return np.array(names)[index]
-
-
 def influence_of(results: Any) -> Any:
     """Influence measures of statsmodels, those of weighted least squares by their whitened form."""
     from statsmodels.regression.linear_model import OLS
 
-    is_linear = hasattr(results.model, "wexog")
-    return (OLS(results.model.wendog, results.model.wexog).fit() if is_linear else results).get_influence()
+    if hasattr(results.model, "wexog"):
+        return OLS(results.model.wendog, results.model.wexog).fit().get_influence()
+    return results.get_influence(observed=False)

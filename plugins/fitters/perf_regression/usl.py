@@ -15,7 +15,9 @@ import numpy as np
 
 from perf_formulas.parametric import ParametricFormula
 from perf_regression.options import RegressionOptions, UslOptions
-from perf_regression.regression import Estimates, RegressionModel, fit_group, groups_of, measured, origin_of, regress
+from perf_regression.regression import Estimates, RegressionModel, fit_group, origin_of, regress
+from perf_regression.runs import groups_of, measured
+from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
@@ -25,7 +27,25 @@ from perfcore.data.units import is_rate, is_time
 _LEAST_POINTS = 4
 _NAMES = ("gamma", "sigma", "kappa")
 _COSTS = {3: "(1 + sigma*(p - 1) + kappa*p*(p - 1))", 2: "(1 + sigma*(p - 1))", 1: "1"}  # USL, Amdahl, linear
-_THROUGHPUTS = ("throughput", "rate", "ops", "iops", "tps", "rps", "qps", "fps", "bandwidth", "speed", "speedup")
+_THROUGHPUTS = (
+    "throughput",
+    "rate",
+    "ops",
+    "mops",
+    "gops",
+    "iops",
+    "flops",
+    "mflops",
+    "gflops",
+    "tflops",
+    "tps",
+    "rps",
+    "qps",
+    "fps",
+    "bandwidth",
+    "speed",
+    "speedup",
+)
 _TIMES = ("time", "times", "runtime", "walltime", "elapsed", "duration", "latency", "seconds")
 
 
@@ -81,7 +101,10 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         cost = 1.0 + sigma * (largest - 1.0) + kappa * largest * (largest - 1.0)
         half = spread(0.0, largest - 1.0, largest * (largest - 1.0))
         bounds = (1.0 / (cost + half), 1.0 / (cost - half) if cost > half else np.inf)
-        return [*found, Derived(f"efficiency at {largest:g}", 1.0 / cost, bounds)]
+        found.append(Derived(f"efficiency at {largest:g}", 1.0 / cost, bounds))
+        return [
+            Derived(each.name, float(each.value), (float(each.interval[0]), float(each.interval[1]))) for each in found
+        ]
 
     def _in_unit(self, value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
         """A throughput with its interval, as a time where times were measured."""
@@ -125,14 +148,14 @@ class UslFitter(Fitter):
     def suits(cls, data: Any) -> bool:
         """Whether it is a throughput of one program at enough points."""
         try:
-            runs = measured(data, UslOptions())
+            runs = _measured(data, UslOptions())
             return _quantity(runs, UslOptions()) == "throughput" and bool(_checked(runs))
         except PerfError:
             return False
 
     def fit(self, data: Any, options: UslOptions, **parts: Any) -> UslModel:
         """Fit; see `perfcore.fit`."""
-        runs = measured(data, options)
+        runs = _measured(data, options)
         quantity = _quantity(runs, options)
         runs = _checked(runs)
         weights = (
@@ -166,7 +189,21 @@ class UslFitter(Fitter):
                 break
         group = msgspec.structs.replace(group, estimates=(*fitted, 0.0, 0.0)[:3])
         names = _NAMES, (), dict(runs.roles.parameters), str(runs.roles.value), runs.roles.unit
-        return UslModel(origin_of("usl", options, runs), chosen[0], *names, (group,), quantity, free)
+        return UslModel(origin_of("usl", options, runs), chosen[0], *names, (group,), {}, quantity, free)
+
+
+def _measured(data: Measurements, options: UslOptions) -> Measurements:
+    """The rows that count; a column that is called a throughput is the value, and the one beside it was varied."""
+    numbers = [str(name) for name in data.table.select_dtypes("number").columns]
+    rates = [name for name in numbers if set(re.findall("[a-z]+", name.lower())) & set(_THROUGHPUTS)]
+    if options.value is None and data.roles.value is None and len(rates) == 1:
+        data = data.with_roles(value=rates[0])
+    runs = measured(data, options)
+    others = [name for name in numbers if name != runs.roles.value]
+    if not runs.roles.parameters and len(others) == 1:
+        progress.note(f"assumes: {others[0]} was varied (--parameter COLUMN names another)")
+        runs = runs.with_roles(parameters=others)
+    return runs
 
 
 def _quantity(runs: Measurements, options: UslOptions) -> str:

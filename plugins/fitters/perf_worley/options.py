@@ -64,20 +64,16 @@ class WorleyOptions:
     """Options of the fitter `worley`."""
 
     phases: str = _phases()
-    tolerance: float | None = option(
-        None, "instead of a number of phases: the largest local error, Worley's epsilon", above=0.0
-    )
+    tolerance: float | None = option(None, "largest local error (Worley's epsilon), instead of --phases", above=0.0)
     degree: str = option(
-        "mixed", "degree of the polynomials; mixed: constant, linear or quadratic for each phase",
+        "mixed", "polynomial degree; mixed: 0, 1 or 2 for each phase",
         choices=DEGREES["worley"], former={"auto": "--degree mixed, or --fitter phases"},
     )  # fmt: skip
     rule: str = option(
-        "knee", "how the number of phases is chosen among several: knee (Satopaa 2011) or penalty (Yao 1988)",
+        "knee", "criterion for the number of phases: knee (Satopaa 2011) or penalty (Yao 1988)",
         choices=("knee", "penalty"), former={"auto": "--fitter phases"},
     )  # fmt: skip
-    refine: bool = option(
-        False, "then move the breakpoints of polynomials to the least sum of squares, with the same number of phases"
-    )
+    refine: bool = option(False, "then move breakpoints to the least sum of squares")
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",

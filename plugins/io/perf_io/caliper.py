@@ -73,11 +73,9 @@ class CaliperProfileReader(Reader):
     Options = ProfileOptions
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first record."""
         return 0.95 if _STARTS.match(source.head) else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
-        """Read the profile."""
         library = Library()
         lines = CaliperRecords(source)
         try:
@@ -179,7 +177,6 @@ class CaliperTraceReader(Reader):
         return 0.97 if is_caliper and b"event.begin#" in source.head and b"time.offset" in source.head else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the regions."""
         records = CaliperRecords(source)
         events = _Events(records, source.name)
         try:
@@ -204,7 +201,6 @@ class _Events:
         self._passed_over = 0
 
     def take(self, record: Mapping[str, object]) -> None:
-        """Take one record."""
         unit = next((name for name in _TIMES if name in record), None)
         event = next((name for name in record if name.startswith((_BEGIN, _END))), None)
         kind = event.partition("#")[2] if event else ""

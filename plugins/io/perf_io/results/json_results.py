@@ -84,7 +84,7 @@ class _GoogleRun(msgspec.Struct):
 
 
 class _GoogleRuns(msgspec.Struct):
-    benchmarks: list[msgspec.Raw]
+    benchmarks: list[dict[str, Any]]
 
 
 class GoogleBenchmarkReader(ResultReader):
@@ -103,11 +103,10 @@ class GoogleBenchmarkReader(ResultReader):
 
     def _take(self, content: _GoogleRuns, found: Found, options: Any) -> None:
         runs: list[tuple[int, _GoogleRun, Row]] = []
-        for index, raw in enumerate(content.benchmarks):
+        for index, fields in enumerate(content.benchmarks):
             try:
-                run = msgspec.json.decode(raw, type=_GoogleRun)
-                fields = msgspec.json.decode(raw, type=dict[str, Any])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                run = msgspec.convert(fields, _GoogleRun)
+            except msgspec.ValidationError as error:
                 found.refuse(f"is not {self.description}: {str(error).replace('`$', f'`$.benchmarks[{index}]')}")
             if run.run_type != "iteration" or (run.run_name is None and _AGGREGATE.search(run.name)):
                 continue
@@ -133,19 +132,12 @@ class GoogleBenchmarkReader(ResultReader):
                 f"real_time_{unit}": run.real_time * factor,
                 f"cpu_time_{unit}": None if run.cpu_time is None else run.cpu_time * factor,
             }
-            found.add(columns, arguments, counters=_counters(fields))
-
-
-def _counters(fields: Row) -> Row:
-    return {
-        name: value
-        for name, value in fields.items()
-        if name not in _NO_COUNTER and isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
+            others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
+            counters = {name: value for name, value in others.items() if type(value) in (int, float)}
+            found.add(columns, arguments, counters=counters)
 
 
 def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
-    """Family and arguments of a benchmark's name."""
     code: list[str] = []
     arguments: dict[str, str] = {}
     unnamed = 0
@@ -402,7 +394,6 @@ class VllmReader(ResultReader):
 
 
 def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
-    """A row for each request that was answered."""
     count = len(requests.ttfts)
     tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
     if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
@@ -486,7 +477,6 @@ class TalpReader(ResultReader):
 
 
 def _talp_metrics(numbers: Row, without_threads: bool) -> dict[str, tuple[float, str]]:
-    """Value and unit of each metric by its name."""
     metrics: dict[str, tuple[float, str]] = {}
     for key, name in _EFFICIENCIES.items():
         if key in numbers:
@@ -563,7 +553,6 @@ class ReframeReportReader(ResultReader):
 
 
 def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float | None, str]]:
-    """Name, value and unit of each performance variable."""
     variables = [(variable.name, variable.value, variable.unit or "") for variable in case.perfvars or ()]
     for key, fields in case.perfvalues.items():
         # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.

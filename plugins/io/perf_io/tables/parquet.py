@@ -40,15 +40,12 @@ class ParquetReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """See `options_of_tables`."""
         return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the four bytes that every Parquet file begins with."""
         return 1.0 if source.head.startswith(_MAGIC) else 0.0
 
     def read(self, source: Source, options: TableOptions) -> Any:
-        """Read the table as what its columns say."""
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         with source.plain_file() as path:
@@ -88,7 +85,6 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
 
 
 def _check_growth(table: Table, packed_bytes: int) -> None:
-    """Refuse what would fill the memory."""
     ((n_rows,),) = table.database.rows(f"SELECT count(*) FROM {table.relation}")
     n_values = n_rows * len(table.columns)
     if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):

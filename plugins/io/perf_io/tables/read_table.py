@@ -15,6 +15,7 @@ from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.samples import read_samples, read_steps
 from perf_io.tables.state_table import StateTable, read_states
 from perf_io.tables.table import Table, decimal_hint
+from perf_io.text import is_number
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
@@ -215,7 +216,7 @@ def _swapped(text: str, decimal: str) -> str:
 
 def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> _Notation | None:
     """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
-    others = [text for text in texts if not _is_plain(text) and text.strip().lower() not in _MISSING]
+    others = [text for text in texts if not is_number(text) and text.strip().lower() not in _MISSING]
     if not others:
         return None
     if all(_GROUPED.fullmatch(text) for text in others) and any(_SURELY_GROUPED.fullmatch(text) for text in others):
@@ -299,14 +300,6 @@ def _with_magnitudes(column: Column, texts_of: Mapping[str, Sequence[str]]) -> C
 def _unit(spelling: str) -> KnownUnit | None:
     unit = unit_of_text(spelling)
     return None if unit is None or unit.kind == "count" else unit
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 _STATE = "running"  # of intervals without a state

@@ -89,7 +89,6 @@ def read_states(table: StateTable) -> Trace:
 
 
 def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> None:
-    """Refuse overlapping states of one location."""
     last_end = np.full(n_locations, _BEGINNING)
     for chunk in table.database.chunks(coded_query(), n_intervals, "checking"):
         lasting = np.flatnonzero(chunk["end_ns"] > chunk["start_ns"])

@@ -62,7 +62,6 @@ class Table:
 
     @property
     def source(self) -> str:
-        """The input as the user named it."""
         return self.database.source
 
     def number(self, column: Column) -> str:
@@ -70,11 +69,9 @@ class Table:
         return sql_number(column.name, self.decimal if self.types[column.name] == "text" else ".")
 
     def ns(self, column: Column, time_unit: str) -> str:
-        """SQL for the column in whole nanoseconds."""
         return sql_ns(self.number(column), self.types[column.name], time_unit)
 
     def refuse(self, row: int, column: Column, problem: str) -> NoReturn:
-        """Raise the error for the value met in one place."""
         line, texts = self.at_row(row)
         text = texts.get(column.name, "")
         description = "is empty" if text == "" else f"is {text[:40]!r}"

@@ -69,7 +69,6 @@ class TabularTrace(LazyTrace):
 
     @property
     def n_intervals(self) -> int:
-        """Number of state intervals."""
         return self._n_intervals
 
     @property
@@ -117,7 +116,6 @@ class TabularTrace(LazyTrace):
         )
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
-        """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
         busy = f"FROM {self.intervals} WHERE state IN ({chosen or 'NULL'})"

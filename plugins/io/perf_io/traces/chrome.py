@@ -109,7 +109,6 @@ class ChromeReader(Reader):
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
     def read(self, source: Source, options: ChromeOptions) -> Trace:
-        """Read the states."""
         columns, names, array = _collect(source, options.to_the_cut)
         return _trace(source.name, columns, names, array, options)
 
@@ -161,7 +160,6 @@ class _Names:
         return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
 
     def process(self, process: int | str, *, stream: bool = False) -> str:
-        """The process with its number."""
         return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 

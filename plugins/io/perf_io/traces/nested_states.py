@@ -89,17 +89,14 @@ class NestedStates:
         return True
 
     def innermost(self, location: int) -> int | None:
-        """The state that the location is in."""
         stack = self._open.get(location)
         return stack[-1][0] if stack else None
 
     def clear(self, location: int, time: int, line: int) -> None:
-        """Leave all states."""
         self._advance(location, time, line)
         self._close_all(location, time)
 
     def touch(self, location: int, time: int, line: int) -> None:
-        """Note that the location was still in its state."""
         self._advance(location, time, line)
 
     def finish(self, time: int | None = None) -> None:
@@ -152,7 +149,6 @@ class NestedStates:
         return self._since.keys()
 
     def trace(self, locations: Sequence[str], states: Sequence[str], **facts: Any) -> Trace:
-        """All intervals."""
         if not len(self):
             raise InputError(self._source, "contains no state that lasts")
         position = {location: place for place, location in enumerate(self._since)}

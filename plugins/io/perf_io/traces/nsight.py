@@ -76,7 +76,6 @@ class NsightReader(Reader):
         return 0.3 if source.suffix == ".sqlite" else 0.0
 
     def read(self, source: Source, options: NsightOptions) -> Trace:
-        """Read the intervals."""
         with source.plain_file() as path, _opened(path, source.name) as connection:
             return _Export(connection, source.name).trace(options)
 

@@ -120,7 +120,6 @@ def _kind(table: str, name: str) -> int:
 
 
 def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
-    """The calls of one process, of those of its threads that are in the trace."""
     kind, peer, communicator = rows["kind"], rows["remoteRank"], rows["commHandle"]
     blocking = np.array([_NON_BLOCKING.fullmatch(name) is None for name in names], bool)
     completion = np.where(blocking[rows["operation"]], ITSELF, _ends(rows))

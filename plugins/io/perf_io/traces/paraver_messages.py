@@ -259,7 +259,6 @@ def _communicators(text: bytes) -> dict[int, int]:
 
 
 def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
-    """Pairs of enter and leave."""
     marks = events[(events[:, 2] >= _CALLS.start) & (events[:, 2] < _CALLS.stop) & (events[:, 0] >= 0)]
     marks = marks[np.lexsort((np.arange(len(marks)), marks[:, 1], marks[:, 0]))]
     enters = marks[:, 3] != 0
@@ -283,7 +282,6 @@ def _name(number: int, names: Mapping[int, str]) -> str:
 
 
 def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) -> Messages:
-    """Messages of which both ends lie in calls."""
     location = {0: np.ascontiguousarray(rows[:, 0]), 3: np.ascontiguousarray(rows[:, 3])}
     send = last_not_after(first, calls.enter_ns, location[0], np.ascontiguousarray(rows[:, 1]))
     post = last_not_after(first, calls.enter_ns, location[3], np.ascontiguousarray(rows[:, 4]))

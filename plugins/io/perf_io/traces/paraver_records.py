@@ -73,7 +73,6 @@ class StateRecords:
         return [codes[code] for code in range(len(codes))]
 
     def count(self, kind: str) -> int:
-        """How many lines begin with one character."""
         return int(self._counts[ord(kind)])
 
     def blocks(self, stream: BinaryIO, n_rows: int) -> Iterator[Columns]:

@@ -85,7 +85,6 @@ class PiclReader(Reader):
         return (0.9 if source.suffix in (".trf", ".picl") else 0.4) if likely else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states."""
         first = next((line for line in source.head.splitlines() if line.strip()), b"")
         form = _NewFormat(source.name) if _NEW.match(first) else _OldFormat(source.name)
         with progress.bar(f"reading {source.name}") as advance:
@@ -110,7 +109,6 @@ class _Format:
         self._passed_over: Counter[str] = Counter()
 
     def take(self, words: list[str], line: int) -> None:
-        """Take one record."""
         raise NotImplementedError
 
     def trace(self) -> Trace:
@@ -177,10 +175,10 @@ class _NewFormat(_Format):
                 if record == _ENTER:
                     recorder.enter(event_time, event)
                     if event == _SEND and partner is not None:
-                        recorder.send(partner, 0, data[1], data[0], None)
+                        recorder.send(partner, 0, data[1], data[0])
                     continue
                 if event == _RECEIVE and partner is not None:
-                    recorder.receive(partner, 0, data[1], None)
+                    recorder.receive(partner, 0, data[1])
                 recorder.leave(event_time, event)
             recorder.end(self._last[place])
         if not recorder.n_calls:

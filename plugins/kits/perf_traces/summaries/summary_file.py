@@ -98,7 +98,6 @@ def _write(target: BinaryIO, summary: Summary, part: tuple[int, int] | None) -> 
 
 
 def _parts(count: int) -> dict[str, slice]:
-    """Members that hold so many cells."""
     return {_CELLS.format(k): slice(first, first + _PART) for k, first in enumerate(range(0, count, _PART))}
 
 
