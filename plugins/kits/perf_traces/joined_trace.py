@@ -327,7 +327,8 @@ class JoinedTrace(LazyTrace):
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
-        times = (self._busy_times(part, mask) for part in self._parts)
+        busy_rows = ((part, mask[self._states_of(part)][part.column("state")]) for part in self._parts)
+        times = ((part.column("start_ns")[rows], part.column("end_ns")[rows]) for part, rows in busy_rows)
         if self.n_intervals > FEW_INTERVALS:
             folder = Path(tempfile.mkdtemp(dir=self._folder))
             return summed_curve(times, folder, self.span_ns, self.time_unit, **facts)
@@ -342,10 +343,6 @@ class JoinedTrace(LazyTrace):
     def _states_of(self, part: StoredTrace) -> npt.NDArray[np.int32]:
         """The run's code of each state of a rank."""
         return np.array([self._state_codes[state] for state in part.states], np.int32)
-
-    def _busy_times(self, part: StoredTrace, mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        chosen = mask[self._states_of(part)][part.column("state")]
-        return part.column("start_ns")[chosen], part.column("end_ns")[chosen]
 
     @functools.cached_property
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:

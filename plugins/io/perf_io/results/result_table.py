@@ -75,15 +75,16 @@ class Found:
         counters: Mapping[str, Any] | None = None,
     ) -> None:
         """Take a row with columns that the user named: parameters, and what else was measured."""
-        if user_columns:
-            row = joined(row, user_columns, self.source)
-            self.user_columns.update(dict.fromkeys(map(one_line, user_columns)))
-        self.rows.append(joined(row, counters, self.source) if counters else row)
+        self.user_columns.update(dict.fromkeys(map(one_line, user_columns or ())))
+        row = dict(row)
+        for name, value in (*(user_columns or {}).items(), *(counters or {}).items()):
+            column = one_line(name)
+            if column in row:
+                self.refuse(f"the name {column!r} stands for two columns; rename the parameter")
+            row[column] = number_or_text(value)
+        self.rows.append(row)
         if line is not None:
             self.lines.append(line)
-
-    def words(self) -> list[str]:
-        return [name for name in self.user_columns if any(isinstance(row.get(name), str) for row in self.rows)]
 
     def refuse(self, problem: str, line: int | None = None) -> NoReturn:
         raise InputError(self.source, problem, line=line)
@@ -155,12 +156,13 @@ class ResultReader(Reader):
         return self.measurements(found)
 
     def measurements(self, found: Found) -> Measurements:
+        texts = [name for name in found.user_columns if any(isinstance(row.get(name), str) for row in found.rows)]
         return results(
             found.rows,
             found.source,
             parameters=[*found.parameters, *found.user_columns],
             value=found.value,
-            code=[*found.code, *(found.words() if self.words_are_code else ())],
+            code=[*found.code, *(texts if self.words_are_code else ())],
             system=self.system,
             unit=self.unit,
             lines=found.lines or None,
@@ -210,17 +212,6 @@ def results(
         source=source,
         lines=lines,
     )
-
-
-def joined(columns: Row, user_columns: Mapping[str, Any], source: str) -> Row:
-    """Columns of a format with columns that the user named, such as the parameters of a benchmark."""
-    row = dict(columns)
-    for name, value in user_columns.items():
-        column = one_line(name)
-        if column in row:
-            raise InputError(source, f"the name {column!r} stands for two columns; rename the parameter")
-        row[column] = number_or_text(value)
-    return row
 
 
 def number_or_text(value: Any) -> Any:

@@ -16,7 +16,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +121,13 @@ class Database:
         return TableError(self.source, f"{message}; {advice}", line=int(match[1]) if match else None)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        fetched: list[tuple[Any, ...]] = self._fetched(sql, parameters, duckdb.DuckDBPyConnection.fetchall)
+        return fetched
+
+    def _fetched(self, sql: str, parameters: Sequence[Any], fetch: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
         cursor = self.run(sql, parameters)
         try:
-            fetched = cursor.fetchall()
+            fetched = fetch(cursor)
         except (duckdb.Error, UnicodeDecodeError) as error:  # the result is streamed
             raise self._problem(error) from None
         self._idle.append(cursor)
@@ -131,12 +135,7 @@ class Database:
 
     def columns(self, sql: str, parameters: Sequence[Any] = ()) -> Columns:
         """The result as arrays; NULL becomes NaN among floats and is masked elsewhere."""
-        cursor = self.run(sql, parameters)
-        try:
-            fetched: dict[str, Any] = cursor.fetchnumpy()
-        except (duckdb.Error, UnicodeDecodeError) as error:
-            raise self._problem(error) from None
-        self._idle.append(cursor)
+        fetched = self._fetched(sql, parameters, duckdb.DuckDBPyConnection.fetchnumpy)
         arrays: Columns = {}
         for name, array in fetched.items():
             masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"

@@ -196,11 +196,8 @@ def _as_numbers(values: npt.NDArray[Any], decimal: str) -> npt.NDArray[Any]:
         different = set(texts)
         if len({number_of(text, decimal) for text in different}) == len(different):
             return numbers
-    objects[~missing] = [_with_point(text, decimal) for text in texts]
+    if decimal == ",":  # a number gets a point, as numbers are read from texts later
+        texts = [text.replace(",", ".") if has_decimal_comma(text) else text for text in texts]
+    objects[~missing] = texts
     objects[missing] = None
     return objects
-
-
-def _with_point(text: str, decimal: str) -> str:
-    """A text as it is; a number with a decimal comma with a point, as numbers are read from texts later."""
-    return text.replace(",", ".") if decimal == "," and has_decimal_comma(text) else text

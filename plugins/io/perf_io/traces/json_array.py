@@ -204,7 +204,8 @@ class ArrayPieces:
                 return decoder.decode(text), text, True
             if "truncated" in str(error):
                 return None
-            raise self._malformed(text, error) from None
+            line = self.line + text.count(b"\n", 0, _place_of(error, len(text)))
+            raise self._error(f"is no JSON: {error}", line) from None
         except UnicodeDecodeError as error:
             raise self._error(f"is no UTF-8: {error.reason}") from None
         except RecursionError:
@@ -225,9 +226,6 @@ class ArrayPieces:
             f" in {member!r}" if member else ""
         )
         return self._error(message, self.line + text.count(b"\n", 0, offset))
-
-    def _malformed(self, text: bytes, error: Exception) -> InputError:
-        return self._error(f"is no JSON: {error}", self.line + text.count(b"\n", 0, _place_of(error, len(text))))
 
     def _error(self, problem: str, line: int | None = None) -> InputError:
         return InputError(self._source, problem, line=self.line if line is None else line)

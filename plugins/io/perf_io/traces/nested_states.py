@@ -65,7 +65,7 @@ class NestedStates:
 
     def push(self, location: int, state: int, time: int, line: int) -> None:
         """Enter ``state``; the one before continues when it is left."""
-        self._advance(location, time, line)
+        self.touch(location, time, line)
         stack = self._open.setdefault(location, [])
         if stack:
             stack[-1][2] = True
@@ -73,7 +73,7 @@ class NestedStates:
 
     def pop(self, location: int, time: int, line: int) -> bool:
         """Leave the innermost state; False if there is none."""
-        self._advance(location, time, line)
+        self.touch(location, time, line)
         stack = self._open.get(location)
         if not stack:
             return False
@@ -85,21 +85,19 @@ class NestedStates:
         return stack[-1][0] if stack else None
 
     def clear(self, location: int, time: int, line: int) -> None:
-        self._advance(location, time, line)
+        self.touch(location, time, line)
         self._close_all(location, time)
-
-    def touch(self, location: int, time: int, line: int) -> None:
-        self._advance(location, time, line)
 
     def finish(self, time: int | None = None) -> None:
         """Leave all states of all locations at the end of the run; by default each at its own last event."""
         for location in self._open:
             since = self._since[location]
             end = since if time is None else max(time, since)
-            self._advance(location, end, 0)
+            self.touch(location, end, 0)
             self._close_all(location, end)
 
-    def _advance(self, location: int, time: int, line: int) -> None:
+    def touch(self, location: int, time: int, line: int) -> None:
+        """Note that the location was still in its state."""
         stack = self._open.get(location)
         since = self._since.get(location, time)
         if time < since:

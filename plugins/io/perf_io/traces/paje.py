@@ -212,18 +212,17 @@ class PajeModel:
         self._values[of_type].add(event.fields.get("Alias", name), name, name)
 
     def _type(self, event: PajeEvent, *fields: str) -> str:
-        alias = self._field(event, *fields)
-        try:
-            return self._types[alias]
-        except KeyError:
-            raise InputError(self._source, f"type {alias[:40]!r} was not defined", line=event.line) from None
+        return self._known(self._types, event, fields, "type {!r} was not defined")
 
     def _container(self, event: PajeEvent, *fields: str) -> _Container:
+        return self._known(self._containers, event, fields, "container {!r} was not created")
+
+    def _known(self, things: _Aliases[_Named], event: PajeEvent, fields: Sequence[str], problem: str) -> _Named:
         alias = self._field(event, *fields)
         try:
-            return self._containers[alias]
+            return things[alias]
         except KeyError:
-            raise InputError(self._source, f"container {alias[:40]!r} was not created", line=event.line) from None
+            raise InputError(self._source, problem.format(alias[:40]), line=event.line) from None
 
     def _create_container(self, event: PajeEvent) -> None:
         self._time(event)
