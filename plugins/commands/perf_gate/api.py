@@ -265,12 +265,7 @@ def gate(
         limit_of_changes = 1.0 if threshold is None else threshold
         return reported(
             gate_history(
-                one,
-                commit,
-                since=since,
-                threshold=limit_of_changes,
-                machine=machine,
-                undecided=policies[undecided],
+                one, commit, since=since, threshold=limit_of_changes, machine=machine, undecided=policies[undecided]
             )
         )
     if since is not None or machine is not None:

@@ -41,18 +41,14 @@ def check_variables(models: Mapping[str, Model]) -> None:
                     f"{symbol} is in {units[0]} in {other} ({owner.title}) and in {units[1]} in {name} ({model.title})"
                 )
             if (symbol in owner.levels) != (symbol in model.levels):
+                sorts = ["name" if symbol in each.levels else "number" for each in (owner, model)]
                 raise OptionError(
-                    f"{symbol} is a {_sort(owner, symbol)} in {other} ({owner.title}) and a {_sort(model, symbol)} in "
-                    f"{name} ({model.title})"
+                    f"{symbol} is a {sorts[0]} in {other} ({owner.title}) and a {sorts[1]} in {name} ({model.title})"
                 )
     for symbol, levels in shared_levels(models).items():
         if not levels:
             having = [f"{name}: {listing(m.levels[symbol], 6)}" for name, m in models.items() if symbol in m.levels]
             raise OptionError(f"the models have no {symbol} in common ({'; '.join(having)})")
-
-
-def _sort(model: Model, symbol: str) -> str:
-    return "name" if symbol in model.levels else "number"
 
 
 def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
@@ -79,11 +75,6 @@ def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any
     numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
     columns = of_one_length(by_symbol(points, numbers, named))
     return {name: _points_of(name, model, columns) for name, model in models.items()}
-
-
-def count_of(points: Any) -> int:
-    """Number of points that `points_of_each` gives a model."""
-    return len(next(iter(points.values())) if isinstance(points, Mapping) else points)
 
 
 def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
@@ -334,7 +325,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def remarks(self, points: Points) -> list[str]:
         """What the components remark, and which are taken as independent."""
         where = points_of_each(points, self.components)
-        count = max(map(count_of, where.values()))
+        count = max(len(next(iter(p.values())) if isinstance(p, Mapping) else p) for p in where.values())
         remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
         several = [f"{' and '.join(self.components)} taken as independent"] * (len(self.components) > 1)
         return [

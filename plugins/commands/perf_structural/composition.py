@@ -182,8 +182,10 @@ class Composer:
         return converted(quantity, target, self.algebra)
 
     def _of(self, node: Node, over: str | None) -> Indexed:
-        # Sums of thousands of terms: what is said about a part is cut, or the texts would fill the memory.
-        return folded(_with_flat_sums(node), lambda part, below: self._part(part, below, over))[1]
+        # Of a long equation sums and products are one operation each: term by term they would take quadratic time. What
+        # is said about a part is cut, or the texts would fill the memory.
+        is_long = folded(node, lambda _, below: 1 + sum(below)) > _LONG
+        return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
 
     def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
         """A node, from its operands, each with its text."""
@@ -264,15 +266,6 @@ class Composer:
         return joined(text, self.algebra.power, [base, exponent], self.sizes, unit)
 
 
-def _with_flat_sums(root: Node) -> Node:
-    """A long equation, its sums and products each as one operation: term by term they would take quadratic time."""
-    return folded(root, _flat) if folded(root, _count) > _LONG else root
-
-
-def _count(node: Node, below: Sequence[int]) -> int:
-    return 1 + sum(below)
-
-
 def _flat(node: Node, operands: Sequence[Node]) -> Node:
     if not isinstance(node, Operation):
         return node
@@ -297,20 +290,8 @@ class Composition:
     notes: tuple[str, ...]  # such as inputs that nothing uses
 
 
-def compose(
-    equation: str,
-    unit: str | None,
-    inputs: Mapping[str, Input],
-    components: Mapping[str, Component],
-    correlations: Mapping[str, float],
-    source: str,
-) -> Composition:
-    """Write an equation out."""
-    return _Composing(inputs, components, source).result(equation, unit, correlations)
-
-
-class _Composing:
-    """The state of one composition."""
+class Composing:
+    """Writes an equation out."""
 
     def __init__(self, inputs: Mapping[str, Input], components: Mapping[str, Component], source: str) -> None:
         self.inputs, self.components, self.source = inputs, components, source
@@ -323,6 +304,7 @@ class _Composing:
         self.composer = Composer(self.algebra, self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
+        """The equation, written out once for each object."""
         for name, definition in self.inputs.items():
             with error_context(self.source, f"inputs.{name}"):
                 self.add_input(name, definition)
@@ -344,6 +326,7 @@ class _Composing:
         return Composition(result, self.values, pairs, tuple(self.notes))
 
     def add_input(self, name: str, definition: Input) -> None:
+        """An input as constants and leaves."""
         for index, copies in definition.sizes.items():
             if self.sizes.setdefault(index, copies) != copies:
                 raise DataError(f"there are {copies} over {index}, but {self.sizes[index]} in an input before it")

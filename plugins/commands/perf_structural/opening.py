@@ -83,17 +83,12 @@ class PredictionsOpener(Opener):
         if not options.recalibrate:
             if output is not None:
                 raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
-            return judge(
-                path,
-                data,
-                column=options.column,
-                at=options.at,
-                quantile=options.quantile,
-                recalibration=options.recalibration,
-            )
-        needless = {"--recalibration": options.recalibration, "--at": options.at, "--quantile": options.quantile}
-        if flags := [flag for flag, value in needless.items() if value is not None]:
-            raise OptionError(f"{flags[0]} judges, and --recalibrate learns: give one of them")
+            chosen = asdict(options)
+            del chosen["recalibrate"]
+            return judge(path, data, **chosen)
+        for name in ("recalibration", "at", "quantile"):
+            if getattr(options, name) is not None:
+                raise OptionError(f"--{name} judges, and --recalibrate learns: give one of them")
         learned = recalibrate(path, data, column=options.column)
         if output is not None:
             learned.save(output)

@@ -8,18 +8,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from perf_structural.algebra import (
-    Call,
-    Constant,
-    Expression,
-    Extremum,
-    Leaf,
-    Product,
-    Sum,
-    leaves,
-    ordered,
-    shown,
-)
+from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered, shown
 from perf_structural.functions import compute
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
@@ -96,7 +85,6 @@ class PointwiseEvaluation:
         return np.broadcast_to(node_values[self.root], (size,))
 
     def _value(self, node: Expression, operands: Sequence[Floats], quantities: Mapping[str, Floats]) -> Floats:
-        """One node."""
         match node:
             case Constant():
                 return np.asarray(node.value)

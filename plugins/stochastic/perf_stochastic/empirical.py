@@ -108,13 +108,7 @@ class Empirical(StochasticValue):
     shape: float
 
     def __init__(
-        self,
-        levels: npt.ArrayLike,
-        places: npt.ArrayLike,
-        scale: float,
-        shape: float,
-        *,
-        notes: tuple[str, ...] = (),
+        self, levels: npt.ArrayLike, places: npt.ArrayLike, scale: float, shape: float, *, notes: tuple[str, ...] = ()
     ) -> None:
         rows = [np.asarray(row, dtype=np.float64) for row in (levels, places)]
         if rows[0].shape != rows[1].shape or rows[0].ndim != 1 or len(rows[0]) < 2:

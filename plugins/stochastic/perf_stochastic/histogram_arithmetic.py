@@ -199,14 +199,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
 # Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
 # 1999, section 3.3.
 
-_OF_PAIRS = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-}
+_OF_PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
 
 
 def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:
