@@ -541,7 +541,7 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
-    from perf_experiments.next_runs import candidate_points, largest_levels, refuse, seconds_of_cost, target_point
+    from perf_experiments.next_runs import candidate_points, largest_levels, refuse, target_point
     from perf_experiments.recommendation import recommend
     from perf_experiments.replications import Replications, needed_replications
     from perf_experiments.run_records import parse_share
@@ -560,6 +560,6 @@ def next_points(
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)
     possible = candidate_points(model, candidates, constraints)
-    limits, most_seconds = largest_levels(model, largest), seconds_of_cost(max_cost)
+    limits, most_seconds = largest_levels(model, largest), None if max_cost is None else seconds_of(max_cost)
     where = target_point(model, target)
     return recommend(model, where, possible, count, per_second=per_second, largest=limits, most_seconds=most_seconds)

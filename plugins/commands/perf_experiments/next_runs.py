@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from perf_experiments.design import Design, Point, check_factors, full_factorial, level_of, meeting, read_design
-from perf_tables.arguments import levels_at, parse_duration
+from perf_tables.arguments import levels_at
 from perfcore.base.errors import OptionError
-from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model
 
 Places = str | Iterable[str] | Mapping[str, Any]
@@ -36,16 +35,6 @@ def largest_levels(model: Model, places: Places | None) -> dict[str, float]:
             raise OptionError(f"--max {name}: one positive number is expected")
         limits[name] = limit
     return limits
-
-
-def seconds_of_cost(duration: str | float | None) -> float | None:
-    """What runs may cost in seconds."""
-    if duration is None:
-        return None
-    seconds = parse_duration(duration) / NANOSECONDS["s"] if isinstance(duration, str) else float(duration)
-    if not seconds > 0.0:
-        raise OptionError("--max-cost: a positive time is expected")
-    return seconds
 
 
 def candidate_points(model: Model, candidates: Any, constraints: Sequence[str]) -> list[Point] | None:

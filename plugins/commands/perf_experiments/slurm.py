@@ -38,11 +38,6 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: RunOptions
 
 
-def outcome_file(task: Path) -> Path:
-    """Where the record of a task's run is written."""
-    return task.with_suffix(".done")
-
-
 def execute(task: Path) -> int:
     """Make the run of a task file; returns the exit status of the job, 1 where the run failed."""
     try:
@@ -54,7 +49,7 @@ def execute(task: Path) -> int:
     patterns = parse_patterns(spec.options.values, list(spec.point))
     measuring = Measuring(spec.options, patterns, environment(spec.command[0]))
     run = measuring.run(spec.point, spec.replication, spec.command)
-    write_bytes(outcome_file(task), msgspec.json.encode(run))
+    write_bytes(task.with_suffix(".done"), msgspec.json.encode(run))
     return 0 if run.succeeded else 1
 
 
@@ -142,7 +137,7 @@ class _Session:
 
     def _outcome(self, job: Job) -> Run | None:
         """The run of a job; None where it has not ended."""
-        file = outcome_file(self._file(job.number))
+        file = self._file(job.number, ".done")
         try:
             return msgspec.json.decode(file.read_bytes(), type=Run)
         except FileNotFoundError:

@@ -28,10 +28,8 @@ class _Crossing:
 
     def add(self, values: Floats) -> None:
         """Look at further values."""
-        self.below += int(np.count_nonzero(values < 0.0))
-        self.zero += int(np.count_nonzero(values == 0.0))
-        self.above += int(np.count_nonzero(values > 0.0))
-        self.low, self.high = values.min(initial=self.low), values.max(initial=self.high)
+        below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
+        self.join(_Crossing(below, zero, above, values.min(initial=math.inf), values.max(initial=-math.inf)))
 
     def join(self, other: _Crossing) -> None:
         """Take over what another has looked at."""

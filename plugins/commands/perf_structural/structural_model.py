@@ -19,7 +19,7 @@ from perf_formulas.parser import Parser, Variable
 from perf_structural.composition import Composing, Composition
 from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, read_input
-from perf_structural.model_file import StructuralModelError, by_name, error_context, read_component, read_model_file
+from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perf_structural.recalibration import Recalibration
 from perf_structural.statistic import Statistic
@@ -72,7 +72,7 @@ class StructuralModel(Result):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
         """Read a model file."""
-        file, source = read_model_file(path), os.fspath(path)
+        file, source = read_as(ModelFile, path), os.fspath(path)
         return cls(
             equation=file.equation,
             inputs=file.inputs,

@@ -146,7 +146,6 @@ OPERATIONS: Mapping[str, Callable[..., Bounds]] = {
     "sqrt": _sqrt,
 }
 
-
 _REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
 
 

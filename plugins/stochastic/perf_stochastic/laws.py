@@ -32,7 +32,6 @@ _COMPILED_FROM = 2**17
 _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 
-
 _NONE = (np.empty(0), np.empty(0))
 
 
