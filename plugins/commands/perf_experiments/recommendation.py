@@ -21,7 +21,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-
 # The variance of a least-squares prediction, and what one more measurement does to it. A prediction at a target is
 # linear in the measured values. For a model of K parts that are fitted separately to the same weighted observations,
 # its variance is
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 #          d
 #
 # and the new observation itself has h = x' A_k t_k / d. No model is fitted again.
-
 
 # Share of a row outside of what the observations span that rounding leaves.
 _ROUNDING_VARIANCE = 1e-8

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from perfcore.reading.recognise import Reading
 
-
 _SECONDS = 60.0  # between the end of a run and the start of the next one of its round
 _TIMES = 10.0  # as long as usual between runs of a round: what lies farther apart was interrupted
 

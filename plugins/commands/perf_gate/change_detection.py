@@ -27,7 +27,6 @@ from perfcore.base.arrays import Floats
 # American Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter
 # expansion to accelerate EM", Biometrika 85, 1998.
 
-
 _FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
 _LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
 # Twice the difference of log-likelihoods from which on tails are heavy: normal noise with a step has less in 19 of 20

@@ -45,7 +45,6 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
 # Ratios of what is not known exactly: both sides are equally probable draws and independent of one another, so that
 # every draw of the one meets every draw of the other.
 
-
 _SAME = 1e-9  # values that differ by less, relative to them, are equal; of these neither is larger
 _BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
 _ROWS_AT_ONCE = 250  # whose ratios take 8 MB

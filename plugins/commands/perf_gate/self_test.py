@@ -19,7 +19,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-
 FEWEST_RUNS = 6  # three pairs of neighbours
 _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %
 _LONGEST = 10  # runs of each side of a split into one and then the other

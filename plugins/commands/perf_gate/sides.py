@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import VersionGate
 
-
 Named = str | os.PathLike[str]
 ReadFile = Callable[[str, Sequence[type]], Any]
-
 
 _NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
 

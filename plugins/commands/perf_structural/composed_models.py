@@ -97,7 +97,6 @@ def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]])
 # Source: A. B. Owen, "Randomly permuted (t,m,s)-nets and (t,s)-sequences", Monte Carlo and Quasi-Monte Carlo Methods in
 # Scientific Computing, 1995.
 
-
 # Bounds of 50 to 99 % of sums of normals then err by at most 0.9 % of their distance from the value for 2 to 5 models
 # and by 1.3 % for 20, the largest of 20 random sums each; as many pseudo-random draws err by up to 2.3 %. Products,
 # maxima and sums of lognormals and of Student's t agree with 10^6 random draws to 0.7 %, and to 1.4 % for Cauchy's.

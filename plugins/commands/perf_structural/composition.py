@@ -46,7 +46,6 @@ from perfcore.stochastic import StochasticValue
 
 _OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
 
-
 _EXTREMA = {"max": True, "min": False}
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 _KEEP_THE_UNIT = frozenset({"abs", "ceil", "floor"})

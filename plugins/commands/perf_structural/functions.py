@@ -243,7 +243,6 @@ INTERPOLATE = "interpolate"
 # An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
 LIMITS = Limits(length=100_000, nodes=10_000)
 
-
 # The fewest and the most arguments of each function.
 _ARGUMENTS: Mapping[str, tuple[int, int | None]] = {
     **dict.fromkeys(("sum_over", "mean_over", "max_over", "min_over"), (1, 2)),

@@ -27,7 +27,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 PIT_BINS = 10
 _CONFIDENCE = 0.95  # of the limits of an observed share
 

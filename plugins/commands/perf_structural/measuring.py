@@ -30,7 +30,6 @@ from perfcore.reading.source import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _HEAD = 4096  # characters by which a file of numbers is told from others
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from perf_structural.recalibration import Recalibration
     from perf_structural.structural_model import StructuralModel
 
-
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
 _SIGNS = (b'"representation"', b'"lower"', b'"upper"')
 

@@ -19,7 +19,6 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 _ACCEPTED = (
     'a value as `perf stochastic summarize` writes it, a number, or {"lower": ..., "upper": ...} as '
     "`perf predict --interval --json` prints it, is expected"
