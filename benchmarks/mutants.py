@@ -45,21 +45,19 @@ PARTS = {
         "plugins/fitters",
         "perf_worley",
         ("*_tree.py", "minimax.py", "segmenters/*.py"),
-        tuple(f"tests/worley/test_{name}.py" for name in ("moment_tree", "factor_tree", "minimax", "segmenters")),
+        tuple(f"tests/worley/test_{name}.py" for name in ("moment_tree", "minimax", "segmenters")),
     ),
     "arithmetic": Part(
         "plugins/stochastic",
         "perf_stochastic",
         ("histogram/[abcr]*.py", "normal/arithmetic.py", "normal/operations.py"),
-        tuple(
-            f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "cartesian", "normal", "stochastic")
-        ),
+        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "normal", "stochastic")),
     ),
     "laws": Part(
         "plugins/fitters",
         "perf_scaling",
         ("growth.py", "leading.py", "posterior/[fopsw]*.py"),
-        tuple(f"tests/laws/test_law_{name}.py" for name in ("growth", "posterior", "terms", "speedup", "model")),
+        tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
     "replay": Part(
         "plugins/kits",

@@ -76,7 +76,7 @@ class Register(Protocol):
             compression.
         default_for, ranks_for : tuple of str, optional
             Of fitters the kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
-            none is named; of representations the purposes (`perfcore.stochastic.purposes`) for which it is taken then;
+            none is named; of representations the purposes (`perfcore.stochastic.defaults`) for which it is taken then;
             of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make.
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.

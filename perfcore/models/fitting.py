@@ -104,7 +104,7 @@ def default_fitter(
 
     Of several that are registered for a kind, one that comes with perfcore goes before others.
     """
-    data = as_told(data, options)
+    data = coerce(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
     entries = registry().entries("fitters").values()
     claiming = [entry for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)]
@@ -131,7 +131,7 @@ def types_to_read(fitter: str | None, *, ranking: bool = False) -> tuple[type, .
     return tuple({accepted: None for entry in entries if entry.ranks_for for accepted in entry.load().takes})
 
 
-def as_told(data: Any, options: Mapping[str, Any]) -> Any:
+def coerce(data: Any, options: Mapping[str, Any]) -> Any:
     """Measurements with the roles and the rows that the options name; as they are where these do not fit.
 
     The fitter that is then chosen says what is wrong with its options.

@@ -9,6 +9,7 @@ Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predi
 University, NWU-CS-99-2, 1999.
 """
 
+from perfcore.stochastic.defaults import default_name, default_representation
 from perfcore.stochastic.operations import (
     absolute,
     add,
@@ -23,7 +24,6 @@ from perfcore.stochastic.operations import (
     sqrt,
     subtract,
 )
-from perfcore.stochastic.purposes import default_name, default_representation
 from perfcore.stochastic.reading import (
     checked_samples,
     from_dict,

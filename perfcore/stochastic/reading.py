@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
-from perfcore.stochastic.purposes import default_representation
+from perfcore.stochastic.defaults import default_representation
 from perfcore.stochastic.value import StochasticValue, as_value
 
 if TYPE_CHECKING:

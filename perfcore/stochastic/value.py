@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from perfcore.base.errors import DataError, PluginError
 from perfcore.base.files import write_bytes
 from perfcore.hooks.options import NoOptions, build
+from perfcore.stochastic.defaults import default_representation
 from perfcore.stochastic.forms import field_names, from_row, from_table, row_from_words, words_of
-from perfcore.stochastic.purposes import default_representation
 
 if TYPE_CHECKING:
     import numpy as np

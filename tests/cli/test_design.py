@@ -24,16 +24,6 @@ def test_without_a_file_the_points_are_printed(perf):
     assert json.loads(perf("experiment", "design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_budget_by_a_model(perf, folder):
-    (folder / "t.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
-    perf("fit", "t.csv", "--fitter", "individual", "--functions", "1/p", "-o", "m.json")
-    lines = perf(
-        "experiment", "design", "-f", "p=1,2,4,8", "--model", "m.json", "--budget", "14s", "--replications", "2"
-    ).lines
-    assert lines[:3] == ["3 points of p, 2 replications: 6 runs", "about 14 s in all", "left out: p=1, 8 s each run"]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -62,17 +62,6 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
 
 
 @pytest.mark.usefixtures("folder")
-def test_states_of_a_trace(perf):
-    # Busy in "run" alone: 2 of 2 until 40 us, then 1. Busy in both: always 2.
-    phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--json").out)["model"]["phases"]
-    assert [phase["coefficients"] for phase in phases] == [[2.0], [1.0]]
-    phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--busy", "run,wait", "--json").out)["model"]["phases"]
-    assert [phase["coefficients"] for phase in phases] == [[2.0]]
-    phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--idle", "run", "--json").out)["model"]["phases"]
-    assert [phase["coefficients"] for phase in phases] == [[0.0], [1.0]]
-
-
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("words", "message"),
     [

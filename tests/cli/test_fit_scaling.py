@@ -1,6 +1,5 @@
 """``perf fit --fitter scaling``: what is printed, written and refused, and the exit status."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -57,28 +56,6 @@ def test_the_table_begins_with_the_largest_share(perf):
     assert "linear" in lines[header + 1]
     assert "10 + 1000/p" in lines[header + 2]
     assert "falling" in lines[header + 2]
-
-
-@pytest.mark.usefixtures("runs")
-def test_json_has_everything_of_the_table(perf):
-    printed = json.loads(perf("fit", "runs.csv", *FIT, "--json", "-o", "laws.json").out)
-    rows = {row["path"]: row for row in printed["details"]["paths"]}
-    model = perfcore.load("laws.json")
-    assert set(rows) == set(model.paths)
-    for row in model.rows:
-        shown = rows[row.path]
-        assert [shown[name] for name in ("share", "predicted", "low", "high", "law", "probability")] == [
-            row.share, row.predicted, row.low, row.high, row.law, row.probability,
-        ]  # fmt: skip
-        assert shown["growths"]["p"]["name"] == row.growths[0].name
-    assert printed["details"]["next_point"] == {"p": 128.0}
-    assert len(printed["details"]["speedup"]["levels"]) == 6
-
-
-@pytest.mark.usefixtures("runs")
-def test_all_laws_of_one_path(perf, refused):
-    assert "All laws of solve that the data leave" in perf("fit", "runs.csv", *FIT, "--show", "solve").out
-    assert "unknown path 'sovle': did you mean 'solve'?" in refused("fit", "runs.csv", *FIT, "--show", "sovle")
 
 
 @pytest.mark.parametrize("kind", BAD)

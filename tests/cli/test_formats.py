@@ -5,7 +5,7 @@ import shlex
 import sys
 
 import pytest
-from format_samples import NPB, SAMPLES, TRACE
+from format_samples import SAMPLES, TRACE
 from trace_samples import PROJECTIONS_LOGS, PROJECTIONS_STS, otf2_files
 
 import perfcore
@@ -49,19 +49,3 @@ def test_each_example_runs_as_it_is_printed(perf, tmp_path, monkeypatch, capsys,
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0, capsys.readouterr().err
-
-
-def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for size in (10, 20):
-        (tmp_path / f"lu n{size}.out").write_text(NPB)
-    facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)["facts"]
-    assert facts["format"] == "npb: NAS Parallel Benchmarks; 2 files"
-    assert facts["parameters"] == ["p=n"]
-    assert facts["next"] == []  # two points make no model
-    for size in (40, 80):
-        (tmp_path / f"lu n{size}.out").write_text(NPB)
-    facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)["facts"]
-    assert facts["next"][0] == "perf rank '*.out' --from-name 'lu n{n:int}.out'"
-    words = ("rank", "*.out", "--from-name", "lu n{n:int}.out")
-    assert perf(*words, "--value", "time_s", "--terms", "1").status in (0, 2)

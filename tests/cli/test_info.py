@@ -49,18 +49,6 @@ def test_measurements_and_their_roles(perf, folder):
     assert "rows to know about" not in facts
 
 
-def test_what_is_missing_or_repeated_is_said(perf, folder):
-    kept = [line for line in RUNS.splitlines() if not line.startswith("SP,T3D")]
-    (folder / "runs.csv").write_text("\n".join([*kept, kept[1], "LU,SP2,64,"]) + "\n")
-    facts = facts_of(perf("info", "runs.csv"))
-    assert facts["never measured"] == ["1 of 4 pairs: SP on T3D"]
-    empty, repeated = facts["rows to know about"]
-    assert "time_s" in empty
-    assert empty.endswith("line 15")
-    assert repeated == "left out, a copy of another row in every column: line 14"
-    assert all("--duplicates drop" in command for command in facts["next"])
-
-
 def test_runs_of_several_classes_are_no_observations_and_no_fit_is_suggested(perf, refused, folder):
     """`perf fit` refuses them with the same words."""
     rows = [f"{code},{size},{p},{factor * 100 / p}" for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))

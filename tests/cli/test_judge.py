@@ -28,12 +28,3 @@ def test_tables(perf):
     ]
     bounds = next(line.split() for line in lines if line.startswith("bounds"))
     assert bounds[1] == "75.0%"
-
-
-def test_json(perf):
-    printed = json.loads(perf("validate", "many.json", "runs.csv", "--column", "time_s", "--json").out)
-    assert printed["representations"] == ["interval"]
-    assert printed["crps"] is None
-    assert printed["coverage"][0]["observed"] == 0.5
-    assert [run["actual"] for run in printed["each"]] == [5.0, 15.0, 18.0, 25.0]
-    assert printed["each"][0]["place"] is None

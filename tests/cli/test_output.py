@@ -68,15 +68,3 @@ def test_declared_columns_have_one_unit_and_no_empty_column(capsys):
         "main/solve/exchange/post_for_all         -               2.00",
         "... 1 more row",
     ]
-
-
-def test_a_terminal_limits_names_not_numbers(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stdout", terminal)
-    monkeypatch.setenv("COLUMNS", "50")
-    print_table(TABLE)
-    first, *rows = terminal.getvalue().splitlines()
-    assert "\x1b[1mtime [s]" in first
-    assert [row.split()[0] for row in rows[:2]] == ["main/solve…it_for_all", "main/solve…st_for_all"]
-    assert rows[0].endswith("1.50 [1.25, 2.00]")
-    assert max(map(len, rows)) <= 50

@@ -7,13 +7,18 @@ import json
 import pytest
 
 from perfcore.cli.output import print_plainly
+from perfcore.results import Column, Table
 
 HEADER = ["path", "time", "note"]
 NASTY = 'a,b "c"\nd'
 
 
+def declared(title, header, rows):
+    return Table([Column(name, k, key=name) for k, name in enumerate(header)], rows, title, drops_empty=False)
+
+
 def printed(capsys, table_format, *tables):
-    print_plainly(table_format, tables)
+    print_plainly(table_format, [declared(*each) for each in tables])
     return capsys.readouterr().out
 
 

@@ -113,17 +113,3 @@ def test_what_the_data_do_not_determine(perf, folder):
     assert measured["remark"] == ""
     assert other["remark"] == "not determined by these data"
     assert other["lower"] is other["upper"] is None
-
-
-@pytest.mark.usefixtures("joint")
-def test_pairs_fitted_each_by_itself(perf):
-    perf("fit", "runs.csv", "--fitter", "individual", "--functions", "1/p,1", "-o", "single.json")
-    words = ["--at", "p=8", "--at", "code=SP, class A"]
-    table = perf("predict", "single.json", *words).lines
-    assert [line.split()[5:] for line in table[1:]] == [
-        ["33.75"],
-        ["67.5"],
-        ["-", "never", "measured", "on", "this", "system"],
-    ]
-    points = json.loads(perf("predict", "single.json", *words, "--json").out)["rows"]
-    assert points[2]["value"] is None

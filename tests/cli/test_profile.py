@@ -59,18 +59,6 @@ def test_from_traces_of_a_shipped_program_to_the_time_of_each_function(tmp_path,
     assert running == pytest.approx(20 * 4e-3 / 8 * (1 + 0.2 / 8), rel=0.1)
 
 
-def test_parts_json_and_pictures(runs, perf):
-    out = perf("profile", "run_p2.csv", "--phases", 2, "--plot", "p.svg").out
-    assert "What each phase is made of" in out
-    assert "picture: p.svg" in out
-    perf("profile", "run_p1.csv", "run_p4.csv", "--plot", "runs.png")
-    assert Path("runs.png").stat().st_size > 1000
-    content = json.loads(perf("profile", "run_p1.csv", "run_p4.csv", "--by", "location", "--json").out)
-    assert content["kind"] == "profile"
-    assert content["runs"][1]["elapsed_ns"] == 280_000
-    assert sum(row["all_locations_ns"] for row in content["rows"]) == 970_000 + 4 * 280_000
-
-
 def test_mistakes(runs, refused):
     Path("other.csv").write_text(TRACE + "0,40,c0,fft\n")
     assert "these are no runs of one program" in refused("profile", "run_p1.csv", "other.csv")

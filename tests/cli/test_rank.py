@@ -64,15 +64,6 @@ def test_one_model_for_all_pairs_as_in_table_2(perf):
     assert rows[1].startswith("1/procs + 1/sqrt(procs) ")
 
 
-@pytest.mark.usefixtures("runs")
-def test_joint_models_as_in_table_3(perf):
-    printed = perf("rank", "runs.csv", "--fitter", "strohmaier").lines
-    assert printed[0] == "28 joint models of 4 codes on 4 systems: 96 observations of time_s"
-    _, rows = rows_of(printed)
-    assert len(rows) == 28  # a function may stand twice, as in Table 3
-    assert rows[0].split()[:4] == ["1/procs", "+", "1/sqrt(procs)", "14"]
-
-
 def test_the_same_call_in_python(perf, runs):
     words = ["--fitter", "strohmaier", "--where", "procs>=8,code=BT|SP", "--terms", "1..2", "--criterion", "bic"]
     printed = json.loads(perf("rank", "runs.csv", *words, "--json").out)["rows"]

@@ -35,21 +35,6 @@ def test_runs_are_made_listed_and_fitted(perf, design):
     assert sorted(perfcore.read("d.csv", kind="measurements").table["t"]) == [4, 8]
 
 
-def test_a_failure_gives_status_1_and_is_listed(perf, design):
-    words = ["--max-load", "1", "--", *PYTHON, "import sys; sys.exit({n} - 1)"]
-    outcome = perf("experiment", "run", "d.toml", *words, status=1)
-    assert (
-        outcome.lines[1] == "1 failed; `perf experiment list d.db --failed` lists them, --retry-failed makes them again"
-    )
-    assert perf("experiment", "run", "d.toml", *words, status=1).lines[0] == "d.db: 0 runs made; 1 measurements in all"
-    table = perf("experiment", "list", "d.db", "--failed").lines[2:]
-    assert len(table) == 2
-    assert table[1].endswith("failed  exit status 1")
-    assert [run["problem"] for run in json.loads(perf("experiment", "list", "d.db", "--json").out)["rows"]].count(
-        None
-    ) == 1
-
-
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_keeps_what_ended(design, perf, number, status):
     program = Path(sys.executable).with_name("perf")

@@ -31,19 +31,6 @@ def test_the_last_five_minutes_as_a_histogram(perf, folder):
     np.testing.assert_allclose(value.edges, edges)
 
 
-def test_the_table_sets_the_value_against_the_samples(perf):
-    table = [
-        line.split()
-        for line in perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", "normal").lines[-3:]
-    ]
-    assert table[0] == ["of", "mean", "std", "p05", "p50", "p95", "lowest", "highest"]
-    assert table[1][0] == "value"
-    assert table[1][6:] == ["-inf", "inf"]
-    assert table[2][0] == "samples"
-    assert float(table[2][1]) == pytest.approx(SAMPLES[100:].mean(), rel=1e-5)
-    assert float(table[1][1]) == pytest.approx(SAMPLES[100:].mean(), rel=1e-5)
-
-
 def test_json(perf):
     printed = json.loads(
         perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--window", "10s", "--to", "20", "--json").out

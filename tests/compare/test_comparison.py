@@ -72,15 +72,6 @@ def test_swapping_the_models_swaps_the_outcome(pair):
     assert other.crossings[0].below == 1
 
 
-def test_categories_are_matched_by_plain_names_and_missing_ones_are_nothing(pair):
-    other = model(3.0, 0.5, names=("WORK", "wait"))
-    found = compare_models(pair[0], other, {"p": 4.0, "D": 20.0})
-    assert found.parts == ("work", "start", "wait")
-    assert found.of_part.values[:, :, 0].T.tolist() == [
-        pytest.approx([15.0, 15.0]), pytest.approx([2.0, 0.0]), pytest.approx([0.0, 2.0])
-    ]  # fmt: skip
-
-
 def test_refusals(pair):
     with pytest.raises(OptionError, match="leave out --at category"):
         compare_models(*pair, {"p": 2.0, "D": 20.0, "category": "work"})
@@ -116,28 +107,6 @@ def test_draws_of_a_model_with_bounds_are_its_bounds():
     np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
     np.testing.assert_allclose(np.quantile(drawn.total.draws, [0.025, 0.975], axis=1).T, bounds[:, 1:], rtol=0.01)
     assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
-
-
-def test_without_bounds_there_is_a_ratio_alone(monkeypatch, pair):
-    def refuse(self, points, interval=None):
-        if interval is not None:
-            raise OptionError("no bounds")
-        return predict(self, points)
-
-    predict = type(pair[0]).predict
-    monkeypatch.setattr(type(pair[0]), "predict", refuse)
-    found = compare_models(*pair, {"p": [2.0, 64.0], "D": 20.0})
-    assert found.ratio[0] == pytest.approx(50.2 / 31.0)
-    assert found.tables()[0][1] == ["P", "D", "A", "B", "ratio", "most of the difference", "of it"]
-
-
-def test_a_part_that_one_lacks_has_no_ratio(pair):
-    found = compare_models(pair[0], model(3.0, 0.5, names=("WORK", "wait")), {"p": 4.0, "D": 20.0}, ("old", "new"))
-    assert found.part_ratio(0) == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)
-    assert {"only in old: start", "only in new: wait"} <= set(found.summary())
-    rows = {row[0]: row for row in found.tables()[1][2]}
-    assert rows["start"][2] == "-"
-    assert rows["start"][4:] == ["-", "-", "-"]
 
 
 # Models of a fitter that nobody here knows: without options, with one variable, perhaps without bounds or a unit.

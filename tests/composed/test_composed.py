@@ -91,15 +91,6 @@ class TestValues:
         assert max_(*parts).predict([4.0])[0] == pytest.approx(2.0)
         assert sum(parts).predict([4.0])[0] == pytest.approx(90.0)
 
-    def test_what_has_no_meaning(self, solver, output):
-        for compose in (lambda: solver - output, lambda: solver / output, lambda: 1 / solver, lambda: solver + "1"):
-            with pytest.raises(TypeError):
-                compose()
-        with pytest.raises(OptionError, match="positive numbers"):
-            solver / 0
-        with pytest.raises(OptionError, match="at least one"):
-            max_(1, 2)
-
 
 class TestBounds:
     @pytest.mark.parametrize("coverage", [0.5, 0.95])
@@ -160,16 +151,6 @@ class TestBounds:
         apart = a.predict(POINTS, 0.95) + b.predict(POINTS, 0.95)
         assert (upper - lower <= 1.02 * (apart[:, 2] - apart[:, 1])).all()
 
-    def test_higher_coverage_is_wider(self, solver, output):
-        composed = solver * output + max_(solver, output) * output
-        _, lower, upper = composed.predict(POINTS, 0.5).T
-        _, lowest, uppermost = composed.predict(POINTS, 0.99).T
-        assert (lowest <= lower).all()
-        assert (upper <= uppermost).all()
-        for coverage in (0.0, 1.0, np.nan):
-            with pytest.raises(PerfError):
-                composed.predict(POINTS, coverage)
-
     def test_independence_is_said(self, solver, output):
         assert "independent" in (solver + output).remarks(POINTS)[0]
         assert (2 * solver).remarks([2.0, 64.0]) == ["", "m1: extrapolated: p was 1 to 16"]
@@ -203,14 +184,6 @@ class TestPoints:
         with pytest.raises(OptionError, match=r"p is 'p' in m1 .* and 'procs' in m2"):
             solver + other
 
-    def test_times_that_count_differently(self, phases, forecast):
-        curve = UtilizationCurve([0, 2, 7, 8, 12, 20], [1, 2, 9, 8, 4], time_unit="s")
-        with pytest.raises(OptionError, match="t is in us in m1"):
-            phases + perfcore.fit(curve, phases=2, degree=0)
-        later = Series(np.arange(5, 45), {"cpu": np.cos(np.arange(40.0))}, "s", source="later.csv")
-        with pytest.raises(OptionError, match="steps is in steps of 1 s after 39 s"):
-            forecast + perfcore.fit(later, fitter="forecast", horizon=4)
-
 
 class TestUnits:
     def test_of_sums_and_products(self, solver, output):
@@ -218,14 +191,6 @@ class TestUnits:
         assert (solver * output).unit == (output * solver / 2).unit == "s*s"
         with pytest.raises(OptionError, match=r"m1\*m2 is in s\*s and m1 in s: .*\(m1: "):
             solver * output + solver
-
-    def test_that_differ(self, solver):
-        volume = perfcore.fit(
-            pd.DataFrame({"p": P, "size": P}), fitter="individual", functions="p", unit="MB", value="size"
-        )
-        assert (solver * volume).unit == (volume * solver).unit == "MB*s"
-        with pytest.raises(OptionError, match="m1 is in s and m2 in MB"):
-            max_(solver, volume)
 
 
 class TestFile:

@@ -48,18 +48,6 @@ def test_what_is_no_curve_is_refused_in_one_line_with_its_place(edges, heights, 
     assert "\n" not in str(caught.value)
 
 
-def test_the_place_is_right_beyond_the_first_chunk(monkeypatch):
-    monkeypatch.setattr(perfcore.data.curve, "_CHUNK", 4)
-    heights = np.ones(11)
-    heights[9] = -1.0
-    with pytest.raises(DataError, match=r"of step 9 \(from time 9\)"):
-        UtilizationCurve(np.arange(12), heights)
-    edges = np.arange(12.0)
-    edges[8] = 6.5
-    with pytest.raises(DataError, match=r"time 6.5 follows 7.0 at edge 8"):
-        UtilizationCurve(edges, np.ones(11))
-
-
 def test_steps_of_zero_width_are_dropped():
     curve = UtilizationCurve([0, 0, 1, 1, 1, 3, 3], [7, 1, 8, 9, 2, 6])
     assert curve.edges.tolist() == [0, 1, 3]
@@ -170,22 +158,6 @@ def test_the_column_must_be_named_among_several():
         series.curve("usr")
 
 
-@pytest.mark.parametrize(
-    ("times", "columns", "message"),
-    [
-        ([0, 1], {}, "no value column"),
-        ([0, 1], {"a": [1]}, "column 'a' has 1 values for 2 times"),
-        ([0, 2, 1], {"a": [1, 2, 3]}, "time 1 of sample 2 follows 2; times must increase"),
-        ([0, 0], {"a": [1, 2]}, "time 0 of sample 1 follows 0"),
-        ([0, np.nan], {"a": [1, 2]}, "time nan of sample 1; times must be finite"),
-        ([0, np.inf], {"a": [1, 2]}, "time inf of sample 1"),
-    ],
-)
-def test_what_is_no_series_is_refused(times, columns, message):
-    with pytest.raises(DataError, match=message):
-        Series(times, columns, source="x.csv")
-
-
 # The trace: utilization against counting by hand, overlaps, and which states compute.
 STATES = ("run", "wait", "sort")
 
@@ -225,20 +197,6 @@ def test_utilization_counts_the_locations_that_compute(locations, busy, order):
     ]
     assert curve.value_at(middles).tolist() == counted
     assert all(left != right for left, right in itertools.pairwise(curve.heights))
-
-
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 6)), min_size=1, max_size=7))
-def test_overlaps_are_found_wherever_they_are(given_intervals):
-    intervals = [(location, 0, start, start + width) for location, start, width in given_intervals]
-    overlap = any(
-        one[0] == two[0] and max(one[2], two[2]) < min(one[3], two[3])
-        for one, two in itertools.combinations([i for i in intervals if i[3] > i[2]], 2)
-    )
-    if overlap:
-        with pytest.raises(DataError, match="states of one location must not overlap"):
-            trace_of(intervals)
-    else:
-        assert trace_of(intervals).n_intervals == len(intervals)
 
 
 @pytest.mark.parametrize(

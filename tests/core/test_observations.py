@@ -103,63 +103,12 @@ def test_the_order_of_rows_does_not_matter(found, aggregate, random):
     assert content(one) == about(content(two))
 
 
-def test_points_rise_within_codes_and_systems_that_stand_as_they_first_appear():
-    seen = observe(
-        code=["lu", "cg", "lu", "lu"], host=["b", "a", "b", "a"], p=[4, 1, 2, 1], time_s=[1.0, 2.0, 3.0, 4.0]
-    )
-    assert (seen.codes, seen.systems) == (("lu", "cg"), ("b", "a"))
-    assert [seen.describe(k) for k in range(4)] == ["lu on b, p=2", "lu on b, p=4", "lu on a, p=1", "cg on a, p=1"]
-    assert seen.row.tolist() == [2, 0, 3, 1]
-    assert (seen.value_name, seen.unit, dict(seen.columns)) == ("time_s", "s", {"p": "p"})
-
-
-def test_several_parameters_make_a_point():
-    seen = observe(
-        procs=[1, 1, 2, 1], size=[64, 102, 64, 64.0], time_s=[8, 9, 4, 6.0], roles={"parameters": "procs,n=size"}
-    )
-    assert {name: values.tolist() for name, values in seen.points.items()} == {"p": [1, 1, 2], "n": [64, 102, 64]}
-    assert seen.value.tolist() == [7, 9, 4]
-    assert seen.repetitions.tolist() == [2, 1, 1]
-
-
-def test_a_note_says_in_what_repeated_runs_differ():
-    runs = {"p": [1, 1, 2, 2, 4], "time_s": [2, 4, 1, 1, 1], "queue": ["a", "b", "a", "a", "c"], "try": [1, 1, 1, 2, 1]}
-    (note,) = observe("mean", **runs).notes
-    assert note.startswith("2 of 3 points have several runs (up to 2); the mean stands for them")
-    assert note.endswith("they differ in queue, try (--parameter names what was varied)")
-    (note,) = observe("mean", p=[1, 1], time_s=[2, 4]).notes
-    assert note.endswith("stands for them")
-    assert observe(p=[1, 2], time_s=[2, 1]).notes == ()
-
-
 @pytest.mark.parametrize("empty", [None, np.nan, pd.NA, "", "  "])
 def test_a_row_without_a_value_is_left_out_and_named(empty):
     seen = observe(p=[1, 2, 4, 8], time_s=pd.Series([8.0, empty, 2.0, 1.0], dtype=object))
     assert seen.points["p"].tolist() == [1, 4, 8]
     (note,) = seen.notes
     assert note == "left out, without time_s: row 1"
-
-
-def test_several_columns_make_a_name():
-    seen = observe(
-        code=["lu", "lu", "cg"], klass=["A", "B", "A"], nodes=[16.0, 8.0, 8.0], cpu=["x", "x", "y"], p=[1, 1, 1],
-        time_s=[8.0, 4.0, 2.0], roles={"code": "code,klass", "system": "cpu,nodes"},
-    )  # fmt: skip
-    assert seen.codes == ("lu A", "lu B", "cg A")
-    assert seen.systems == ("x 16", "x 8", "y 8")
-
-
-COPIES = {"p": [4, 2, 4, 2, 2], "time_s": [1, 2, 1, 2, 2], "note": [None, "a", None, "a", "b"]}
-
-
-def test_copies_are_refused_with_both_places():
-    with pytest.raises(DataError, match=r"^measurements: row 2: repeats row 0 in every column, and 1 more rows"):
-        observe(**COPIES)
-    data = Measurements(pd.DataFrame(COPIES), source="runs.csv", lines=range(2, 7))
-    with pytest.raises(InputError, match=r"^runs.csv:4: repeats line 2 .*--duplicates drop.*--duplicates keep"):
-        data.observations()
-    with pytest.raises(InputError, match=r"^runs.csv:5: repeats line 3 in every column; remove"):
-        data.where("p=2").observations()
 
 
 def missing_cells(observations):
@@ -227,30 +176,6 @@ def test_roles_that_are_given_take_the_place_of_guesses(runs):
     assert (data.roles.value, data.roles.unit) == ("wait_ms", "ms")
     assert data.roles.system == ()
     assert repr(data) == "Measurements(4 rows, wait_ms [ms] over p=procs, n=size, code by code)"
-
-
-def test_guesses_give_way_to_what_is_told(runs):
-    """A column has one role: who calls the processors the system has not varied them."""
-    assert Measurements(runs, system="procs").roles.parameters == {}
-    assert Measurements(runs, system="time_s").roles.value is None
-    assert Measurements(runs, "code").roles.code == ()
-    assert Measurements(runs, system="code").roles.code == ()
-    assert Measurements(runs, "size").roles.parameters == {"p": "size"}
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"parameters": "procs", "value": "procs"},
-        {"parameters": "procs", "system": "procs"},
-        {"value": "time_s", "code": "time_s"},
-        {"code": "machine", "system": "machine"},
-        {"code": "code,machine", "system": "machine"},
-    ],
-)
-def test_a_column_that_is_told_two_roles_is_refused(runs, told):
-    with pytest.raises(OptionError, match=r"column '\w+' is given as \w+ and as \w+$"):
-        Measurements(runs, **told)
 
 
 def test_several_units_are_refused_with_a_cure_that_works(runs):

@@ -5,13 +5,11 @@ import operator
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfcore import Measurements
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.selection import Condition, parse_conditions, rows_that_meet
 from perfcore.data.units import (
@@ -92,17 +90,6 @@ def test_a_number_may_be_spelt_in_several_ways(text, dtype):
 
 
 @pytest.mark.parametrize(
-    "values",
-    [["a b", " c ", None], pd.Categorical(["a b", "c", None]), pd.array(["a b", "c", None], dtype="string")],
-    ids=["object", "category", "string"],
-)
-def test_texts_are_compared_without_the_blanks_around_them(values):
-    table = pd.DataFrame({"host": values})
-    assert rows_that_meet(table, parse_conditions("host=c")).tolist() == [False, True, False]
-    assert rows_that_meet(table, parse_conditions("host != a b")).tolist() == [False, True, True]
-
-
-@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("proc=1", "unknown column 'proc': did you mean 'procs'"),
@@ -117,21 +104,6 @@ def test_what_the_table_does_not_have_is_refused(text, problem):
     table = pd.DataFrame({"code": ["lu", "cg"], "procs": [1, 2]})
     with pytest.raises(OptionError, match=problem):
         rows_that_meet(table, parse_conditions(text))
-
-
-@QUICK
-@given(tables, st.sampled_from([1, 2, 4]))
-def test_one_condition_after_another_is_both_at_once(found, least):
-    table = pd.DataFrame(found, columns=["code", "p", "x"]).assign(time_s=np.arange(len(found)) + 1.0)
-    code = found[0][0]
-    data = Measurements(table)
-    try:
-        both = data.where(f"code={code},p>={least}").table
-    except OptionError:
-        assert not any(row[0] == code and row[1] >= least for row in found)
-        return
-    assert data.where(f"code={code}").where(f"p>={least}").table.equals(both)
-    assert both["time_s"].tolist() == [k + 1.0 for k, row in enumerate(found) if row[0] == code and row[1] >= least]
 
 
 # Units: times, rates, amounts, and how names of columns say them.
@@ -202,19 +174,6 @@ def test_a_rate_is_not_a_time(column, bare, label, factor):
     assert unit.factor == pytest.approx(factor, rel=1e-12)
     assert is_rate(unit_of(column))
     assert not is_time(unit_of(column))
-
-
-@pytest.mark.parametrize(
-    ("column", "kind", "label"),
-    [
-        ("size_MB", "bytes", "MB"), ("peak_memory_mib", "bytes", "MiB"), ("bytes", "bytes", "B"),
-        ("volume [B]", "bytes", "B"), ("work_gflop", "operations", "Gflop"), ("calls [#]", "count", "1"),
-        ("visits_count", "count", "1"), ("gflops_max", "rate", "Gflop/s"),
-    ],
-)  # fmt: skip
-def test_amounts_and_counts(column, kind, label):
-    unit = unit_in_name(column)
-    assert (unit.kind, unit.label) == (kind, label)
 
 
 @pytest.mark.parametrize("label", sorted(LABELS))
@@ -310,15 +269,6 @@ def test_refused_values(name, given, message):
 def test_an_unknown_option_is_refused_with_the_nearest():
     with pytest.raises(UnknownNameError, match="unknown option of demo 'degre': did you mean 'degree'"):
         build(Options, {"degre": 2}, "demo")
-
-
-def test_describe_lists_everything_in_order():
-    fields = describe(Options)
-    assert [f.name for f in fields] == ["degree", "scale", "refine", "method", "states", "sizes", "even"]
-    by_name = {f.name: f for f in fields}
-    assert by_name["states"].choices == ("run", "wait")
-    assert (by_name["sizes"].type, by_name["sizes"].many, by_name["sizes"].optional) == (int, True, True)
-    assert (by_name["scale"].type, by_name["scale"].many, by_name["scale"].optional) == (float, False, True)
 
 
 def test_a_name_is_spelt_with_hyphens_on_the_command_line():

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfcore.base.errors import InputError
-from perfcore.base.files import atomic_path, check_folder, refuse_existing, write_bytes
+from perfcore.base.files import atomic_path, refuse_existing, write_bytes
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.reading.source import HEAD_BYTES, Source
 from perfcore.testing.readers import compressed
@@ -99,16 +99,6 @@ def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatc
     monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 10)
     with Source(path) as source, source.open() as stream:
         assert len(stream.read(1 << 16)) == 1 << 16
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_lines_have_numbers_and_a_limit(tmp_path, pack):
-    path = tmp_path / "lines"
-    path.write_bytes(pack(b"a\n\nbcd\r\n" + b"e" * 9))
-    with Source(path) as source:
-        assert list(source.lines()) == [(1, b"a\n"), (2, b"\n"), (3, b"bcd\r\n"), (4, b"e" * 9)]
-        with pytest.raises(InputError, match=r"lines:4: the line is longer than 0 KiB"):
-            list(source.lines(longest=8))
 
 
 def test_standard_input_is_spooled_and_cleaned_up(stdin, spool):
@@ -224,25 +214,6 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
         write_half()
     assert str(caught.value) == f"{target}: cannot be written: No space left on device"
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("check", [check_folder, lambda path: write_bytes(path, b"content")])
-def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, check):
-    """A misspelt folder would otherwise come into being, and the file would be looked for in vain."""
-    with pytest.raises(InputError) as caught:
-        check(tmp_path / "reslts" / "model.json")
-    folder = str(tmp_path / "reslts")
-    assert str(caught.value) == f"{folder}/model.json: cannot be written: there is no folder {folder!r}; make it first"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_link_stays_a_link(tmp_path):
-    target, link = tmp_path / "target.json", tmp_path / "link.json"
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    write_bytes(link, b"new")
-    assert link.is_symlink()
-    assert target.read_bytes() == b"new"
 
 
 def test_a_pipe_is_written_into_and_not_replaced(tmp_path):

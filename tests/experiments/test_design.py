@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from perf_experiments import make_design, read_design, write_design
 from perf_experiments.design import available_cores
-from perfcore.base.errors import InputError
 
 FACTORS = {"p": [1, 2, 4, 8], "D": [12, 16, 20]}
 
@@ -83,37 +82,3 @@ def test_a_file_reads_back(tmp_path_factory, factors, seed):
         design = make_design(factors, kind, seed=seed, count=3, replications=seed + 1)
         write_design(design, path)
         assert read_design(path) == design
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("p = [1", "not TOML"),
-        ("", "factors"),
-        ("[factors]", "a design needs a factor"),
-        ('kind = "all"\n[factors]\np = [1]', "kind 'all': one of factorial, one-at-a-time, points is expected"),
-        ("replicates = 3\n[factors]\np = [1]", "replicates"),
-        ('replications = "3"\n[factors]\np = [1]', "replications"),
-        ("replications = 0\n[factors]\np = [1]", "replications of at least 1"),
-        ("replications = 1000000\n[factors]\np = [1, 2]", "2,000,000 runs, and at most 1,000,000 can be asked for"),
-        (f"[factors]\np = {[*range(1000)]}\nq = {[*range(1001)]}", "all combinations of the levels: 1e+06 points"),
-        ('constraints = ["p <"]\n[factors]\np = [1]', "formula 'p <': column 3"),
-        ('constraints = ["q < 2"]\n[factors]\np = [1]', "constraint 'q < 2': unknown factor 'q': Known: cores, p"),
-        ('constraints = ["s < 2"]\n[factors]\ns = ["a"]', "the levels of s are words"),
-        ('constraints = ["p < 0"]\n[factors]\np = [1]', "no point is left to measure: p < 0 refuses 1"),
-        ('kind = "points"\npoints = [{p = 3}]\n[factors]\np = [1]', "points: p=3: p has the levels 1; add it there"),
-        ('kind = "points"\npoints = [{q = 3}]\n[factors]\np = [1]', "a level for each of p is expected"),
-        ("points = [{p = 1}]\n[factors]\np = [1]", 'kind = "points" is expected'),
-        ("centre = {p = 1}\n[factors]\np = [1]", "a centre belongs to designs of one factor at a time"),
-        ('kind = "one-at-a-time"\ncentre = {p = 3}\n[factors]\np = [1]', "unknown level of p for the centre '3'"),
-        ("left_out = [{p = 1}]\n[factors]\np = [1]", "no point is left to measure"),
-    ],
-)
-def test_files_that_are_refused(tmp_path, text, message):
-    path = tmp_path / "design.toml"
-    path.write_text(text)
-    with pytest.raises(InputError) as refused:
-        read_design(path)
-    assert message in str(refused.value)
-    assert str(refused.value).startswith(str(path))
-    assert len(str(refused.value).splitlines()) == 1

@@ -13,7 +13,7 @@ from perf_experiments.costs import costs_by_model, costs_by_runs, duration_text,
 from perf_experiments.recommendation import PartialFit
 from perf_experiments.replications import needed_replications, runs_for_precision
 from perf_experiments.run_records import Run, median_interval
-from perfcore.base.errors import PerfError, UnknownNameError
+from perfcore.base.errors import UnknownNameError
 from perfcore.models.design_rows import DesignRows
 
 
@@ -123,43 +123,6 @@ def test_errors_are_within_the_prediction_bounds(fitter):
         assert bounds[2] - bounds[0] > 2.0 * 1.96 * np.hypot(advice.error, advice.noise)
         assert 0.0 < advice.choices[0].error < advice.error
         assert advice.choices[0].cost_s > 0.0
-
-
-def test_the_measured_levels_are_the_candidates_and_runs_are_counted():
-    repeated = {name: np.repeat(values, 2) for name, values in ONE_CODE.items()}
-    repeated["time_s"] = repeated["time_s"] * np.tile([0.999, 1.001], 5)
-    model = fitted(repeated, fitter="individual", functions="1/p,1")
-    advice = next_points(model, {"p": 64}, points=2)
-    assert {choice.point["p"] for choice in advice.choices} <= {1, 2, 4, 8, 16, 32}
-    assert advice.choices[0].repetitions == 2
-    assert advice.choices[0].in_all == 2  # none yet at twice the largest
-    measured = next_points(model, {"p": 64}, points=1, largest={"p": 16})
-    assert measured.choices[0].in_all == 4
-
-
-def test_points_within_reach():
-    model = fitted(ONE_CODE, fitter="individual", functions="1/p,1")
-
-    def chosen(target, **limits):
-        return {choice.point["p"] for choice in next_points(model, {"p": target}, points=6, **limits).choices}
-
-    assert max(chosen(1024)) <= 32
-    assert 32 not in chosen(32)  # whoever wants the target itself names it
-    assert {c.point["p"] for c in next_points(model, {"p": 32}, [{"p": 32}], points=1).choices} == {32}
-    assert max(chosen(1024, largest="p=256")) == 256
-    assert max(chosen(1024, largest={"p": 8})) <= 8
-    cheap = next_points(model, {"p": 1}, points=4, max_cost="3s")
-    assert all(choice.cost_s <= 3.0 for choice in cheap.choices)
-    for limits, message in (
-        ({"largest": "p=0.5"}, "all that was measured lies above"),
-        ({"largest": "p=-1"}, "positive"),
-        ({"largest": "q=1"}, "unknown variable"),
-        ({"max_cost": "1us"}, "no candidate takes so little"),
-        ({"max_cost": "soon"}, "positive number"),
-        ({"largest": "p=8", "candidates": [{"p": 4}]}, "leave it out"),
-    ):
-        with pytest.raises(PerfError, match=message):
-            next_points(model, {"p": 64}, **limits)
 
 
 # Costs: a power law is found from few runs, a model is asked, and the dearest points go first.

@@ -14,7 +14,7 @@ import pytest
 import perfcore
 from perf_experiments import read_design
 from perf_experiments.design import parse_factor
-from perf_experiments.measurement import cut, filled, launcher_words, parse_patterns, run_process, values_in
+from perf_experiments.measurement import filled, launcher_words, parse_patterns, run_process, values_in
 from perfcore.base.errors import OptionError
 
 
@@ -156,20 +156,6 @@ def test_every_recorded_run_is_whole(study):
         assert (table.loc[table["category"] == "compute", "time_s"] > 0).all()
 
 
-# The functions behind the commands: values of Python, files and results that fit together.
-@pytest.fixture
-def store(tmp_path):
-    plan = perfcore.design({"n": "1..4*2"})
-    plan.save(tmp_path / "plan.toml")
-    code = "import sys; print('t', {n} + sys.getsizeof('') % 1)"
-    done = perfcore.run(
-        plan, [sys.executable, "-S", "-c", code], store=tmp_path / "r.db", values=["t=t ([0-9.]+)"], max_load=1
-    )
-    assert (done.made, done.failed, len(done.to_frame())) == (6, 0, 1)
-    assert repr(done).startswith("<Summary: ")
-    return tmp_path / "r.db"
-
-
 def test_a_design_is_the_file_that_it_wrote(tmp_path):
     plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"])
     plan.save(tmp_path / "d.toml")
@@ -177,18 +163,6 @@ def test_a_design_is_the_file_that_it_wrote(tmp_path):
     assert plan.to_frame().columns.tolist() == ["p", "D", "replications"]
     assert len(plan.to_frame()) == 6
     assert "<table>" in plan._repr_html_()
-
-
-def test_runs_are_kept_and_priced(store):
-    kept = perfcore.runs(store)
-    assert kept.to_frame().groupby("n")["t"].first().to_dict() == {1: 1.0, 2: 2.0, 4: 4.0}
-    assert perfcore.runs(store, failed=True).listed == ()
-    run = perfcore.runs(store, show=1).listed[0]
-    assert run.stdout.startswith(b"t ")
-    assert {"noisy: no", "noisy: yes"} & set(run.summary())
-    priced = perfcore.design({"n": [1, 2, 4]}, runs=store, budget=3600.0)
-    assert priced.total_s > 0.0
-    assert priced.summary()[1].startswith("about ")
 
 
 # Factors, templates and values: what a user may write, and what is refused.
@@ -237,16 +211,3 @@ def test_templates():
 def test_values():
     patterns = parse_patterns(["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"], ["p"])
     assert values_in(b"x\nt =  2.5\nMop/s 1e-3\n", patterns) == {"time": 2.5, "rate": 0.001}
-
-
-@pytest.mark.parametrize("most", [0, 1, 2, 7, 99, 100, 200])
-def test_output_is_cut_in_the_middle(most):
-    output = bytes(range(100))
-    kept = cut(output, most)
-    if most >= 100:
-        assert kept == output
-        return
-    before, after = kept.split(f"\n... {100 - most} bytes left out ...\n".encode())
-    assert len(before) + len(after) == most
-    assert output.startswith(before)
-    assert output.endswith(after)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perf_experiments import sampling
-from perfcore.base.errors import OptionError, UnknownNameError
 
 pytest.importorskip("psutil")
 SECOND = 1_000_000_000
@@ -70,27 +69,3 @@ def test_an_interrupt_keeps_what_was_measured(monkeypatch):
     series = sampling.sample_system("cpu", 10 * SECOND, SECOND)
     assert len(series.times) == 2
     assert series.notes == ("interrupted after 2 of 10 samples",)
-
-
-def test_a_processor_that_goes_away_has_no_values(monkeypatch):
-    machine = Machine(monkeypatch)
-    before = sampling._processor_counters(__import__("psutil"), 0.0)
-    machine.busy = (0.25,)
-    machine.now_ns += SECOND
-    after = sampling._processor_counters(__import__("psutil"), 0.0)
-    assert np.isnan(sampling._rate(before["cpu 1 busy"], after.get("cpu 1 busy")))
-    assert sampling._rate(before["cpu 0 busy"], after["cpu 0 busy"]) == pytest.approx(0.25)
-
-
-@pytest.mark.parametrize(
-    ("what", "duration_ns", "interval_ns", "error", "message"),
-    [
-        ("cpus", SECOND, SECOND, UnknownNameError, "did you mean 'cpu'"),
-        ("cpu", SECOND, SECOND // 1000, OptionError, "every 1 ms: at least 10 ms are needed"),
-        ("cpu", SECOND, 2 * SECOND, OptionError, "0 samples would be taken"),
-        ("cpu", 10**9 * SECOND, SECOND, OptionError, "1000000000 samples would be taken"),
-    ],
-)
-def test_what_is_refused(what, duration_ns, interval_ns, error, message):
-    with pytest.raises(error, match=message):
-        sampling.sample_system(what, duration_ns, interval_ns)

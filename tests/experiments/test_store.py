@@ -1,7 +1,6 @@
 """The store: every run that ended survives, one writer at a time, and nothing foreign or damaged is touched."""
 
 import contextlib
-import dataclasses
 import os
 import random
 import signal
@@ -265,22 +264,3 @@ def test_columns_and_roles(path_of_store_reader):
         [1, 2.25, 2.5, 2.0, 0],
         [2, 1.5, 2.5, 2.0, 1],
     ]
-
-
-def test_without_values_the_wall_time_counts(path_of_store_reader):
-    with Store.read(path_of_store_reader) as store:
-        runs = store.runs()
-    with Store.hold(path_of_store_reader.with_name("wall.db")) as store:
-        for run in runs:
-            store.add(dataclasses.replace(run, values={}, environment={"host": f"node{run.number}"}))
-    data = perfcore.read(path_of_store_reader.with_name("wall.db"))
-    assert (data.roles.value, data.roles.unit, data.roles.system) == ("wall_s", "s", ("host",))
-
-
-def test_a_store_without_measurements_is_refused(tmp_path, path_of_store_reader):
-    with Store.read(path_of_store_reader) as store:
-        failed = store.runs()[2]
-    with Store.hold(tmp_path / "failed.db") as store:
-        store.add(failed)
-    with pytest.raises(InputError, match=r"failed.db: holds no run that counts \(1 runs, 1 failed\)"):
-        perfcore.read(tmp_path / "failed.db")

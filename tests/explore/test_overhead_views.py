@@ -5,9 +5,8 @@ import pytest
 import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
-from perf_analysis.overhead_views import TracePresenter
 from perf_explore.opening import DataViews
-from perf_views.contents import Form, Link, Table
+from perf_views.contents import Form, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)
@@ -42,20 +41,6 @@ def test_what_is_chosen_gives_the_overheads_of_these_classes(own):
     form = form_of(view)
     assert form.is_folded
     assert {item.name: item.value for item in form.fields[:-1]} == query
-
-
-def test_beside_a_model_cycles_are_told_phase_by_phase():
-    """Two phases of one level each, which change at 60 ns; the classes that were chosen stay in links to the view."""
-    trace = Trace([0, 1], [0, 0], [0, 0], [100, 60], ["a", "b"], ["solve"], source="t")
-    query = {"class.solve": "computing", "phases": "2"}
-    direct = TracePresenter().views(trace, perfcore.fit(trace, phases=2, degree=0)).view((), query)
-    (table,) = (b for b in direct.blocks if isinstance(b, Table) and b.title.startswith("Share of each phase"))
-    assert [row[2] for row in table.rows] == ["60 ns", "40 ns"]
-    model = perfcore.fit(trace, phases=1, degree=0)
-    below = model.views(trace).view(OVERHEADS, query)
-    assert below.trail == (Link("2 phases of t", (), {"phases": "2"}),)
-    assert [item.value for item in form_of(below).fields if item.name == "phases"] == ["2"]
-    assert form_of(below).path == OVERHEADS
 
 
 def test_the_page_tells_serialisation_and_transfer_as_the_command_does():

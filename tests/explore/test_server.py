@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from dataclasses import replace
 
@@ -88,20 +87,6 @@ def test_a_change_is_shown_then_kept_then_undone(ask, notebook):
     assert (undone.status, undone.headers["location"]) == (303, "/")
     assert notebook.file.read_text() == "one"
     assert "Undo" not in ask("/").text
-
-
-def test_what_is_typed_is_checked_and_changes_nothing(ask, session, notebook):
-    sent = {"text": "a\r\n<b>?", "_version": "0", "_step": "check"}
-    answer = ask("/", sent, origin=OWN)
-    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-    assert json.loads(answer.text) == [
-        {"text": "a: no question", "is_fine": True},
-        {"text": "<b>?: no question", "is_fine": False},
-    ]
-    assert ask("/", {**sent, "_version": "17"}, origin=OWN).text == answer.text  # preview says that it is out of date
-    assert (session.version, notebook.file.read_text()) == ("0", "one")
-    for words in ({"cookie": None}, {"origin": "http://evil.example"}, {"host": "evil.example"}):
-        assert ask("/", sent, **words).status == 403
 
 
 def test_an_edit_from_another_tab_is_refused_and_not_lost(ask, notebook):

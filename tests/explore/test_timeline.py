@@ -108,35 +108,6 @@ def mean_height(curve, start, end):
     return float((np.diff(cuts) * curve.heights).sum() / (end - start))
 
 
-def asked(views, what, **query):
-    return json.loads(views.feed(("timeline", what), query).content)
-
-
-def test_jumps_lead_to_the_longest_interval_and_the_slowest_rank(views, trace):
-    durations = trace.end_ns - trace.start_ns
-    longest = asked(views, "longest", find="MPI_Wait")
-    assert longest["to"] - longest["from"] == durations[trace.state == 1].max()
-    assert "longest: MPI_Wait" in longest["text"]
-    busy = np.isin(trace.state, [STATES.index(name) for name in trace.busy_states])
-    by_rank = np.bincount(trace.location[busy] // 2, weights=durations[busy])
-    slowest = asked(views, "slowest")
-    assert slowest["text"].startswith(f"slowest: rank {by_rank.argmax()} computes ")
-    assert json.loads(views.feed(("timeline", "phases"), {}).content)["phases"][0][1] == 0
-
-
-def test_what_stands_at_a_place_is_told(views, trace):
-    at = int(np.argmax(trace.end_ns - trace.start_ns))
-    middle = (trace.start_ns[at] + trace.end_ns[at]) // 2
-    lanes = timeline_data(trace).lanes
-    lane = lanes.path_to(int(trace.location[at]))[-1]
-    lines = asked(views, "at", lane=str(lane), **{"from": f"{middle / 1000}", "to": f"{(middle + 1) / 1000}"})["lines"]
-    assert lines[0].startswith(f"{trace.states[trace.state[at]]} (")
-    assert lines[1] == f"{(trace.end_ns[at] - trace.start_ns[at]) / 1000:g} us"
-    whole = asked(views, "at", lane="0")["lines"]
-    assert whole[-1].startswith("rank 0, ")
-    assert "intervals" in whole[-2]
-
-
 def test_perfetto_gets_every_interval_that_is_seen(views, trace):
     feed = views.feed(("timeline", "perfetto"), {"from": "3", "to": "5"})
     assert (feed.media, feed.file_name) == ("application/json", "random.json")

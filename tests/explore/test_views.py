@@ -1,5 +1,6 @@
 """Everything that can be opened shows itself: each view of each subject, on the page and in a report."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from perf_explore.page import report_text
 from perf_explore.session import Session
 from perf_views.contents import Chart, Form, Table, Viewable
 from perf_views.drawable import views_of
+from perf_worley.curve_views import CurveSummary
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import PerfError
 
@@ -114,17 +116,6 @@ def test_a_long_report_says_what_it_leaves_out(subject):
     assert ("--views N" in text) == (len(list(subject.paths())) > 1)
 
 
-def test_a_fit_from_the_page_has_its_options_in_the_address():
-    views = DataViews(runs(), "runs.csv")
-    view = views.view(("fit", "individual"), {"fit.functions": "1/p,1", "fit.where": "code=lu"})
-    assert view.title.startswith("2 individual fits")
-    pairs = next(block for block in view.blocks if isinstance(block, Table))
-    link = pairs.rows[0][1].link
-    assert link.path[:3] == ("fit", "individual", "pair")
-    assert link.query == {"fit.functions": "1/p,1", "fit.where": "code=lu"}
-    assert views.view(link.path, link.query).title == "lu on old"
-
-
 def test_files_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runs().table.to_csv("runs.csv", index=False)
@@ -150,22 +141,6 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
             open_subjects(files)
 
 
-def test_many_files_are_one_data_set_beside_others(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("runs").mkdir()
-    for code, part in runs().table.groupby("code"):
-        part.to_csv(Path("runs", f"{code[:2]}.csv"), index=False)
-    Path("curve.csv").write_text("time_us,processors\n0,2\n4,8\n10,0\n")
-    shelf = open_subjects(["runs", "runs/*.csv", "curve.csv"])
-    assert [row[0].text for row in shelf.view((), {}).blocks[0].rows] == ["runs", "*.csv", "curve.csv"]
-    for name in ("runs", "*.csv"):
-        assert any(block.title == "All rows" for block in shelf.view((name,), {}).blocks if isinstance(block, Table))
-    perfcore.fit("runs", fitter="individual", functions="1/p,1").save("model.json")
-    assert open_subjects(["model.json", "runs"]).title == "4 individual fits of runs (2 files)"
-    monkeypatch.chdir("runs")
-    assert open_subjects(["."]).title == "."
-
-
 def test_a_report_is_written_once(tmp_path):
     target = tmp_path / "report.html"
     perfcore.explore(perfcore.fit(CURVE, phases=2, degree=0), CURVE, output=target)
@@ -175,3 +150,30 @@ def test_a_report_is_written_once(tmp_path):
         perfcore.explore(CURVE, output=target)
     perfcore.explore(TRACE, output=target, overwrite=True)
     assert target.read_text() != text
+
+
+# Stretches of long curves: nothing is left out, and means are exact.
+def noisy(n_steps, seed=1):
+    rng = np.random.default_rng(seed)
+    edges = np.concatenate([[50.0], 50.0 + np.cumsum(rng.uniform(0.1, 2.0, n_steps))])
+    return UtilizationCurve(edges, rng.uniform(0.0, 9.0, n_steps))
+
+
+@pytest.mark.parametrize("n_steps", [3, 1000, 200_000])  # as they are, step by step, by blocks
+@pytest.mark.parametrize(("start", "end"), [(0.0, 1.0), (0.2, 0.9), (0.41, 0.42)])
+def test_bins_hold_extremes_and_means_of_their_own_steps(n_steps, start, end):
+    curve = noisy(n_steps)
+    first, last = (curve.start + share * curve.duration for share in (start, end))
+    part = CurveSummary(curve).stretch(first, last, 50)
+    assert len(part.low) <= 50
+    assert part.edges[0] <= first
+    assert part.edges[-1] >= last
+    assert (np.diff(part.edges) > 0).all()
+    for k, (left, right) in enumerate(itertools.pairwise(part.edges)):
+        i, j = np.searchsorted(curve.edges, [left, right])
+        assert curve.edges[i] == left
+        assert curve.edges[j] == right
+        assert part.low[k] == curve.heights[i:j].min()
+        assert part.high[k] == curve.heights[i:j].max()
+        mean = np.average(curve.heights[i:j], weights=np.diff(curve.edges[i : j + 1]))
+        assert part.mean[k] == pytest.approx(mean, rel=1e-9)

@@ -138,19 +138,6 @@ def test_what_is_refused(values, options, error, message):
         forecast(values, **options)
 
 
-def test_a_value_with_a_probability_of_its_own_is_said_to_have_it(rng):
-    """A disk that mostly writes nothing: the 50% interval holds as much as 0 has."""
-    rng = np.random.default_rng(8)
-    model = forecast(np.where(rng.random(600) < 0.8, 0.0, rng.exponential(1e6, 600)))
-    value, probability = model.likeliest(1)
-    assert (value, probability) == (0.0, pytest.approx(0.8, abs=0.07))
-    assert f"0 comes with probability {probability:.2g} by itself" in str(model)
-    assert model.remarks([1])[0].startswith("0 with probability 0.")
-    noise = forecast(rng.normal(10.0, 1.0, 200))
-    assert noise.likeliest(1)[1] == 0.0
-    assert noise.remarks([1]) == []
-
-
 # Predictors: each against its definition in plain Python, and the choice between them.
 RNG = np.random.default_rng(8)
 VALUES = np.round(np.cumsum(RNG.normal(0, 1, 120)), 2)
@@ -274,16 +261,6 @@ def test_quantiles_of_many_samples_are_those_of_their_distribution():
     found = quantiles_of(RNG_OF_DISTRIBUTIONS.normal(size=200_000), np.ones(200_000), 0.0, NO_BOUNDS)
     inner = (LEVELS > 0.0) & (LEVELS < 1.0)
     np.testing.assert_allclose(found[inner], stats.norm.ppf(LEVELS[inner]), atol=0.03)
-
-
-def test_few_samples_are_no_bounds_and_what_none_can_be_is_not():
-    nine = np.arange(1.0, 10.0)
-    found = quantiles_of(nine, np.ones(9), 0.0, NO_BOUNDS)
-    # A tenth sample is outside of nine with probability 2/10: 80% lie between the outermost ones.
-    np.testing.assert_allclose(found[[6, -7]], [1.0, 9.0])
-    assert LEVELS[6] == 0.1
-    bounded = quantiles_of(nine, np.ones(9), 0.0, (0.0, 9.0))
-    assert (bounded.min(), bounded.max()) == (0.0, 9.0)
 
 
 def test_weights_count_as_copies():

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from perf_gate.sides import opened
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
+from perf_gate.sides import opened
 from perf_gate.versions import gate_versions
 from perf_statistics.gating import (
     Judged,

@@ -56,12 +56,6 @@ def pytest_benchmark(path: Path, times: dict[str, list[float]]) -> str:
     return str(path)
 
 
-def fio(path: Path, bandwidth: float) -> str:
-    traffic = {"io_bytes": 1e6, "bw_bytes": bandwidth, "iops": 10.0, "runtime": 1.0, "total_ios": 5}
-    path.write_text(json.dumps({"fio version": "fio-3.36", "jobs": [{"jobname": "t", "read": traffic}]}))
-    return str(path)
-
-
 RUNS = np.random.default_rng(3).lognormal(-1.0, 0.02, (2, 10)).round(6)
 
 
@@ -73,15 +67,6 @@ def test_exactly_three_times_as_slow_fails_in_every_format(tmp_path: Path, write
     assert verdict.outcome == "failed"
     assert verdict.judged.slower.all()
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
-
-
-def test_a_bandwidth_of_a_third_fails(tmp_path: Path) -> None:
-    for at in range(5):
-        fio(tmp_path / f"old_{at}.json", 3e9 + at)
-        fio(tmp_path / f"new_{at}.json", 1e9 + at)
-    verdict = perfcore.gate(tmp_path / "old_*.json", tmp_path / "new_*.json")
-    assert verdict.outcome == "failed"
-    assert perfcore.gate(tmp_path / "new_*.json", tmp_path / "old_*.json").outcome == "passed"
 
 
 def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp_path: Path) -> None:
@@ -275,54 +260,6 @@ def test_rounds_are_added_until_it_is_decided(tmp_path: Path) -> None:
     assert again.to_dict() == verdict.to_dict()
     assert len(perfcore.runs(store).listed) == 10  # nothing was measured again
     assert perfcore.gate(store).outcome == "failed"
-
-
-COUNTS = """
-import pathlib, sys
-file, factor = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-run = len(file.read_bytes()) if file.exists() else 0
-file.write_bytes(b"x" * (run + 1))
-print("t =", 1.0 + factor * run % 10 / 10)
-"""
-
-
-def test_what_cannot_be_told_apart_ends_with_the_rounds(perf, tmp_path: Path, capsys) -> None:
-    """1.0, 1.7, 1.4, 1.1, 1.8, 1.5 and 1.0, 1.3, 1.6, 1.9, 1.2, 1.5: the same in the mean of logarithms to 0.1 %."""
-    (tmp_path / "counts.py").write_text(COUNTS)
-    words = ["--value", VALUE, "--warmup", 0, "--slower-than", "1.01x"]
-    for version, factor in (("old", 7), ("new", 3)):
-        words += ["--version", f"{version}={sys.executable} -S {tmp_path}/counts.py {tmp_path}/{version} {factor}"]
-    assert perf("gate", "--run", *words, "--max-rounds", 6) == 3
-    told = capsys.readouterr()
-    assert told.out.startswith("undecided: t ")
-    assert perf("gate", "--run", *words, "--budget", "0.01s") == 3
-    assert "of 1 round: at least 3 are needed" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--run"], "--run needs each version"),
-        (["--run", "--version", "a=true"], "--run compares two versions, not 1"),
-        (["--run", "--version", "a", "--version", "b=true"], "NAME=COMMAND is expected"),
-        (["--run", "--version", "a=true", "--version", "b=./nowhere"], "there is no such program here"),
-        (["--run", "--version", "a=true", "--version", "b=false"], "b, round 1: exit status 1"),
-        (["--run", "--version", "a=true", "--version", "b=true", "--max-rounds", "2"], "a budget of 2 rounds"),
-        (["--run", "--self-test", "--version", "a=true", "--version", "b=true"], "give one with --version"),
-        (["--store", "x.db", "a.csv"], "--store belongs to --run"),
-        (["--version", "a", "--version", "b", "a.csv"], "is the column of versions, once"),
-        ([], "name the file of the runs"),
-        (["--self-test", "a.csv", "b.csv"], "leave out the second file"),
-    ],
-)
-def test_mistakes_are_said_in_one_line_of_running(words, message, perf, tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.csv", "b.csv"):
-        Path(name).write_text("bench,time_s\nx,1\n")
-    assert perf("gate", *words) == 2
-    told = capsys.readouterr().err.strip().splitlines()
-    assert message in told[-1]
-    assert len(told) == 1
 
 
 def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:

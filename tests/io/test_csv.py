@@ -1,7 +1,6 @@
 """CSV: every kind of table, and every way to get one wrong."""
 
 import math
-import tempfile
 from fractions import Fraction
 
 import duckdb
@@ -17,8 +16,6 @@ from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
-from perfcore.reading.compression import COMPRESSED_ENDINGS
-from perfcore.testing.readers import compressed
 
 FILE = "data.csv"
 
@@ -101,19 +98,6 @@ def test_timestamps_are_exact(write, text, expected):
     assert trace.start_ns.tolist() == [expected]
 
 
-@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
-def test_a_compressed_table_is_read_as_text(tmp_path, ending):
-    """Through DuckDB, which knows only some of the compressions."""
-    text = "start,end,rank,state\n" + "".join(f"{k},{k + 1},0,run\n" for k in range(5000))
-    path = tmp_path / f"run.csv{ending}"
-    path.write_bytes(compressed(text.encode(), ending))
-    trace = perfcore.read(path)
-    assert (trace.n_intervals, trace.end_ns[-1]) == (5000, 5_000_000)
-    path.write_bytes(compressed(text.encode(), ending)[:-20])
-    with pytest.raises(InputError, match=r"cut short or damaged"):
-        perfcore.read(path)
-
-
 BAD = {
     "time,value\n0,1\n1,nan\n2,3\n": r":3: value is 'nan'; a finite number that is not negative",
     "time,value\n0,1\n1,inf\n2,3\n": r":3: value is 'inf'",
@@ -189,15 +173,6 @@ def test_the_same_data_with_commas(tmp_path, text):
     assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
 
 
-@pytest.mark.parametrize("text", KINDS)
-def test_a_decimal_comma_is_named_with_the_option_that_reads_it(tmp_path, text):
-    path = tmp_path / "commas.csv"
-    path.write_text(with_commas(text))
-    with pytest.raises(InputError, match=r"commas\.csv:\d: .* is '\d,\d+'.*decimal comma.*-r decimal=,$") as caught:
-        perfcore.read(path)
-    assert len(str(caught.value).splitlines()) == 1
-
-
 # What is written reads back as the same data.
 finite = st.floats(-1e15, 1e15, allow_nan=False)
 heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))
@@ -262,19 +237,6 @@ def test_series_read_back(tmp_path, ending):
     assert list(back.columns) == list(series.columns)
     for name, values in series.columns.items():
         np.testing.assert_array_equal(back.columns[name], values)
-
-
-def test_no_room_for_temporary_tables_is_said(tmp_path, monkeypatch):
-    """DuckDB's own message names a file that the user never saw."""
-
-    def full(*_, **__):
-        raise duckdb.IOException('IO Error: Cannot write file "tables.duckdb": No space left on device')
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(duckdb, "connect", full)
-    with pytest.raises(InputError, match=r"No space left on device; make room, also in .*, or name .* in TMPDIR$"):
-        perfcore.read("examples/step.csv")
-    assert not [*tmp_path.iterdir()]
 
 
 # Parquet: types of columns, large traces that stay in their table, damaged files.

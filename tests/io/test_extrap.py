@@ -8,14 +8,13 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from format_samples import EXTRAP_JSON, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
+from format_samples import EXTRAP_MEANS, extrap_archive
 
 import perfcore
 from perfcore.base.errors import InputError
 
 FILE = "saved.extra-p"
 
-RUNS = extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])])
 # The numbers of the ABNF in Extra-P's documentation, which have no exponent.
 NUMBER = r"[-+]?[0-9]+(?:\.[0-9]*)?"
 
@@ -54,15 +53,6 @@ def test_files_of_extrap_itself(real_data):
     assert len(perfcore.read(folder / "test1.jsonl").table) == 125
 
 
-def test_json_of_the_present_kind(read):
-    data = read(EXTRAP_JSON, "runs.json")
-    assert data.table[["x", "y", "callpath", "repetition", "time"]].to_numpy().tolist() == [
-        [1, 10, "main->a", 1, 1.5],
-        [1, 10, "main->a", 2, 2],
-        [2, 10, "main->a", 1, 3],
-    ]
-
-
 @pytest.mark.real_data
 def test_documents_of_extrap_itself(real_data):
     folder = real_data / "benchresults" / "extrap"
@@ -80,16 +70,6 @@ def test_means_come_with_their_spread_and_number(read):
     assert data.table["std"].tolist() == pytest.approx([0.25 * 2**0.5, float("nan")], nan_ok=True)
     assert data.table["repetitions"].tolist() == pytest.approx([2, float("nan")], nan_ok=True)
     assert "repetition" not in data.table
-
-
-def test_runs_that_were_kept_are_rows(read):
-    """Two runs at x = 1; at x = 2 one run of two processes, which counts by their mean."""
-    data = read(extrap_archive(EXTRAP_RUNS, RUNS))
-    assert data.table[["x", "callpath", "repetition", "time"]].to_numpy().tolist() == [
-        [1, "main", 1, 1.5],
-        [1, "main", 2, 2.0],
-        [2, "main", 1, 3.5],
-    ]
 
 
 @pytest.mark.slow

@@ -108,22 +108,6 @@ def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_f
 
 
 @pytest.mark.parametrize(
-    ("header", "kind", "n"),
-    [
-        ("start_us,end_us,cpu", "UtilizationCurve", 2),  # one row follows another: steps
-        ("start_us,end_us,jobs", "UtilizationCurve", 2),
-        ("start_us,end_us,rank", "Trace", 2),
-    ],
-)
-def test_steps_and_intervals_are_told_apart(write, header, kind, n):
-    steps = perfcore.read(write(f"{header}\n0,5,1\n5,9,2\n"))
-    assert type(steps).__name__ == kind
-    apart = perfcore.read(write(f"{header}\n0,5,1\n6,9,2\n"))
-    assert type(apart).__name__ == "Trace"
-    assert apart.n_intervals == n
-
-
-@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("start,duration,rank\n0,-5,a\n", r":2: the state of 'a' has the duration -5; none is negative"),

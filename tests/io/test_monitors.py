@@ -88,17 +88,6 @@ def test_both_forms_say_the_same(read):
     assert as_json.notes == as_table.notes == ("recorded on node7",)
 
 
-@pytest.mark.real_data
-def test_an_archive_in_both_forms(real_data):
-    """The tool's own test data: ten processors, two of which come and go, across two restarts."""
-    table, document = (perfcore.read(real_data / "timeseries" / name) for name in ("sadf-d.txt", "sadf-j.json"))
-    assert len(table.columns) == 11
-    assert table.times.tolist() == document.times.tolist()
-    for name, values in table.columns.items():
-        np.testing.assert_array_equal(values, document.columns[name])
-    assert np.isnan(table.columns["cpu 9 busy"]).sum() == 4
-
-
 def answer(*series, **more):
     result = [{"metric": labels, "values": values} for labels, values in series]
     return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}, **more})

@@ -94,15 +94,6 @@ def test_times_are_exact_and_in_the_unit_that_is_told(read):
     assert in_time(trace) == [("main", "really running", 250_000, 1_000_000)]
 
 
-def test_variables_are_a_series_where_there_are_no_states(read):
-    series = read("110 0 V p1t1 10\n111 0.5 V p1t1 3\n110 0.5 V p1t2 1\n112 2 V p1t1 4.5\n")
-    assert series.times.tolist() == [0, 0.5, 2]
-    assert series.columns["process 1/main load"].tolist() == [10, 13, 8.5]
-    assert series.columns["process 1/helper load"].tolist() == [0, 1, 1]
-    assert series.columns["load"].tolist() == [10, 14, 9.5]
-    assert series.notes == ("sums over containers: load", "1 variables have no value at first, which counts as 0")
-
-
 @pytest.mark.parametrize(
     ("body", "problem"),
     [

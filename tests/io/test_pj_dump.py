@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import InputError
 
 FILE = "dump.csv"
 
@@ -64,22 +63,6 @@ def test_starvz_counts_a_task_whole_unless_told_otherwise(write):
         ("Callback", 2500, 3000),
         ("dgemm", 3000, 4000),
     ]
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("State, p1, S, 7.0, 8.0", r":9: the state line .* has fewer than 8 fields"),
-        ("State, p1, S, 7.0, 6.5, 1, 0, run", r":9: the state of 'p1' ends at 6.5, before it starts at 7.0"),
-        ("State, p1, S, x, 6.5, 1, 0, run", r":9: the start is 'x'"),
-        ("State, , S, 7, 8, 1, 0, run", r":9: the location is ''"),
-        ("State, p1, S, 5.0, 8.0, 3, 0, run", r":9: 'p1' is in state 'run' from 5.0 although 'compute' \(line 2\)"),
-        ("Stat", r":9: 'Stat' is none of State, Container"),
-    ],
-)
-def test_bad_lines_are_refused_with_their_number(write, line, problem):
-    with pytest.raises(InputError, match=problem):
-        perfcore.read(write(PLAIN + line + "\n"))
 
 
 @pytest.mark.real_data

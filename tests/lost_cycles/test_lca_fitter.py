@@ -8,9 +8,8 @@ import pytest
 import statsmodels.api as sm
 
 import perfcore
-from perf_basics.describe import describe
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for, read_models, write_models
-from perf_lost_cycles.lca.categories import best, fit_default_models, ranked, term_values
+from perf_lost_cycles.lca.categories import best, fit_default_models, term_values
 from perf_lost_cycles.options import CRITERIA
 from perfcore import Measurements
 from perfcore.base.errors import PerfError
@@ -44,16 +43,6 @@ def test_noise_free_categories_give_their_laws_back():
     np.testing.assert_allclose(model.predict({"P": p, "category": "communication loss"}), 2 + 0.5 * np.log2(p))
     assert model.statistics["r2_centered"] == pytest.approx(1.0)
     assert {fit.model.r2 for fit in model.fits} == {1.0, None}, "a constant has no R^2"
-
-
-def test_models_are_found_by_the_column_as_well_as_by_the_symbol(tmp_path):
-    path = tmp_path / "mine.toml"
-    write_models([DefaultModel("communication loss", "ranks", "a + b*log2(ranks)^2", "own")], path)
-    parts = {"communication loss": lambda p: 1 + np.log2(p) ** 2}
-    data = profile(parts=parts).rename(columns={"P": "ranks"})
-    model = fitted(data, parameter="ranks", models=f"standard,{path}")
-    assert model.formula == "communication loss = 1 + 1*log2(ranks)^2"
-    assert model.tables()[0][2][0][2] == "a + b*log2(ranks)^2"
 
 
 def test_a_constant_overhead_is_fitted_by_a_constant():
@@ -132,15 +121,6 @@ def test_small_singular_values_are_reported(tmp_path):
     np.testing.assert_allclose(dependent.coefficients, [0.6, 1.2])
     assert dependent.standard_errors == (None, None)
     assert any("least norm" in cell for _, _, rows in model.tables() for row in rows for cell in row)
-
-
-def test_other_parameters_are_held_and_remembered():
-    data = pd.concat([profile(size=n) for n in (100, 200)])
-    model = fitted(data, parameter="P=P,n=size", where="size=200")
-    assert (model.factor, model.held) == ("P", {"size": 200.0})
-    over_size = fitted(data.assign(time_s=data["time_s"] * data["size"]), parameter="P=P,n=size", where="P=4")
-    assert over_size.factor == "n"
-    assert over_size.fits[0].model.formula == "a*x"
 
 
 @pytest.mark.parametrize(
@@ -315,16 +295,6 @@ def test_as_many_coefficients_as_points_are_not_compared():
     assert best(fits, "r2").tolist() == [1]
 
 
-def test_models_are_chosen_among_those_that_are_allowed(noisy):
-    fits = fit_default_models(MODELS, P_OF_LCA, noisy)
-    allowed = np.zeros((len(MODELS), 7), dtype=bool)
-    allowed[[0, 1], :3] = allowed[4, 3:] = True
-    order, comparable = ranked(fits, "loo", allowed)
-    assert set(order[0, :3].tolist()) <= {0, 1}
-    assert (order[0, 3:] == 4).all()
-    assert comparable.sum(axis=0).tolist() == [2, 2, 2, 1, 1, 1, 1]
-
-
 def test_r2_rewards_every_further_term_and_leave_one_out_does_not():
     """Amdahl's law with 5% noise: the plain R^2 takes the nested model of three terms whenever it may."""
     rng = np.random.default_rng(2)
@@ -409,23 +379,3 @@ ROWS = [
 @pytest.fixture
 def runs():
     return pd.DataFrame(ROWS, columns=["p", "category", "machine", "time_s"])
-
-
-def test_points_categories_and_totals_of_the_machine_with_most_rows(runs):
-    facts = describe(Measurements(runs, system="machine"), "runs.csv", " --from csv")
-    assert facts["category by"] == ["category"]
-    assert (facts["observations"], facts["points"]) == ("3 points", ["p: 3 values, 1 to 4"])
-    assert (facts["categories"], facts["total"]) == ("compute, wait", "2.25 to 9 s")
-    assert facts["of these rows"] == "machine=a"
-    assert facts["next"] == [
-        f"perf fit runs.csv --from csv --fitter {name} --where machine=a" for name in ("lca", "modgen", "scaling")
-    ]
-
-
-def test_rows_that_make_no_table_are_described_all_the_same(runs):
-    """The categories at p = 1 add up to more than the total; no fit of them would run, so none is suggested."""
-    total = pd.DataFrame([(1, "total", "a", 5.0)], columns=runs.columns)
-    facts = describe(Measurements(pd.concat([runs[runs["machine"] == "a"], total])), "runs.csv")
-    assert facts["categories"].startswith("none: ")
-    assert "overlap" in facts["categories"]
-    assert not any("perf fit" in command for command in facts["next"])

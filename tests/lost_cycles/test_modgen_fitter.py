@@ -69,15 +69,6 @@ def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
     assert upper - lower <= 0.45 * value
 
 
-def test_negative_times_are_taken_as_zero_and_said():
-    categories = {**EXACT, "falling": lambda p, d: 20.0 - p}
-    model = fit(table_of(categories), weights="equal")
-    at = {"P": 40.0, "D": 20.0}
-    assert model.predict({**at, "category": "falling"}) == [0.0]
-    assert model.predict(at) == pytest.approx([3.0 * 20 / 40 + 22.0], rel=1e-8)
-    assert "negative, taken as 0: falling" in model.remarks(at)[0]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("common", [0.0, 0.05])
 def test_coverage_of_the_total(common):

@@ -7,7 +7,6 @@ import pytest
 import perfcore
 from perf_analysis.messages import collective_rows
 from perf_traces.messages.communication import communication_of
-from perfcore.base.errors import DataError
 
 SCHEMA = """
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -107,15 +106,3 @@ def test_of_several_communicators_the_one_of_all_ranks_is_known_by_mpich(tmp_pat
     found = communication_of(perfcore.read(write(tmp_path / "run.sqlite", *rows, more)))
     assert (len(found.messages), sorted(found.collectives.bytes.tolist())) == (3, [8, 16])
     assert sorted(what.split()[0] for what in found.remarks()) == ["calls", "collectives"]  # announced; of no group
-
-
-def test_who_is_which_rank_must_be_known(tmp_path):
-    path = write(tmp_path / "run.sqlite", of_rank(0, 5), of_rank(1, 5), "DROP TABLE MPI_RANKS;")
-    trace = perfcore.read(path)
-    assert communication_of(trace) is None
-    assert any("of process 12 the rank is not recorded" in note for note in trace.notes)
-    assert communication_of(perfcore.read(write(tmp_path / "x.sqlite", of_rank(0, 5), "DROP TABLE StringIds;"))) is None
-    trace = perfcore.read(write(tmp_path / "one.sqlite", of_rank(1, 5)), locations="thread")
-    assert communication_of(trace).remarks() == {"sends or receives have no partner in the files": 3}
-    with pytest.raises(DataError, match="belong to the whole run"):
-        communication_of(perfcore.read(tmp_path / "one.sqlite", since="50%"))

@@ -38,15 +38,6 @@ def test_every_mode_counts_the_same(tmp_path, mode, value_type, exponent):
     assert int(readings.value.sum()) == 2 * COMPUTING + 2 * 4 * 100  # of the calls one a nanosecond
 
 
-def test_gauges_are_no_counters_and_those_of_perf_are_papis(tmp_path):
-    names = ("temperature", "cpu-cycles")
-    trace = perfcore.read(otf2_run(tmp_path / "a", 1, mode=MODES.ABSOLUTE_POINT, names=names))
-    assert FACT not in trace.facts
-    trace = perfcore.read(otf2_run(tmp_path / "b", 1, names=("instructions", "cpu-cycles")))
-    assert trace.facts[FACT].names == ("PAPI_TOT_INS", "PAPI_TOT_CYC")
-    assert burst_classes(trace).instructions is not None
-
-
 def test_factors_of_archives_and_counters_of_some_ranks(tmp_path):
     runs = overheads([otf2_run(tmp_path, p) for p in (1, 2, 4)])
     factors = runs.to_dict()["efficiencies_of_runs"]

@@ -212,17 +212,6 @@ def test_times_that_do_not_fit_beside_location_and_state():
     }
 
 
-def test_states_in_no_category_are_named_with_time_and_first_moment(rules):
-    own = rules(category("work", "computing") + category("idle", "idle") + category("held", "held", "computing > 0"))
-    trace = trace_of([(0, "run", 10, 50), (0, "lock", 50, 90), (1, "send", 20, 80), (1, "run", 80, 90)], 2)
-    with pytest.raises(DataError) as error:
-        profile_overheads(trace, own)
-    text = str(error.value)
-    assert "'lock' (class held) is in no category for 30 ns, first at 50 ns" in text
-    assert "'send' (class held) is in no category for 30 ns, first at 50 ns" in text
-    assert "'run'" not in text
-
-
 # Files of categories: what is read, and what each mistake is told as.
 GOOD = """
 [classes]

@@ -164,24 +164,6 @@ def test_ranks_wait_for_the_last_one():
     assert profile.devices[0].communicating_ns == 60
 
 
-def test_collectives_of_some_ranks_are_not_matched():
-    rows = [(0, 1, 1, 10, 30), (1, 1, 1, 20, 30), (0, 1, 1, 50, 60), (1, 1, 1, 55, 60), (2, 1, 1, 52, 60)]
-    profile = profile_overheads(run_of_ranks(rows))
-    assert [each.waited_ns for each in profile.ranks] == [5, 0, 3]
-    assert any(note.startswith("2 calls of collectives that run on some ranks only") for note in profile.notes)
-    alone = profile_overheads(run_of_ranks([(0, 0, 0, 0, 9), (1, 0, 0, 0, 9), (2, 0, 0, 0, 9)]))
-    assert [each.held_up_ns for each in alone.ranks] == [0, 0, 0]
-
-
-def test_one_rank_does_not_tell_of_others():
-    trace = located(trace_of([(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 40)]), "auto")
-    profile = profile_overheads(trace)
-    assert "waiting for other ranks" in profile.untold
-    row = next(row for row in profile.tables()[0][2] if row[0] == "waiting for other ranks")
-    assert row[1:3] == ["-", "-"]
-    assert any("read all their files as one run" in note for note in profile.notes)
-
-
 @pytest.mark.real_data
 def test_two_ranks_to_the_microsecond(real_data):
     """Unions by an independent parser: computing, NCCL, copies, hidden share, span."""

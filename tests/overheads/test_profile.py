@@ -9,7 +9,6 @@ from paraver_runs import paraver_run
 import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.efficiencies import efficiencies
-from perf_analysis.overheads import stacked
 from perf_analysis.predicted_efficiencies import time_components
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses
 from perf_analysis.stretches import phase_edges
@@ -67,20 +66,6 @@ def test_efficiencies_where_they_are_not_defined():
     assert np.isnan(efficiencies(idle, [5]).load_balance).all()
     with pytest.raises(DataError, match="has no duration"):
         efficiencies(idle, [0])
-
-
-def test_runs_stack_into_measurements(profile):
-    one = profile_overheads(Trace([0], [0], [0], [400], ["0"], ["run"], source="one.prv"))
-    table = stacked([one, profile], {"n": [512]})
-    whole = table.groupby("p")["all_locations_ns"].sum()
-    assert whole.to_dict() == {1: 400, 2: 200}
-    # The mean over locations sums to the elapsed time.
-    assert table.groupby("p")["time_s"].sum().to_dict() == pytest.approx({1: 400e-9, 2: 100e-9})
-    assert (table["n"] == 512).all()
-    assert table.columns.tolist() == ["p", "n", "phase", "category", "time_s", "all_locations_ns"]
-    assert "phase" not in stacked([one])
-    data = perfcore.Measurements(table, ["p", "n", "phase"])
-    assert (data.roles.value, data.roles.unit) == ("time_s", "s")
 
 
 def test_phases_of_a_trace_are_whole_nanoseconds():
@@ -218,16 +203,6 @@ def test_published_figures_of_epoch_of_scaling(real_data):
     assert large["computation scalability"] == pytest.approx(81.341 / 95.500, abs=1e-5)
 
 
-def test_the_strict_definition_is_said_with_its_contradictions():
-    [found] = perfcore.overheads(HALO)
-    assert found.replayed.contradictions == 0
-    title = found.tables()[-1][0]
-    assert title.startswith("Efficiencies (by the rules that the trace shows; on a network that takes no time ")
-    assert found.to_dict()["replay"]["definition"] == "strict"
-    efficiencies = found.efficiencies()
-    assert efficiencies.serialisation * efficiencies.transfer == pytest.approx(efficiencies.communication)
-
-
 def test_own_classes_have_neither():
     """What a replay takes for computing is what the trace does; with other classes, transfer would exceed 1."""
     [found] = perfcore.overheads(HALO, classes={"computing": ["*"]})
@@ -286,17 +261,3 @@ def test_factors_multiply_exactly(runs_of_predicted):
         assert value["communication"] == pytest.approx(value["serialisation"] * value["transfer"], rel=1e-14)
         product = value["load balance"] * value["communication"] * value["computation scalability"]
         assert product == pytest.approx(value["global"], rel=1e-14)
-
-
-def test_what_dominates_is_said(runs_of_predicted):
-    _, far = runs_of_predicted.predicted
-    assert far.dominant == "transfer"
-    assert far.laws["transfer"].endswith("0.0005*log2(p)")
-    [line] = [line for line in runs_of_predicted.summary() if line.startswith("at p=4096:")]
-    assert line.startswith("at p=4096: most is lost by transfer, ")
-    assert [title for title, _, _ in runs_of_predicted.tables()[-2:]] == [
-        "POP efficiencies at p=4096",
-        "Parts of a location's time at p=4096 (laws in seconds: of computing the total, else the mean)",
-    ]
-    said = runs_of_predicted.to_dict()["predicted"][1]
-    assert [each["factor"] for each in said["factors"]][:3] == ["global", "parallel", "load balance"]

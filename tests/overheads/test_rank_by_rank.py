@@ -112,16 +112,6 @@ def test_a_model_of_a_part_belongs_to_that_part():
         phase_edges(trace, model)
 
 
-def test_a_model_of_other_data_is_refused():
-    model = perfcore.fit(steps(), fitter="phases", phases=2, degree=0)
-    assert phase_edges(steps("moved"), model) == [0, 60, 100]  # the same data under another name
-    with pytest.raises(DataError, match="steps2: goes from 0 ns to 101 ns, and the phases of the model, which is of s"):
-        perfcore.overheads(steps("steps2", more=1), phases=model)
-    other = Trace([0], [0], [0], [100], ["a"], ["solve"], time_unit="ns", source="other")
-    with pytest.raises(DataError, match="other: the phases are those of a model of other data, steps"):
-        phase_edges(other, model)
-
-
 # The example's categories on the example's trace, against the utilization curve of the same trace.
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

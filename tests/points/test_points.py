@@ -88,20 +88,6 @@ def test_levels_go_by_symbol_or_column_in_the_order_of_the_model():
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "codes"),
-    [
-        ("code=SP, class A", ["SP, class A"]),
-        ("code=SP,LU", ["SP", "LU"]),
-        ("code=LU,SP, class A,SP", ["LU", "SP, class A", "SP"]),
-        ("code=k=3, n=4", ["k=3, n=4"]),
-        ("code=SP,k=3, n=4,p=2", ["SP", "k=3, n=4"]),
-    ],
-)
-def test_names_that_hold_commas_and_signs_of_equality_are_taken_whole(text, codes):
-    assert levels_at(MODEL, [text])["code"] == codes
-
-
 def test_values_of_python():
     asked = levels_at(MODEL, {"procs": np.array([2, 4]), "n": 10, "code": ["LU", "k=3, n=4"]})
     assert asked == {"p": [2.0, 4.0], "n": [10.0], "code": ["LU", "k=3, n=4"]}

@@ -159,6 +159,8 @@ def test_numbers_are_those_of_statsmodels(options):
             assert model.statistics[name] == pytest.approx(expected, rel=1e-10)
         assert model.statistics["bic"] == pytest.approx(other.bic, rel=1e-10)
     if not options:
+        expected = other.get_influence().resid_studentized_external
+        np.testing.assert_allclose(model.influence()["studentized"], expected, rtol=1e-10)
         at = pd.DataFrame({"p": [3.0, 64.0]})
         frame = other.get_prediction(design(at)).summary_frame(alpha=0.1)
         columns = ["mean", "mean_ci_lower", "mean_ci_upper"]

@@ -147,24 +147,6 @@ def table(paths, noise_seed=1):
     return pd.DataFrame(rows, columns=["p", "path", "time_s"])
 
 
-def fitted(*given):
-    return perfcore.fit(table(*given), fitter="scaling", parameter="p", path="path")
-
-
-def test_paths_of_one_version_only():
-    old = fitted({"kept": 1.0, "solve(int)": 1.0, "gone": 2.0}, 1)
-    new = fitted({"kept": 1.0, "solve(long)": 1.0, "come": 3.0}, 2)
-    found = compare_models(old, new, {"p": [64.0]}, ("old", "new"))
-    lines = found.summary()
-    assert "only in old: solve(int), gone" in lines
-    assert "only in new: solve(long), come" in lines
-    assert "perhaps renamed: solve(int) -> solve(long)" in lines
-    assert found.ratio[0] == pytest.approx(5.0 / 4.0, rel=0.03)  # the totals hold all of them
-    assert np.isnan(found.part_ratio(0)).tolist() == [False, True, True, True, True]
-    for _, header, rows in found.tables():
-        assert all(len(row) == len(header) for row in rows)
-
-
 def test_the_draws_are_those_of_the_model():
     """Quantiles of the draws against `band`, which takes weighted quantiles of all draws."""
     model = version(20, 41)
@@ -173,16 +155,3 @@ def test_the_draws_are_those_of_the_model():
     np.testing.assert_allclose(drawn.parts.values, band[:, :, 0], rtol=0.03)
     sides = np.quantile(drawn.parts.draws, [0.05, 0.95], axis=2)
     np.testing.assert_allclose(sides, np.moveaxis(band[:, :, 1:], 2, 0), rtol=0.1)
-
-
-def test_two_parameters():
-    rng = np.random.default_rng(0)
-    made = []
-    for power in (1.0, 2.0):
-        rows = [(p, n, 1e-3 * p * n**power * rng.normal(1.0, 0.02)) for p in LEVELS for n in (10, 20, 40, 80, 160)]
-        table = pd.DataFrame(rows, columns=["p", "n", "time_s"])
-        made.append(perfcore.fit(table, fitter="scaling", parameter="p,n"))
-    found = compare_models(*made, {"p": [64.0], "n": [320.0]})
-    assert found.ratio[0] == pytest.approx(320.0, rel=0.1)
-    assert found.growth[0].parameter == "n"
-    assert found.growth[0].worse > 0.95

@@ -8,11 +8,11 @@ import pytest
 
 import perfcore
 from perf_experiments.recommendation import recommend
-from perf_scaling.advice import advice, deciding_points, expected_spread, measurable, next_point, next_points
+from perf_scaling.advice import advice, deciding_points, expected_spread, next_point, next_points
 from perf_scaling.data import told_scaling
 from perf_scaling.growth import CLASSES, SURE, class_of, growths, slope_points
 from perf_scaling.posterior.family import changes
-from perf_scaling.speedup import is_open, speedup
+from perf_scaling.speedup import speedup
 from perf_scaling.terms import Factor, Term
 from perfcore import Measurements
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -184,16 +184,6 @@ def test_the_other_parameters_stay_at_their_largest_level():
     assert (deciding_points(model, "n")[:, 0] == 8).all()
 
 
-def test_candidates_are_the_largest_levels_and_steps_of_two():
-    model = fitted([1 + LEVELS])
-    assert measurable(model, 1.0).ravel().tolist() == [64]
-    assert measurable(model, 2.0).ravel().tolist() == [64, 128]
-    assert measurable(model, 5.0).ravel().tolist() == [64, 128]  # neither the target, 256, nor beyond it
-    rows = [(p, n, p * n) for p in (1, 2, 4, 8) for n in (10.0, 20, 40, 80)]
-    two = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
-    assert sorted(map(tuple, measurable(two, 2.0).tolist())) == [(8, 80), (8, 160), (16, 80), (16, 160)]
-
-
 def test_the_spread_now_is_the_variance_of_the_logarithm():
     model = fitted([1 + 0.2 * LEVELS**1.5, 3 + LEVELS], noise=0.1, at="p=256")
     draws = model.draws([[256.0], [64.0], [128.0], [256.0]])
@@ -272,15 +262,6 @@ def test_the_error_is_what_the_draws_leave_open(model_of_law_next):
     assert advice.choices[0].point == {"p": 128.0}
     assert advice.choices[0].repetitions == 5
     assert advice.choices[0].error == pytest.approx(np.exp(np.median(logs[:, 0])) * left, rel=2e-2)
-
-
-def test_rivals_are_the_other_laws(model_of_law_next):
-    rivals = model_of_law_next.rivals({"p": [64.0, 256.0], "path": ["exchange"] * 2})
-    assert len({rival.name for rival in rivals}) == len(rivals) > 3
-    shares = [float(rival.figure.removeprefix("probability ").rstrip("%")) for rival in rivals]
-    assert shares == sorted(shares, reverse=True)
-    for rival in rivals[:3]:  # they all went through the same points
-        assert rival.values[0] == pytest.approx(34.0, rel=4 * NOISE / np.sqrt(5))
 
 
 def test_one_path_has_to_be_named(model_of_law_next):
@@ -395,42 +376,9 @@ def test_a_code_that_keeps_95_percent_keeps_them():
     assert "weak scaling" in model.tables()[-1][0]
 
 
-def test_nothing_is_claimed_where_nobody_says():
-    model = perfcore.fit(table(flat), fitter="scaling")
-    assert is_open(model)
-    assert speedup(model) is None
-    text = "\n".join(model.summary())
-    assert "--scaling weak or strong" in text
-    assert "efficiency" not in text
-
-
 def test_a_time_that_falls_is_strong_scaling_and_says_so():
     model = perfcore.fit(table(lambda p: 1.0 + 100.0 / p), fitter="scaling")
     found = speedup(model)
     assert (found.scaling, found.is_told) == ("strong", False)
     assert found.levels[1].speedup[0] == pytest.approx(101 / 51, rel=0.02)
     assert "since the time falls" in model.tables()[-1][0]
-
-
-def test_systems_do_not_add_up():
-    """Each is a whole of its own, and there is no speedup of all together."""
-    rows = [(system, p, scale * (1.0 + 64.0 / p)) for system, scale in (("A", 1.0), ("B", 9.0)) for p in RANKS]
-    runs = Measurements(pd.DataFrame(rows, columns=["system", "p", "time_s"]), "p", "time_s", system="system")
-    model = perfcore.fit(runs, fitter="scaling")
-    assert [row.share for row in model.rows] == [1.0, 1.0]
-    assert speedup(model) is None
-    assert any(line.startswith("no speedup of all paths") for line in model.summary())
-
-
-def test_runs_of_several_problems_are_no_repeated_runs():
-    """Classes of NPB differ by orders of magnitude; where a run was does not."""
-    rows = [(p, name, f"node{p % 3}", size / p) for p in RANKS for name, size in (("A", 1.0), ("D", 500.0))]
-    table = pd.DataFrame(rows, columns=["p", "class", "placement", "time_s"])
-    with pytest.raises(
-        perfcore.PerfError, match=r"differ in class \(A, D\) and are up to 500-fold apart.*--path class"
-    ):
-        perfcore.fit(table, fitter="scaling")
-    assert perfcore.fit(table, fitter="scaling", path="class").paths == ("A", "D")
-    calm = table[table["class"] == "A"]
-    hosts = pd.concat([calm, calm.assign(placement="node9", time_s=calm.time_s * 1.2)]).drop(columns="class")
-    assert perfcore.fit(hosts, fitter="scaling").paths == ("time_s",)

@@ -11,7 +11,7 @@ import perfcore
 from perf_gate.api import validate
 from perf_scaling.data import scaling_data
 from perf_scaling.options import ScalingOptions
-from perfcore.base.errors import DataError, ModelFileError, OptionError
+from perfcore.base.errors import DataError, ModelFileError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 
@@ -43,17 +43,6 @@ def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     assert (low < band[:, 1]).all()
     assert (high > band[:, 2]).all()
     assert (low >= 0).all()
-
-
-def test_another_target_changes_what_is_said_and_nothing_that_was_fitted(model):
-    other = model.at({"p": 1024.0})
-    assert (other.target, model.target) == ({"p": 1024.0}, {"p": 256.0})
-    assert other.posterior is model.posterior
-    assert other.leading is model.leading
-    (row,) = [row for row in other.rows if row.path == "solve"]
-    assert row.predicted == pytest.approx(model.predict({"p": [1024.0], "path": ["solve"]})[0])
-    with pytest.raises(ValueError, match="target is not a point"):
-        model.at({"n": 4.0})
 
 
 def term(exponent):
@@ -170,17 +159,6 @@ def test_each_path_knows_its_metric():
     assert found.metrics == ("time", "L1 misses") * 3
 
 
-@pytest.mark.parametrize("path", [("callpath", "metric"), ("metric", "callpath")])
-def test_trees_are_of_call_paths_without_their_metric(path):
-    """A metric may have blanks in its name, as PAPI's and those of vendors do."""
-    data = table(("callpath", CALLS), ("metric", ("time", "L1 misses")))
-    model = perfcore.fit(data, fitter="scaling", parameter="p", value="value", path=",".join(path))
-    assert [tree.metric for tree in model.whole.trees] == ["time", "L1 misses"]
-    for tree in model.whole.trees:
-        assert tree.full_names == CALLS
-        assert tree.names == ("main", "solve step", "io")
-
-
 def test_a_single_metric_is_no_part_of_the_tree():
     data = table(("callpath", CALLS), ("metric", ("time",)))
     model = perfcore.fit(data, fitter="scaling", parameter="p", value="value", path="callpath,metric")
@@ -232,16 +210,6 @@ def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
     assert found.runs.counts.tolist() == [[3.0] * 4]
 
 
-def test_n_alone_is_no_number_of_runs():
-    data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "N": 1000})
-    assert scaling_data(data, ScalingOptions()).runs.counts.tolist() == [[1.0] * 4]
-    varied = pd.DataFrame(
-        [(p, n, n / p, 0.1 * n / p) for p in P for n in (100, 200)], columns=["p", "N", "time_s", "sd_s"]
-    )
-    with pytest.raises(OptionError, match="differ in N"):
-        scaling_data(varied, ScalingOptions())
-
-
 def test_zeros_are_left_out_where_enough_is_left():
     data = table(("callpath", ("main", "io")), values=(8.0, 4.0, 2.0, 1.0))
     data = pd.concat([data, pd.DataFrame({"callpath": ["io", "main"], "p": [64, 64], "value": [0.0, 0.5]})])
@@ -255,21 +223,6 @@ def test_a_point_that_is_mostly_zero_is_left_out_whole():
     found = seen(data.assign(run=range(len(data))))
     assert found.points["p"].tolist() == list(P)
     assert "2 zeros left out: below what the clock sees (value)" in map(str, found.notes)
-
-
-def test_several_values_are_paths():
-    data = pd.DataFrame(
-        {"p": P, "compute_s": [8.0, 4, 2, 1], "mpi_s": [1.0, 2, 3, 4], "mpi_std": 0.1, "reps": 3, "half_s": 1.0}
-    )
-    found = scaling_data(data, ScalingOptions(value=("compute_s", "mpi_s")))
-    assert found.paths == ("compute_s", "mpi_s")
-    assert found.unit == "s"
-    assert found.runs.means.tolist() == [[8, 4, 2, 1], [1, 2, 3, 4]]
-    assert found.runs.counts.tolist() == [[1.0] * 4, [3.0] * 4]  # only mpi has a spread
-    named = scaling_data(data.assign(code=["a"] * 4), ScalingOptions(value=("compute_s", "mpi_s")))
-    assert named.paths == ("a compute_s", "a mpi_s")
-    model = perfcore.fit(data, fitter="scaling", value="compute_s,mpi_s")
-    assert len(model.observed(data).value) == 8
 
 
 def test_a_column_with_a_comma_in_its_name_is_one():
@@ -344,16 +297,6 @@ def test_a_path_that_cannot_be_fitted_has_its_reason_and_the_others_are_fitted(k
     assert model.formula == alone.formula
 
 
-@pytest.mark.parametrize("kind", BAD)
-def test_nothing_that_can_be_fitted_is_an_error(kind):
-    values, reason = BAD[kind]
-    for paths in ({"bad": values}, {"bad": values, "worse": values}):
-        with pytest.raises(DataError) as raised:
-            perfcore.fit(frame(paths), fitter="scaling")
-        assert reason in str(raised.value)
-    assert "none of 2 paths can be fitted; bad: " in str(raised.value)
-
-
 def test_three_points_have_a_law_with_wide_bounds():
     """A power law goes through them within a few per cent, so that far away much remains open."""
     data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})
@@ -385,13 +328,3 @@ def test_two_parameters_that_cannot_be_told_apart(points, reason):
     with pytest.raises(DataError) as raised:
         perfcore.fit(data, fitter="scaling", parameter="p,n")
     assert reason in str(raised.value)
-
-
-def test_a_parameter_of_which_the_chosen_rows_have_one_level_is_held():
-    rows = [(p, n, 0.5 + 3e-3 * n * p) for p in LEVELS for n in (10.0, 20, 40)]
-    model = perfcore.fit(
-        pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n", where="n=20", at="p=512"
-    )
-    assert model.target == {"p": 512.0}
-    assert "held: n = 20" in model.notes
-    assert model.leading[0].text == "0.5 + 0.06*p"

@@ -7,15 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 
 import perfcore
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
-from perf_scaling.picture import draw_models, path_curve
-from perf_scaling.views import ScalingViews
+from perf_scaling.picture import path_curve
 from perf_views.contents import Chart, Table
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
@@ -78,18 +75,6 @@ def test_of_exclusive_values_shares_are_of_the_sum():
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
-def test_a_last_level_that_may_be_one_of_its_own_is_said():
-    """A node of 64 processors: the one level beyond it takes ten times as long."""
-    levels = 4.0 * 2.0 ** np.arange(6)
-    values = np.where(levels <= 64, 5 + 0.1 * levels, 150.0)
-    noise = 1 + 0.01 * np.random.default_rng(4).standard_normal((6, 5))
-    rows = [(p, "f", y) for p, runs in zip(levels, values[:, None] * noise, strict=True) for y in runs]
-    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling")
-    assert model.rows[0].deviates > 0.5
-    assert "last level may deviate" in model.tables()[0][2][0][-1]
-    assert any("repeat it to tell whether growth changes there" in line for line in model.summary())
-
-
 def test_the_check_leaves_the_last_level_out():
     """Told from a fit of the others, by hand."""
     levels = np.append(LEVELS, 128.0)
@@ -120,9 +105,7 @@ def fitted_of_law_picture(laws, points=P, noise=0.03, runs=4, **options):
 
 def laid_out(model):
     """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
-    figure = Figure(layout="constrained")
-    FigureCanvasAgg(figure)
-    draw_models(model, figure)
+    figure = model.plot().figure
     figure.draw_without_rendering()
     return figure
 
@@ -255,22 +238,6 @@ def test_inclusive_values_are_not_added_up_again(names):
     whole = alone.with_callees(exclusive)
     inclusive = np.array([whole[alone.paths.index(k)] for k in range(len(names))])
     np.testing.assert_array_equal(tree_of(names, range(len(names)), "", True).with_callees(inclusive), whole)
-
-
-def test_metrics_have_trees_of_their_own():
-    data = pd.concat(
-        [
-            measured(LAWS, value="value").assign(metric=metric, value=lambda t: t.value * 10.0)
-            for metric in ("time", "visits")
-        ]
-    )
-    model_of_law_views = fitted_of_law_views(data, path="callpath,metric", value="value")
-    assert [tree.metric for tree in model_of_law_views.whole.trees] == ["time", "visits"]
-    view = ScalingViews(model_of_law_views).view((), {"metric": "visits"})
-    found = column(table(view, "Call tree"), "with callees")
-    assert next(iter(found)) == "main"
-    assert per_cent(found["main"]) == 1.0
-    assert all(cell.link.path[1].endswith(" visits") for cell, *_ in table(view, "Call tree").rows)
 
 
 def test_the_tree_shows_each_region_below_its_caller_and_what_the_model_predicts(model_of_law_views):

@@ -126,15 +126,6 @@ def test_intervals_are_enclosed():
     assert math.isnan(found.statistics["mean"])
 
 
-def test_exact_refuses_and_names_what_occurs_twice():
-    with pytest.raises(StructuralModelError, match=r"'x' occurs more than once in .* --method sample or auto"):
-        predicted("x*(y - x)", {"x": UNIFORM, "y": UNIFORM}, method="exact")
-    with pytest.raises(StructuralModelError, match="there is no exact arithmetic for 'floor'"):
-        predicted("floor(x)", {"x": UNIFORM}, method="exact")
-    with pytest.raises(StructuralModelError, match="x and y are correlated"):
-        predicted("x + y", {"x": UNIFORM, "y": UNIFORM}, {"x,y": 0.5}, method="exact")
-
-
 @pytest.mark.parametrize(
     ("equation", "message"),
     [

@@ -15,8 +15,7 @@ from perf_structural.judging import judge, recalibrate
 from perf_structural.measured_value import limits_of_quantile, samples_needed
 from perf_structural.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
-from perfcore.base.errors import DataError, InputError
-from perfcore.data.series import Series
+from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict, from_text
 
@@ -149,27 +148,13 @@ def test_bins_of_one_probability_share_their_ranks():
 
 
 def test_the_interval_score_is_least_for_the_true_distribution():
-    """Of 20,000 exponential samples and each interval; the source's property of a proper score."""
-    samples = np.random.default_rng(5).exponential(1.0, 20_000)
+    """Of 4,000 exponential samples and each interval; the source's property of a proper score."""
+    samples = np.random.default_rng(5).exponential(1.0, 4_000)
     scores = [
         [row["score"] for row in judge([from_dict(value)], samples).coverage() if row["interval"] != "bounds"]
         for value in ({"representation": "exponential", "start": 0.0, "delay": scale} for scale in (1.0, 0.7, 1.4))
     ]
     assert (np.array(scores[0]) < np.min(scores[1:], axis=0)).all()
-
-
-@pytest.mark.parametrize(
-    ("predictions", "actual", "message"),
-    [
-        ([FIVE, FIVE], [1.0], "2 predictions for 1 actual values; give one for each, or one for all"),
-        ([], [1.0], "0 predictions for 1 actual values"),
-        ([FIVE], [], "at least one, and all of them finite"),
-        ([FIVE], [np.nan], "at least one, and all of them finite"),
-    ],
-)
-def test_what_is_refused(predictions, actual, message):
-    with pytest.raises(DataError, match=message):
-        judge(predictions, actual)
 
 
 def test_quantiles_are_judged():
@@ -277,26 +262,6 @@ def test_a_column_of_the_rows_that_meet_a_condition(table):
     measured = value(table, "normal", column="ms", where="host=b")
     assert (measured.statistics["samples"], measured.value.mean) == (30, pytest.approx(124.5))
     assert measured.warnings == ()
-
-
-def test_numbers_with_a_unit(tmp_path):
-    path = tmp_path / "wait.txt"
-    path.write_text("3.1 ms\n# cold\n3.2ms\n")
-    for column in (None, "wait", "wait [ms]"):
-        assert value(path, column=column).window.column == "wait [ms]"
-    for line in ("3.2 s", "3.2"):
-        path.write_text(f"3.1 ms\n{line}\n")
-        with pytest.raises(InputError, match=rf"wait.txt:2: '{line}' is met, and the lines before it are in 'ms'"):
-            value(path)
-
-
-def test_a_short_window_is_warned_of():
-    series = Series(np.arange(100) * 60.0, {"load": np.linspace(0.0, 1.0, 100)}, "s")
-    measured = value(series)
-    assert measured.warnings == (
-        "5 samples are few: beyond them nothing is known; 20 say more, as --window all or one longer than 1140 s has",
-    )
-    assert value(series, window="20min").warnings == ()
 
 
 def test_limits_of_quantiles_hold_what_they_promise():

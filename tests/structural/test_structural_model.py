@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_structural import Judgement, StructuralModel, judge, schedule
+from perf_structural import StructuralModel, schedule
 from perf_structural.indexed import PLAIN, parse_unit
 from perf_structural.measured_value import variation_class
-from perf_structural.options import JudgingOptions
 from perf_structural.prediction_files import read_predictions
 from perf_views.contents import opener_of
 from perfcore import Measurements
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.base.errors import DataError, InputError, PerfError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict
 
@@ -320,22 +319,6 @@ def test_kinds_that_differ(one, other):
     assert parse_unit(one).kind != parse_unit(other).kind
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("MB / s", "MB/s"),
-        ("s*s", "s^2"),
-        ("s/s", "1"),
-        ("1", "1"),
-        ("1/s", "1/s"),
-        ("B/(MB/s)", "B*s/MB"),
-        ("a/b/c", "a/b/c"),
-    ],
-)
-def test_how_they_are_shown(text, shown):
-    assert str(parse_unit(text)) == shown
-
-
 def test_products_and_powers():
     rate, time = parse_unit("MB/s"), parse_unit("ms")
     assert rate.times(time).scale_to(parse_unit("B")) == 1e3
@@ -374,18 +357,6 @@ def test_predictions_are_recognised(tmp_path, text):
     assert name == "predictions"
     assert opener.takes_data
     assert not opener.predicts
-
-
-def test_predictions_are_judged(tmp_path):
-    path = tmp_path / "predictions.json"
-    path.write_text(json.dumps(INTERVAL))
-    (tmp_path / "runs.csv").write_text("start_s,time_s\n0,5\n60,12\n")
-    _, opener = opener_of(str(path))
-    judged = opener.open(str(path), JudgingOptions(column="time_s", at="start_s"), str(tmp_path / "runs.csv"))
-    assert isinstance(judged, Judgement)
-    assert judged.coverage()[0]["observed"] == 0.5
-    with pytest.raises(OptionError, match="the table of what happened"):
-        opener.open(str(path), JudgingOptions())
 
 
 # Files of predictions and of actual values: what a user can write, and what is wrong with it, with its place.
@@ -447,25 +418,10 @@ def test_what_is_no_prediction(write, text, message):
 
 # The Python functions behind the commands: the same words, paths or loaded things.
 ROWS = StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]})
-TIME = StructuralModel(
-    "t", inputs={"t": 1}, candidates={"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
-)
 
 
 def normal(mean, std):
     return registry().load("representations", "normal")(mean, std)
-
-
-def test_a_choice():
-    found = schedule(TIME, by="quantile:0.95")
-    assert found.chosen == "steady"
-    frame = found.to_frame()
-    assert frame.loc[frame["chosen"], "candidate"].tolist() == ["steady"]
-    assert frame["mean"].tolist() == [10.0, 11.0]
-    more = schedule(TIME, {"best": {"t": 3}})
-    assert more.chosen == "best"
-    with pytest.raises(OptionError, match="there is a candidate 'fast' already"):
-        schedule(TIME, {"fast": {"t": 3}})
 
 
 def test_a_division():
@@ -473,21 +429,6 @@ def test_a_division():
     frame = schedule(ROWS, divide=90, unit_time="row").to_frame()
     assert frame["share"].tolist() == [60, 30]
     assert frame["mean"].tolist() == pytest.approx([60.0, 60.0])
-
-
-def test_a_judgement_of_files_and_of_values(tmp_path):
-    (tmp_path / "runs.csv").write_text("start_s,time_s\n0,9\n60,11\n")
-    (tmp_path / "one.json").write_text(json.dumps({"lower": 8, "upper": 10}))
-    judged = judge(tmp_path / "one.json", tmp_path / "runs.csv", column="time_s", at="start_s")
-    assert judged.coverage()[0]["observed"] == 0.5
-    assert (judged.name, judged.at_name) == ("time_s", "start_s")
-    frame = judged.to_frame()
-    assert frame["at"].tolist() == [0, 60]
-    assert frame["actual"].tolist() == [9, 11]
-    assert frame["upper"].tolist() == [10, 10]
-    # A normal's score at its own mean is (sqrt(2) - 1) / sqrt(pi) standard deviations.
-    scores = judge([normal(9.0, 1.0)], [9.0]).to_frame()["crps"]
-    assert scores.tolist() == pytest.approx([(2**0.5 - 1.0) / np.pi**0.5])
 
 
 @pytest.mark.parametrize(

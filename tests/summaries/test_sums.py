@@ -21,7 +21,7 @@ from perf_traces.summaries.summary_file import decode, encode, load, save
 from perf_worley.factor_tree import moment_tree
 from perfcore import Trace
 from perfcore.base import scratch_arrays as arrays
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, InputError
 
 STATES = ("solve", "MPI_Wait", "assemble")
 EPOCH_NS = 1_700_000_000_000_000_000
@@ -136,22 +136,6 @@ def test_the_curve_is_the_mean_of_the_exact_one_in_each_cell():
     )
     with pytest.raises(DataError, match="a summary holds no intervals"):
         _ = found.start_ns
-
-
-def test_what_cannot_be_added_is_refused():
-    rank = Trace([0], [0], [5], [9], ["a"], ["solve"], facts={"epoch_ns": 3})
-    with pytest.raises(OptionError, match="no times since 1970"):
-        gathered(run_of(2, clocks="auto"), [rank, rank], [0])
-    other = Trace([0], [0], [5], [9], ["a"], ["solve"], busy_states=[])
-    with pytest.raises(DataError, match="'solve' computes in some files of the run and not in others"):
-        gathered(run_of(2), [rank, other], [0, 1])
-    endless = Trace([0], [0], [0], [1 << 62], ["a"], ["solve"])
-    with pytest.raises(DataError, match="do not fit into 64 bits"):
-        gathered(run_of(1), [endless], [0])
-    unaligned = gathered(
-        run_of(2, clocks="unaligned"), [rank, other.__class__([0], [0], [70], [90], ["a"], ["solve"])], [0, 1]
-    )
-    assert unaligned.span_ns == (0, 20)
 
 
 # Curves whose cells, edges, heights and tree are in files are those in memory, bit for bit.

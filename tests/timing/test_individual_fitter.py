@@ -328,16 +328,6 @@ def test_several_parameters_and_formulas():
     assert model.remarks({"n": [1000, 4000], "p": 16}) == ["", "extrapolated: n was 500 to 2000"]
 
 
-def test_a_pair_that_was_never_measured_is_not_predicted(runs):
-    runs = runs[(runs["code"] == "LU") | (runs["system"] == "SP2")]
-    model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
-    at = {"p": [16, 16], "code": ["BT", "LU"], "system": "T3D"}
-    values = model.predict(at, interval=0.5)
-    assert np.isnan(values[0]).all()
-    assert np.isfinite(values[1]).all()
-    assert model.remarks(at) == ["never measured on this system", ""]
-
-
 @pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
 def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
     """A time of size^2 / ranks: over ranks alone it would be off by a factor of 16."""

@@ -461,18 +461,6 @@ def test_nonnegative_intervals_stop_at_zero(joint):
     assert found.upper[0] > 0.0
 
 
-def test_what_cannot_be_said(joint):
-    double = joint(("1/p", "1/p"), noise=0.5).problem
-    open_ended = profile_intervals(double, solve(double), [0])
-    assert (open_ended.lower[0], open_ended.upper[0]) == (-np.inf, np.inf)
-    exact = joint(noise=0.5, processors=(4, 8), r=np.ones((2, 1))).problem
-    none_left = profile_intervals(exact, solve(exact), [0, 1])
-    assert np.isnan([none_left.lower, none_left.upper]).all()
-    robust = joint(noise=0.5).problem
-    with pytest.raises(ValueError, match="huber"):
-        profile_intervals(robust, solve(robust, loss="huber"), [0])
-
-
 def test_reciprocal_of_negative_inverse_speeds():
     lower, upper = reciprocal(np.array([-4.0, -2.0, 0.0]), np.array([-1.0, 1.0, np.inf]), np.array([-2.0, -1.0, 1.0]))
     assert lower.tolist() == [-1.0, -np.inf, 0.0]

@@ -63,13 +63,6 @@ def markers(axes):
     return np.concatenate([line.get_xydata() for line in axes.lines if line.get_linestyle() == "None"])
 
 
-def texts(figure):
-    """Every text of the figure, legends and titles included, by what it says."""
-    import matplotlib.text
-
-    return {text.get_text(): text for text in figure.findobj(matplotlib.text.Text)}
-
-
 @pytest.fixture(scope="module")
 def gapped():
     """Four codes on four systems, one of them never run on one of these, three runs each."""
@@ -134,20 +127,6 @@ def test_residuals_are_those_of_the_fit(fit, weights):
     assert quantiles[:, 1] == pytest.approx(values)
     largest = quantiles[np.argmax(quantiles[:, 1]), 0]
     assert largest == pytest.approx(norm.ppf(0.5 ** (1 / 32)), rel=1e-6)
-
-
-@pytest.mark.parametrize("fit", [joint, individual])
-def test_outliers_are_ringed_and_named(fit):
-    data = table()
-    wrong = (data.code == "SP") & (data.system == "T3D") & (data.p == 16)
-    data.loc[wrong, "time_s"] *= 1.8
-    model = fit(data, weights="relative")
-    figure = drawn(model)
-    flagged = np.flatnonzero(model.outliers().flagged)
-    assert "SP on T3D, p=16" in {model.describe(int(k)) for k in flagged}
-    for axes in figure.axes[4:6]:
-        assert len(line(axes, "outliers").get_xdata()) == len(flagged)
-    assert any("SP on T3D, p=16" in text for text in texts(figure))
 
 
 STRANGE = {

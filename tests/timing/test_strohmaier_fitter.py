@@ -8,8 +8,6 @@ import pytest
 from scipy.optimize import least_squares
 
 import perfcore
-from perf_timing.joint.resampling import profile_intervals, reciprocal
-from perf_timing.joint.solver import solve
 from perfcore.base.errors import ModelFileError
 
 CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
@@ -231,31 +229,6 @@ def test_a_robust_loss_withstands_what_squares_do_not(joint, table):
     assert robust.max() < 0.5 * squares.max()
 
 
-def test_profile_intervals_through_the_options(table):
-    model = fit(table, intervals="profile", level=0.9)
-    assert [interval.name for interval in model.intervals] == [parameter.name for parameter in model.parameters]
-    problem = model.weighted_problem()
-    solved = solve(problem)
-    found = profile_intervals(problem, solved, range(14), level=0.9)
-    lower, upper = found.lower.copy(), found.upper.copy()
-    lower[8:], upper[8:] = reciprocal(found.lower[8:], found.upper[8:], solved.theta[8:])
-    for k, interval in enumerate(model.intervals):
-        assert interval.lower == (pytest.approx(lower[k], rel=1e-5) if np.isfinite(lower[k]) else None)
-        assert interval.upper == (pytest.approx(upper[k], rel=1e-5) if np.isfinite(upper[k]) else None)
-        closed = [end for end in (interval.lower, interval.upper) if end is not None]
-        assert len(closed) < 2 or closed[0] < model.parameters[k].estimate < closed[1]
-
-
-def test_bootstrap_intervals_through_the_options(table):
-    options = {"intervals": "bootstrap", "draws": 60, "level": 0.8}
-    first, again, other = (fit(table, **options, seed=seed) for seed in (1, 1, 2))
-    assert first.intervals == again.intervals != other.intervals
-    wider = fit(table, **options | {"level": 0.95}, seed=1)
-    for k in range(8):  # of work: inverse speeds may pass through 0
-        interval, wide = first.intervals[k], wider.intervals[k]
-        assert wide.lower < interval.lower < first.parameters[k].estimate < interval.upper < wide.upper
-
-
 def test_models_with_negative_parameters_come_last_and_are_not_chosen(table):
     by_criterion = perfcore.rank(table, fitter="strohmaier", criterion="sse", sign="any").candidates
     negative = ["negative parameters" in candidate.note for candidate in by_criterion]
@@ -278,25 +251,6 @@ def test_the_ranking_is_that_of_single_fits(table):
     best = fit(table, functions="all", criterion="sse", sign="any")
     assert best.functions == ranking.candidates[0].functions
     assert best.ranking == ranking.candidates
-
-
-def test_several_parameters_and_formulas():
-    rows = [
-        (code, system, n, p, w * (2e-9 * n**3 / p + v * 3e-8 * n**2 / np.sqrt(p)) / r)
-        for code, w, v in (("lu", 1.0, 2.0), ("qr", 2.0, 0.5))
-        for system, r in (("a", 1.0), ("b", 4.0))
-        for n in (500, 1000, 2000)
-        for p in (4, 16, 64)
-    ]
-    data = pd.DataFrame(rows, columns=["code", "system", "n", "p", "time_s"])
-    model = perfcore.fit(data, fitter="strohmaier", parameter="p,n", functions="n^3/p,n^2/sqrt(p)", reference="a")
-    estimates = {parameter.name: parameter.estimate for parameter in model.parameters}
-    expected = {"w_1^lu": 2e-9, "w_1^qr": 4e-9, "w_2^lu": 6e-8, "w_2^qr": 3e-8, "r_1^b": 4.0, "r_2^b": 4.0}
-    assert estimates == pytest.approx(expected, rel=1e-6)
-    at = {"n": 4000, "p": 256, "code": "qr", "system": "b"}
-    assert model.predict(at) == pytest.approx([4e-9 / 4 * 4000**3 / 256 + 3e-8 / 4 * 4000**2 / 16], rel=1e-6)
-    assert model.variables == {"p": "p", "n": "n", "code": "code", "system": "system"}
-    assert model.levels == {"code": ("lu", "qr"), "system": ("a", "b")}
 
 
 def test_no_part_is_negative_when_asked_for(table):

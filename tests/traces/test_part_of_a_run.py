@@ -11,7 +11,7 @@ import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
 from perf_traces.joined_trace import JoinedTrace
-from perf_traces.windows import occurrences, part_of, part_of_curve
+from perf_traces.windows import part_of, part_of_curve
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
@@ -136,17 +136,6 @@ def test_a_marker_by_its_own_name_by_its_place_and_by_what_counts():
         part_of(trace, region="io#4")
     with pytest.raises(UnknownNameError, match="did you mean 'step'"):
         part_of(trace, region="stpe")
-
-
-def test_markers_are_cut_and_what_is_cut_is_known():
-    trace = random_trace(0, markers=STEPS, facts={"rank": 3}, levels={"node": ["a", "a", "b", "b"]})
-    part = part_of(trace, since=1_250, until=1_450)
-    assert part.markers == (("step#2", 1_250, 1_290), ("step#3", 1_300, 1_390), ("step#4", 1_400, 1_450))
-    assert occurrences(part, "step").cut.tolist() == [True, False, True]
-    assert part.facts["rank"] == 3
-    assert part.notes == ("part of the run: 1.25 us .. 1.45 us, 3.8% of it",)
-    of_a_part = part_of(part, since=1_260, until=1_395)
-    assert occurrences(of_a_part, "step").cut.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

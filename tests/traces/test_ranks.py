@@ -11,7 +11,7 @@ from traces.kineto_files import START_US, STEPS, read, write_rank
 
 import perfcore
 from perf_traces import nesting
-from perf_traces.joined_trace import JoinedTrace, summed_curve
+from perf_traces.joined_trace import summed_curve
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
 from perf_traces.windows import part_of
 from perfcore import Trace, overheads
@@ -131,16 +131,6 @@ def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch)
         assert (getattr(again, name) == getattr(expected, name)).all()
 
 
-def test_a_gpu_of_each_rank_is_one_location(tmp_path):
-    for rank in range(3):
-        write_rank(tmp_path, rank, world_size=3)
-    trace = perfcore.read(tmp_path)
-    assert trace.locations == tuple(f"rank {rank} / GPU 0" for rank in range(3))
-    assert isinstance(trace.recorded, JoinedTrace)
-    assert trace.utilization().integral == pytest.approx(5 * (40 + 41 + 42))
-    assert perfcore.read(tmp_path, locations="process").locations == ("rank 0", "rank 1", "rank 2")
-
-
 @pytest.mark.real_data
 def test_two_real_ranks_have_the_known_unions(real_data):
     """Unions over streams in microseconds, by a parser written independently."""
@@ -159,17 +149,6 @@ def test_two_real_ranks_have_the_known_unions(real_data):
 def starts(trace):
     """First start of each rank, in nanoseconds."""
     return [int(part.start_ns.min()) for part in trace.rank_traces()]
-
-
-def test_recorded_clocks_that_overlap_are_taken(tmp_path):
-    write_rank(tmp_path, 0, world_size=2)
-    write_rank(tmp_path, 1, world_size=2, start_us=START_US + 3)
-    trace = read(tmp_path)
-    assert trace.facts["clocks"] == "recorded"
-    assert trace.facts["clock_residual_ns"] == 3000
-    assert starts(trace) == [0, 3000]
-    together = read(tmp_path, clocks="collectives")
-    assert starts(together) == [0, 0]
 
 
 @pytest.mark.parametrize("shift_us", [-987_654_321, 5_000_000, 86_400_000_000])
@@ -194,19 +173,6 @@ def test_clocks_that_cannot_be_aligned_are_refused(tmp_path):
     assert "not aligned" in unaligned.notes[1]
     recorded = read(tmp_path, clocks="recorded")
     assert starts(recorded) == [0, 10**12]
-
-
-def test_collectives_that_are_not_the_same_are_no_clock(tmp_path):
-    """As many of them, but of another communicator: they end at unrelated times."""
-    write_rank(tmp_path, 0, world_size=2, start_us=0, steps=50)
-    path = write_rank(tmp_path, 1, world_size=2, start_us=0, steps=50)
-    document = json.loads(path.read_text())
-    moved = np.random.default_rng(3).integers(0, 10**6, 50).cumsum()
-    for step, event in enumerate(e for e in document["traceEvents"] if "AllReduce" in e["name"]):
-        event["ts"] += int(moved[step])
-    path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match="half of the ends of their 50 common collectives lie more than"):
-        read(tmp_path)
 
 
 @pytest.mark.real_data

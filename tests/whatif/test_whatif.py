@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from messages_by_hand import by_hand, exchange
 
-from perf_analysis.messages import message_table
 from perf_traces.messages.communication import carry
 from perfcore import Trace, whatif
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -60,21 +59,6 @@ def test_latency_and_bandwidth():
     assert found.answers[0].runtime_ns == 45 + 2 + 50
 
 
-def test_the_usual_questions_and_what_carries_their_answers():
-    found = whatif(trace_of(late_barrier()))
-    assert [answer.question for answer in found.answers] == [
-        "a network that takes no time",
-        "a network 2 times as fast",
-        "computing 2 times as fast",
-        "computing balanced over ranks",
-        "noise of 5 %",
-    ]
-    assert found.answers[2].carried_by == ("calls took no time beyond waiting", 35 / 40 - 1)
-    assert found.answers[4].value is not None
-    assert found.path.by_class == {"computing": 70, "in MPI_Barrier": 5}
-    assert found.contradictions == 0
-
-
 def test_noise_is_what_the_longest_of_two_gives():
     """Two equal ranks of work W and noise s take W (1 + s / sqrt(pi)) in the mean, as the longest of two normals."""
     calls = [[("MPI_Barrier", 10**9, 10**9)] for _ in range(2)]
@@ -114,16 +98,3 @@ def test_what_may_not_be_asked():
     ):
         with pytest.raises(error, match=said):
             whatif(trace, **options)
-
-
-def test_messages_by_sender_receiver_and_size():
-    run = by_hand(
-        [[("MPI_Send", 0, 1), ("MPI_Send", 2, 3)], [("MPI_Recv", 0, 2), ("MPI_Recv", 2, 4)], []],
-        [{"send": (0, 0), "receive": (1, 0), "bytes": 9}, {"send": (0, 1), "receive": (1, 1), "bytes": 0}],
-        ends=[5, 5, 5],
-    )
-    table = message_table(run)
-    assert table.locations == ("rank 0", "rank 1")
-    assert table.count.tolist() == [[0, 2], [0, 0]]
-    assert (table.sizes.tolist(), table.of_size.tolist(), table.bytes_of_size.tolist()) == ([0, 16], [1, 1], [0, 9])
-    assert table.tables()[0][2] == [["rank 0", "rank 1", "2", "9"]]

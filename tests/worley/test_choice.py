@@ -71,12 +71,6 @@ def test_cells_are_means_of_the_curve(n_steps, noisy):
     assert cells_of(MomentTree(curve), None).values == pytest.approx(curve.averaged(512)[1], rel=1e-9)
 
 
-def test_cells_of_a_short_series_are_its_samples():
-    values = [3.0, 1.0, 1.0, 1.0, 4.0, 4.0, 9.0, 2.0]
-    curve = samples(values)
-    assert cells_of(MomentTree(curve.merged()), None).values == pytest.approx(values)
-
-
 def test_residuals_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     values, breaks = rng.normal(size=90), np.array([0, 20, 61, 90])
@@ -153,18 +147,6 @@ def test_no_phase_of_the_shipped_run_leaves_its_processors():
     assert values.max() <= 4 + 1e-9
 
 
-@pytest.mark.parametrize("height", [0.0, 16.0])
-def test_a_constant_curve(height):
-    for curve in (samples([height], n_locations=16), samples(np.full(900, height), n_locations=16)):
-        model = perfcore.fit(curve)
-        assert [phase.coefficients for phase in model.phases] == [(height,)]
-
-
-@pytest.mark.parametrize("heights", [[3], [3, 9], [3, 9, 4], [1, 2, 1, 2, 1]])
-def test_too_few_steps_to_tell(heights):
-    assert len(perfcore.fit(samples(heights)).phases) == 1
-
-
 def test_the_end_of_the_range_warns():
     model = perfcore.fit(steps([2, 12, 5, 15, 3, 9], 300, 1.0, 0), phases="1..4")
     assert len(model.phases) == 4
@@ -176,21 +158,6 @@ def test_a_number_is_kept_and_the_degree_found():
     assert len(model.phases) == 3
     assert model.rule is None
     assert model.evidence.reason == ""
-
-
-@pytest.mark.parametrize("phases", [40, 150, 400])
-def test_many_phases(phases):
-    curve = steps(list(np.random.default_rng(0).uniform(0, 16, 50)), 40, 0.5, 0)
-    assert len(perfcore.fit(curve, phases=phases, degree=0).phases) == phases
-
-
-def test_evaluations_are_for_the_verbose():
-    curve = steps([2, 12, 5], 300, 1.0, 0)
-    options = {"fitter": "worley"}
-    short, long = (perfcore.fit(curve, **options, verbose=verbose) for verbose in (False, True))
-    assert "evaluations" not in short.tables()[1][1]
-    assert {"evaluations", "updates"} <= set(long.tables()[1][1])
-    assert any(line.startswith("search: ") for line in long.summary())
 
 
 def test_the_shipped_run_has_four_phases():

@@ -1,18 +1,18 @@
 """The fitters as users call them, on synthetic curves and on real traces."""
 
-import gc
 import itertools
 import json
-import weakref
 
 import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.factor_tree import moment_tree
+from perf_analysis.stretches import phase_edges
+from perf_worley.moment_tree import MomentTree
+from perf_worley.phase_errors import processor_cycle
 from perf_worley.phase_maker import knee, penalty, persistence
 from perfcore import Trace, UtilizationCurve
-from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
+from perfcore.base.errors import ModelFileError, OptionError
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +60,6 @@ def test_r_squared_is_labelled_and_right():
     assert figures["sum_of_squares"] == pytest.approx(sse)
     assert figures["r2_uncentered"] == pytest.approx(1 - sse / (4 + 16 + 2))
     assert figures["r2_centered"] == pytest.approx(0.0)
-
-
-def test_sequence_lists_every_number_of_phases(ramp):
-    model = perfcore.fit(ramp, phases="1..6", degree=0, rule="knee", fitter="worley")
-    assert [entry.n_phases for entry in model.sequence] == [1, 2, 3, 4, 5, 6]
-    assert model.rule == "knee"
-    epsilons = [entry.epsilon for entry in model.sequence]
-    assert epsilons == sorted(epsilons, reverse=True)
-    assert all(len(entry.breaks) == len(entry.kept) == entry.n_phases - 1 for entry in model.sequence)
-    assert all(entry.evaluations and entry.updates for entry in model.sequence)
 
 
 @pytest.mark.parametrize(
@@ -120,13 +110,6 @@ def test_a_tolerance_needs_as_many_phases_as_it_takes(ramp, degree):
     assert tolerances[0] > 40.0 >= tolerances[1] * (1 - 1e-9)
 
 
-def test_options_of_the_chosen_segmenter(ramp):
-    model = perfcore.fit(ramp, phases=3, degree=1, segmenter="hill-climb", start="equal")
-    assert model.origin.options["start"] == "equal"
-    with pytest.raises(UnknownNameError, match="unknown option of phases 'start'"):
-        perfcore.fit(ramp, phases=3, degree=1, start="equal")
-
-
 def test_functions_take_the_place_of_polynomials(tmp_path):
     at = np.arange(1000.0) + 0.5
     heights = np.where(at < 500, 20 + 80 * np.exp(-at / 50.0), 30 + 40 * np.exp(-(at - 500) / 50.0))
@@ -169,24 +152,6 @@ def test_model_files_edited_by_hand(ramp, tmp_path, change, message):
         perfcore.load(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"coefficients": [1.0]}, "phase 2 has 1 coefficients, 2 are expected"),
-        ({"start": 1.0}, "phase 2 does not begin where the one before ends"),
-        ({"error": None}, r"Expected `float`, got `null` - at `\$.phases\[1\].error`"),
-    ],
-)
-def test_phases_edited_by_hand(ramp, tmp_path, change, message):
-    path = tmp_path / "model.json"
-    perfcore.fit(ramp, phases=2, degree=1).save(path)
-    content = json.loads(path.read_text())
-    content["model"]["phases"][1] |= change
-    path.write_text(json.dumps(content))
-    with pytest.raises(ModelFileError, match=message):
-        perfcore.load(path)
-
-
 def test_nanoseconds_since_1970_keep_their_differences():
     start = 1_700_000_000_000_000_000
     edges = start + np.array([0, 7, 20, 1000], dtype=np.int64)
@@ -221,26 +186,6 @@ def test_options_that_are_refused(ramp, options, message):
         perfcore.fit(ramp, **options)
 
 
-def test_traces_choose_what_is_busy():
-    trace = Trace([0, 0, 1], [0, 1, 0], [0, 500, 0], [500, 900, 900], ["a", "b"], ["run", "copy"], time_unit="ns")
-    assert perfcore.fit(trace, phases=1, degree=0, busy="run").phases[0].coefficients[0] == pytest.approx(1400 / 900)
-    assert perfcore.fit(trace, phases=1, degree=0, idle="run").phases[0].coefficients[0] == pytest.approx(400 / 900)
-    with pytest.raises(OptionError, match="--column belongs to time series"):
-        perfcore.fit(trace, column="run")
-    with pytest.raises(UnknownNameError, match="unknown state 'rnu': did you mean 'run'"):
-        perfcore.fit(trace, busy="rnu")
-
-
-def test_a_tree_is_built_once_and_goes_with_its_curve(ramp):
-    curve = UtilizationCurve(ramp.edges, ramp.heights)
-    tree = weakref.ref(moment_tree(curve))
-    perfcore.fit(curve, phases=3, degree=1, refine=True)
-    assert moment_tree(curve) is tree()
-    del curve
-    gc.collect()
-    assert tree() is None
-
-
 def test_the_frame_has_a_row_for_each_phase_with_all_digits():
     """Means by hand: a step function is its heights, and a ramp's mean is its middle."""
     model = perfcore.fit(UtilizationCurve([1_000_000, 1_000_004, 1_000_010], [2, 8]), phases=2, degree=0)
@@ -252,11 +197,6 @@ def test_the_frame_has_a_row_for_each_phase_with_all_digits():
     assert frame["form"].tolist() == ["constant", "constant"]
     np.testing.assert_allclose(frame[["mean", "at_start", "at_end"]], [[2.0] * 3, [8.0] * 3], rtol=1e-12)
     assert len(repr(model).splitlines()) <= 10
-
-
-def test_other_data_are_refused():
-    with pytest.raises(DataError, match="dict is no kind of data"):
-        perfcore.fit({"a": 1})
 
 
 def test_persistence_counts_following_models_with_the_break():
@@ -318,3 +258,120 @@ def test_real_traces(real_data, path, changes, utilization):
     model = perfcore.fit(trace, fitter="phases", phases=3)
     assert 1 <= len(model.phases) <= 3
     assert model.statistics["r2_uncentered"] > 0.3
+
+
+# Standard errors and intervals of breaks, by coverage over seeds and against closed forms.
+def dependent(seed, correlation, levels=(8.0, 4.0), n=512):
+    """Levels with autoregressive noise of variance 1."""
+    rng = np.random.default_rng(seed)
+    noise = np.empty(n)
+    noise[0] = rng.normal()
+    shocks = rng.normal(0, np.sqrt(1 - correlation**2), n)
+    for i in range(1, n):
+        noise[i] = correlation * noise[i - 1] + shocks[i]
+    heights = np.repeat(levels, n // len(levels)) + noise
+    return UtilizationCurve(np.arange(n + 1.0), np.maximum(heights + 10, 0))
+
+
+def test_errors_of_independent_noise_are_the_usual_ones():
+    """Of a level s / sqrt(n), of a slope s sqrt(12 / n) / length."""
+    rng = np.random.default_rng(0)
+    curve = UtilizationCurve(np.arange(20_001.0), 50 + rng.normal(0, 3, 20_000))
+    level = perfcore.fit(curve, phases=1, degree=0).phases[0]
+    assert level.level_error == pytest.approx(3 / np.sqrt(20_000), rel=0.15)
+    assert level.standard_errors == pytest.approx((level.level_error,))
+    line = perfcore.fit(curve, phases=1, degree=1).phases[0]
+    assert line.standard_errors[1] == pytest.approx(3 * np.sqrt(12 / 20_000) / 20_000, rel=0.15)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.8])
+def test_coverage_with_dependent_noise(correlation):
+    """95 % intervals of levels and of the break, over 120 runs; independent errors would hold half of them."""
+    levels, breaks = [], []
+    for seed in range(120):
+        model = perfcore.fit(dependent(seed, correlation), phases=2, degree=0)
+        for phase, true in zip(model.phases, (18.0, 14.0), strict=True):
+            levels.append(abs(phase.coefficients[0] - true) <= 1.96 * phase.level_error)
+        low, high = model.phases[1].break_interval
+        breaks.append(low <= 256.0 <= high)
+    assert 0.87 <= np.mean(levels) <= 0.99
+    assert np.mean(breaks) >= 0.9
+
+
+def test_intervals_hold_the_break_and_are_within_the_run():
+    model = perfcore.fit(dependent(3, 0.5, (8.0, 2.0, 9.0, 4.0)))
+    assert model.phases[0].break_interval is None
+    for before, phase in zip(model.phases[:-1], model.phases[1:], strict=True):
+        low, high = phase.break_interval
+        assert before.start <= low <= phase.start <= high <= phase.end
+
+
+def test_a_processor_cycle():
+    """Two processors that start work every 4 time units: 16 starts in 32."""
+    edges = np.arange(33.0)
+    curve = UtilizationCurve(edges, np.tile([1.0, 2.0, 1.0, 0.0], 8), n_locations=2)
+    assert processor_cycle(MomentTree(curve), 2) == pytest.approx(4.0)
+    assert processor_cycle(MomentTree(curve), None) == 0.0
+
+
+def test_few_cells_have_no_errors():
+    phase = perfcore.fit(UtilizationCurve([0, 1, 2], [3, 9]), phases=2, degree=0).phases[1]
+    assert (phase.standard_errors, phase.level_error, phase.break_interval) == (None, None, None)
+
+
+def test_predictions_say_what_their_bounds_are(tmp_path, capsys):
+    model = perfcore.fit(dependent(3, 0.5), phases=2)
+    assert "how far the curve strays" in model.bounds_meaning
+    assert perfcore.predict(model, at="t=5").meaning == ""
+    found = perfcore.predict(model, at="t=5", interval=0.95)
+    assert found.meaning == model.bounds_meaning
+    assert found.to_dict()["bounds"].startswith("how far the curve strays from the model")
+    assert "bounds" not in perfcore.predict(model, at="t=5").to_dict()
+
+
+# Phases that begin and end where markers do: whole nanoseconds, means that are exact, and what cannot be.
+MARKS = [("forward", 100, 340), ("backward", 340, 700), ("forward", 800, 1_050), ("backward", 1_050, 1_400)]
+
+
+def random_trace(seed, **facts):
+    rng = np.random.default_rng(seed)
+    bounds = np.sort(rng.integers(0, 1_500, (4, 100)), axis=1).reshape(-1, 2)
+    return Trace(np.repeat(np.arange(4), 50), rng.integers(0, 2, 200), *bounds.T, list("abcd"), ["run", "MPI_Wait"],
+                 span_ns=(0, 1_500), **facts)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", ["ns", "us"])
+def test_phases_are_those_of_the_markers(unit):
+    trace = random_trace(0, markers=MARKS, time_unit=unit)
+    model = perfcore.fit(trace, fitter="phases", phases_from=["forward", "backward"])
+    assert [phase.marker for phase in model.phases] == [
+        "outside", "forward", "backward", "outside", "forward", "backward", "outside",
+    ]  # fmt: skip
+    edges = [0, 100, 340, 700, 800, 1_050, 1_400, 1_500]
+    assert phase_edges(trace, model) == edges
+    busy = trace.state == 0
+    for phase, start, end in zip(model.phases, edges[:-1], edges[1:], strict=True):
+        inside = np.clip(trace.end_ns[busy], start, end) - np.clip(trace.start_ns[busy], start, end)
+        assert phase.coefficients == pytest.approx((inside.sum() / (end - start),))
+        assert phase.activity.computing_ns == inside.sum()
+    assert model.to_frame()["marker"].tolist()[1:3] == ["forward", "backward"]
+    assert "breakpoints: where markers begin and end (forward, backward)" in model.summary()
+    assert not [line for line in model.summary() if line.startswith("number of phases")]
+    assert model.tables()[0][1][:2] == ["phase", "marker"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "edges", "labels"),
+    [
+        ([("a", 0, 100)], [0, 100], ["a"]),
+        ([("a", -20, 50)], [0, 50, 100], ["a", "outside"]),
+        ([("a", 10, 60), ("b", 50, 90)], [0, 10, 50, 90, 100], ["outside", "a", "b", "outside"]),
+        ([("a", 10, 90), ("b", 20, 30)], [0, 10, 20, 30, 100], ["outside", "a", "b", "outside"]),
+        ([("a", 10, 20), ("a", 20, 20), ("b", 20, 100)], [0, 10, 20, 100], ["outside", "a", "b"]),
+    ],
+)
+def test_stretches_fill_the_run(marks, edges, labels):
+    trace = Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks, time_unit="ns")
+    model = perfcore.fit(trace, fitter="phases", phases_from=sorted({name for name, _, _ in marks}))
+    assert [*(phase.start for phase in model.phases), model.end] == edges
+    assert [phase.marker for phase in model.phases] == labels

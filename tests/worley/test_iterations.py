@@ -8,12 +8,13 @@ import pytest
 
 import perfcore
 from perf_traces.windows import part_of
+from perf_worley.bounded_models import bounded_models
+from perf_worley.cells import Cells, averaged_over_period, period_of
 from perf_worley.iterations.iterations import period_text
 from perf_worley.phase_model import Phase, Repetition
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.stochastic import representation_named
+from perfcore.base.errors import DataError
 
 STEPS = "examples/iterations/steps.csv"
 LEVELS = ((14.0, 0.35), (3.0, 0.2), (10.0, 0.3), (0.0, 0.15))  # and shares of an iteration
@@ -52,14 +53,6 @@ def test_number_and_period_of_generated_iterations(count, jitter, seed):
     found = perfcore.iterations(curve)
     assert found.count == pytest.approx(count, abs=max(1, count // 100))
     assert found.period == pytest.approx(durations.mean(), rel=0.02)
-
-
-@pytest.mark.parametrize("count", [10, 250])
-def test_equal_iterations_do_not_differ(count):
-    curve, durations = repeating(count, 0.0, 5)
-    found = perfcore.iterations(curve)
-    assert found.durations == pytest.approx(durations[0], rel=0.003)
-    assert found.unusual is None
 
 
 def test_durations_are_those_of_each_iteration():
@@ -188,35 +181,6 @@ def test_numbers_that_do_not_count_in_time_are_no_markers():
     assert perfcore.iterations(Trace([0], [0], [0], [10], ["cpu"], ["f_1"])).marker is None
 
 
-def test_command_prints_json_table_and_a_value(program, tmp_path):
-    printed = json.loads(program("iterations", STEPS, "--json"))
-    assert printed["kind"] == "iterations"
-    assert printed["count"] == len(printed["starts"]) == 12
-    assert (
-        program("iterations", STEPS, "--table", "csv").splitlines()[0] == "iteration,start_us,duration_us,over_median"
-    )
-    path = tmp_path / "iteration.json"
-    assert f"value: {path}" in program("iterations", STEPS, "--as", "normal", "-o", str(path))
-    kept = representation_named("normal").from_dict(json.loads(path.read_text()))
-    assert kept.mean == pytest.approx(printed["period"] / 1e6)
-
-
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_picture(program, tmp_path, ending):
-    path = tmp_path / f"iterations.{ending}"
-    program("iterations", STEPS, "--plot", str(path))
-    assert path.stat().st_size > 10_000
-
-
-def test_mistakes_are_one_line(program, tmp_path):
-    lines = program("iterations", STEPS, "--as", "normal", status=2)
-    assert "--as belongs to --output" in lines
-    path = tmp_path / "even.csv"
-    path.write_text("time_us,value\n0,1\n5,2\n9,1\n")
-    assert "no iterations" in program("iterations", str(path))
-    assert "no iterations" in program("iterations", str(path), "-o", str(tmp_path / "x.json"), status=2)
-
-
 SENDS = (10, 12, 30, 9, 11)  # microseconds that each iteration communicates
 
 
@@ -276,22 +240,6 @@ def test_iterations_that_the_part_cuts_are_left_out():
         perfcore.iterations(part_of(trace, since="110us", until="120us"), marker="step")
 
 
-def test_equal_iterations_have_no_difference():
-    trace = Trace([0] * 3, [0] * 3, [0, 10, 20], [10, 20, 30], ["a"], ["run"], markers=[("s", 0, 10), ("s", 10, 20)])
-    found = perfcore.iterations(trace, marker="s")
-    assert found.differences.shares_of_variance == {}
-    assert found.summary()[-1] == "by category: 100% computing"
-
-
-def test_markers_that_cannot_be():
-    with pytest.raises(UnknownNameError, match=r"unknown time or marker of run 'stpe': did you mean 'step'\?"):
-        perfcore.iterations(run_of_steps(), marker="stpe")
-    with pytest.raises(OptionError, match="leave out --no-markers"):
-        perfcore.iterations(run_of_steps(), marker="step", markers=False)
-    with pytest.raises(OptionError, match="--marker belongs to traces"):
-        perfcore.iterations(UtilizationCurve([0, 1], [1]), marker="step")
-
-
 def test_marked_iterations_from_the_command_line(program, tmp_path):
     trace = run_of_steps()
     events = [{"ph": "X", "pid": 0, "tid": trace.locations[at], "name": trace.states[code], "ts": start / 1000,
@@ -320,3 +268,76 @@ def test_iterations_of_a_profiled_training_are_its_steps(real_data):
     assert (found.marker, marked.marker) == (None, "ProfilerStep")
     assert found.count == marked.count == 5
     assert found.period == pytest.approx(marked.period, rel=0.02)
+
+
+# Curves that repeat themselves every few cells: their period, what is left without it, and phases on that.
+P = 16
+
+
+def iterations(waits, count, seed=0, jitter=0.1):
+    """Iterations of some 15 units that end with a barrier of 16 processors, ``count`` of each share of waiting."""
+    rng = np.random.default_rng(seed)
+    edges, heights, at = [0.0], [], 0.0
+    for wait in np.repeat(waits, count):
+        length = 15.0 * rng.uniform(1.0 - jitter, 1.0 + jitter)
+        done = np.sort(at + length * (1.0 - wait * rng.beta(2, 2, P)))
+        edges += [*done, at + length]
+        heights += list(range(P, -1, -1))
+        at += length
+    return UtilizationCurve(edges, heights, "s", n_locations=P)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_period_of_iterations_of_unequal_length(seed):
+    curve = iterations([0.2, 0.8], 16, seed)
+    cells = curve.averaged(512)[1]
+    assert period_of(cells) == pytest.approx(512 / 32, rel=0.06)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_has_no_period(seed):
+    rng = np.random.default_rng(seed)
+    shocks = rng.normal(0, 1, 512)
+    dips = np.zeros(512)
+    dips[rng.integers(0, 512, 6)] = -9.0
+    for values in (shocks, np.cumsum(shocks), rng.standard_t(3, 512), rng.poisson(5, 512) * 1.0, dips, dips * 0.0):
+        assert period_of(values) == 0.0
+
+
+def test_a_break_is_no_period():
+    assert period_of(np.repeat([1.0, 5.0, 2.0, 9.0], 128)) == 0.0
+
+
+def test_phases_of_an_averaged_curve_last_two_periods():
+    curve = iterations([0.2, 0.8, 0.3], 12)
+    averaged = averaged_over_period(Cells(curve.averaged(512)[1], 1.0, -1.0, np.inf, 16.0))
+    found = bounded_models(averaged, 1)
+    assert min(np.diff(breaks).min() for breaks in found.breaks) >= 2 * averaged.period
+
+
+def test_levels_of_iterations_are_phases_and_iterations_are_none():
+    """Of twelve iterations each; a level is told by that few, so that now and then one looks like two."""
+    exact, within = [], []
+    for seed in range(4):
+        curve = iterations([0.2, 0.9, 0.4], 12, seed)
+        model = perfcore.fit(curve, fitter="phases")
+        assert model.evidence.period == pytest.approx(15.0, rel=0.08)
+        exact.append(len(model.phases) == 3)
+        # The last iteration of a phase ends where the next phase begins.
+        for end in curve.edges[[12 * (P + 1), 24 * (P + 1)]]:
+            nearest = min(model.phases[1:], key=lambda phase: abs(phase.start - end))
+            low, high = nearest.break_interval
+            within.append(low <= end <= high and high - low < 60.0)  # four iterations
+    assert sum(exact) >= 3
+    assert sum(within) >= 7
+
+
+def test_equal_iterations_are_one_phase():
+    assert len(perfcore.fit(iterations([0.6], 36), fitter="phases").phases) == 1
+
+
+def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():
+    curve = iterations([0.2, 0.9], 16)
+    model = perfcore.fit(curve, fitter="phases", phases=20, degree=0)
+    assert len(model.phases) == 20
+    assert model.evidence.period == 0.0

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.comparison import Shape, match_phases
-from perfcore import UtilizationCurve
+from perf_views.names import plain_name
+from perf_worley.activity import activities, clipped_sums, joined
+from perf_worley.comparison import Shape, compare_phases, match_phases
+from perf_worley.joining import join_runs
+from perfcore import Trace, UtilizationCurve
+from perfcore.base.errors import DataError
 
 
 def run(levels, lengths, seed=0, unit="us", processors=16):
@@ -88,14 +92,6 @@ def test_a_phase_that_is_gone():
     assert "only in A: phase 2" in perfcore.compare(old, new, names=("A", "B")).summary()
 
 
-def test_other_units_and_degrees():
-    old = perfcore.fit(run([3, 12, 6], (400,) * 3))
-    new = perfcore.fit(run([3, 12, 6], (400,) * 3, 1, "ms"), degree=1, phases=3)
-    comparison = perfcore.compare(old, new)
-    assert comparison.time_unit == "us"
-    assert [b.duration / a.duration for a, b in comparison.pairs] == pytest.approx([1000] * 3, rel=0.02)
-
-
 def test_runs_that_do_not_look_alike():
     old, new = perfcore.fit(run([15, 14], (600, 600))), perfcore.fit(run([1, 9, 2, 7], (300,) * 4))
     comparison = perfcore.compare(old, new)
@@ -105,14 +101,177 @@ def test_runs_that_do_not_look_alike():
     assert comparison.to_dict()["phases"] == []
 
 
-def test_two_runs_are_a_data_frame_of_numbers():
-    curves = [perfcore.UtilizationCurve([0, 4 * k, 10 * k], [2, 8], time_unit="us") for k in (1, 2)]
-    comparison = perfcore.compare(*(perfcore.fit(curve, phases=2, degree=0) for curve in curves))
-    frame = comparison.to_frame()
-    assert frame.columns.is_unique
-    total = frame.iloc[-1]
-    assert total["phases_first"] == "all"
-    assert (total["duration_us_first"], total["duration_us_second"], total["ratio"]) == (10.0, 20.0, 2.0)
-    assert total["level_first"] == total["level_second"] == pytest.approx(5.6)
-    with_named = comparison.tables()[0][2]
-    assert len(frame) == len(with_named)
+# Phases have names: time of each state to the nanosecond, names of functions, and the part names play in matching.
+def random_trace(seed, n_locations=5, n_states=4):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for location in range(n_locations):
+        at = int(rng.integers(0, 50))
+        for _ in range(30):
+            length = int(rng.integers(0, 40))
+            rows.append((location, int(rng.integers(n_states)), at, at + length))
+            at += length + int(rng.choice([0, 0, 7]))
+    location, state, start, end = map(list, zip(*rows, strict=True))
+    names = [f"task {k}" for k in range(n_states - 1)] + ["wait"]
+    return Trace(location, state, start, end, [f"cpu{k}" for k in range(n_locations)], names)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_time_of_each_state_is_that_of_a_plain_loop(seed):
+    trace = random_trace(seed)
+    edges = np.array([10, 10, 11, 90, 400, 700])
+    sums = clipped_sums(trace.start_ns, trace.end_ns, edges, [(trace.state, 4), (trace.location, 5)])
+    for found, codes in zip(sums, (trace.state, trace.location), strict=True):
+        expected = np.zeros_like(found)
+        for code, start, end in zip(codes, trace.start_ns, trace.end_ns, strict=True):
+            for k, (low, high) in enumerate(itertools.pairwise(edges)):
+                expected[k, code] += max(min(end, high) - max(start, low), 0)
+        assert (found == expected).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_nanosecond_of_every_location_is_in_one_field(seed):
+    trace = random_trace(seed)
+    first, last = trace.span_ns
+    found = activities(trace, [first, first + 3, 200, last])
+    for each in (*found, joined(found)):
+        named = sum(state.time_ns for state in each.states)
+        total = each.duration_ns * each.n_locations
+        assert named + each.others_computing_ns + each.others_ns + each.no_state_ns == total
+    whole = activities(trace, [first, last])[0]
+    assert {(s.state, s.time_ns) for s in joined(found).states} == {(s.state, s.time_ns) for s in whole.states}
+
+
+def test_names_say_shares_and_who_is_idle():
+    trace = Trace(
+        [0, 0, 1, 2], [0, 1, 0, 2], [0, 84, 0, 0], [84, 100, 100, 100], ["a", "b", "c"], ["dgemm", "dtrsm", "MPI_Wait"]
+    )
+    assert [each.name for each in activities(trace, [0, 100])] == ["92% dgemm, 8% dtrsm; 1 of 3 idle (MPI_Wait)"]
+    waiting = activities(trace, [0, 100], idle=["dgemm", "dtrsm"])[0]
+    assert waiting.name == "MPI_Wait; 2 of 3 idle (92% dgemm)"
+    quiet = Trace([0, 1, 0], [0, 0, 1], [0, 0, 50], [50, 50, 60], ["a", "b"], ["MPI_Init", "run"])
+    assert activities(quiet, [0, 50, 60], busy=["run"])[0].name == "all 2 idle (MPI_Init)"
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
+        ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
+        ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
+        ("bool lib::T::operator<(T const&)", "T::operator<"),
+        ("lapack_dgemm", "lapack_dgemm"),
+        ("Wait/WaitAll", "Wait/WaitAll"),
+        ("(outside of all regions)", "(outside of all regions)"),
+        ("a  b\nc", "a b c"),
+        ("<", "<"),
+        ("::", "::"),
+        ("f(", "f("),
+        ("((((<<<<::", "((((<<<<::"),
+    ],
+)
+def test_names_of_functions(name, plain):
+    assert plain_name(name) == plain
+
+
+def named_run(parts, n_locations=4, seed=0):
+    """Phases (state, locations that compute, microseconds) of a run whose other locations wait."""
+    rng = np.random.default_rng(seed)
+    states = [*dict.fromkeys(state for state, _, _ in parts), "wait"]
+    rows, at = [], 0
+    for state, computing, length in parts:
+        for location in range(n_locations):
+            inner = at
+            while inner < at + 1000 * length:
+                end = min(inner + int(rng.integers(2000, 4000)), at + 1000 * length)
+                busy = (location + inner // 3000) % n_locations < computing
+                rows.append((location, states.index(state) if busy else len(states) - 1, inner, end))
+                inner = end
+        at += 1000 * length
+    location, code, start, end = map(list, zip(*rows, strict=True))
+    return Trace(location, code, start, end, [f"cpu{k}" for k in range(n_locations)], states)
+
+
+def test_names_go_before_shapes_in_matching():
+    # By shape alone, the wide phase of one run and the wide phase of the other would be a pair.
+    runs = [
+        named_run([("pack", 2, 150), ("solve", 4, 500), ("pack", 2, 300), ("write", 1, 100)]),
+        named_run([("pack", 2, 150), ("solve", 4, 350), ("pack", 2, 450), ("write", 1, 100)], seed=1),
+    ]
+    models = [perfcore.fit(run, fitter="phases", phases=4, degree=0) for run in runs]
+    found = compare_phases(*models, ("a", "b"))
+    assert found.by_name
+    assert [(list(a.phases), list(b.phases)) for a, b in found.pairs] == [([k], [k]) for k in range(4)]
+    assert found.to_dict()["phases"][1][0]["what_runs"] == "solve"
+    assert found.tables()[0][1][-2:] == ["activity a", "activity b"]
+
+
+# Several runs as one table: phases of generated runs at several p, whose durations follow known laws.
+# Seconds over p, and the share of the processors that computes.
+LAWS = (
+    (lambda p: 2.0 + 24.0 / p, 0.9),
+    (lambda p: 3.0, 0.25),
+    (lambda p: 40.0 / p, 0.7),
+    (lambda p: 1.0 + 0.2 * p, 0.4),
+)
+
+
+def run_of_joining(p, seed=0, laws=LAWS):
+    """Independent samples around each level; durations vary by half a per cent."""
+    rng = np.random.default_rng([seed, p])
+    heights, widths = [], []
+    for duration, share in laws:
+        seconds = duration(p) * rng.normal(1.0, 0.005)
+        n = 200
+        heights.append(np.clip(rng.normal(share, 0.06, n), 0, 1) * p)
+        widths.append(np.full(n, seconds / n))
+    edges = np.concatenate([[0.0], np.cumsum(np.concatenate(widths))])
+    return UtilizationCurve(edges, np.concatenate(heights), "s", n_locations=p, source=f"run{p}")
+
+
+def joined_of_joining(levels, told=False, repetitions=1, laws=LAWS):
+    runs = [(p, r) for p in levels for r in range(repetitions)]
+    parts = [(f"run_p{p}_r{r}.csv", run_of_joining(p, r, laws)) for p, r in runs]
+    return join_runs(parts, [{"p": p} if told else {} for p, _ in runs], "runs")
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_each_phase_has_a_row_of_each_run(told):
+    data = joined_of_joining((2, 4, 8), told)
+    table = data.table
+    assert (data.roles.parameters, data.roles.value, data.roles.unit) == ({"p": "p"}, "duration_s", "s")
+    assert table.groupby("phase")["p"].apply(sorted).tolist() == [[2, 4, 8]] * 4
+    for (_, rows), (duration, share) in zip(table.groupby("phase"), LAWS, strict=True):
+        expected = np.array([duration(p) for p in rows["p"]])
+        assert rows["duration_s"].to_numpy() == pytest.approx(expected, rel=0.05)
+        assert rows["processor_time_s"].to_numpy() == pytest.approx(expected * share * rows["p"], rel=0.06)
+
+
+def test_the_next_run_lies_within_the_bounds_of_each_phase():
+    """A law for each phase of runs at p = 2, 4, 8, three of each, against the truth at 16."""
+    model = perfcore.fit(joined_of_joining((2, 4, 8), repetitions=3), fitter="scaling")
+    phases = [f"phase {k}" for k in range(1, 5)]
+    bounds = model.predict({"p": np.full(4, 16.0), "path": phases}, interval=0.95)
+    for (_, low, high), (duration, _) in zip(bounds, LAWS, strict=True):
+        assert low <= duration(16) <= high
+
+
+def test_a_run_with_fewer_phases_is_fitted_with_as_many_as_the_others():
+    """At p = 4 two neighbours have nearly the same level: alone they are one phase."""
+    from perf_worley.joining import agreed_models
+
+    models = [perfcore.fit(run_of_joining(p), fitter="phases") for p in (2, 4, 8)]
+    fewer = perfcore.fit(run_of_joining(4), fitter="phases", phases=3)
+    found = agreed_models(
+        [models[0], fewer, models[2]],
+        "abc",
+        lambda k, n: perfcore.fit(run_of_joining((2, 4, 8)[k]), fitter="phases", phases=n),
+    )
+    assert [(len(model.phases), again) for model, again in found] == [(4, False), (4, True), (4, False)]
+
+
+def test_runs_of_different_programs_are_refused():
+    other = tuple((duration, 1.0 - share) for duration, share in reversed(LAWS[1:]))
+    parts = [("a.csv", run_of_joining(4)), ("b.csv", run_of_joining(8, laws=other))]
+    with pytest.raises(DataError, match=r"a\.csv and b\.csv do not look like runs of one program"):
+        join_runs(parts, [{}, {}], "runs")

@@ -121,17 +121,7 @@ def _together(calls: Sequence[tuple[Ints, Ints]]) -> Ints:
 
 
 def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0) -> Trace:
-    """A trace in which locations wait, rather than communicate, until the last rank has entered a collective.
-
-    Parameters
-    ----------
-    trace : Trace
-        With ranks' GPUs as its locations: a run or some of its ranks.
-    collectives : Collectives
-        Of the run.
-    first_location : int
-        Of the trace, in the run.
-    """
+    """A trace in which locations wait, rather than communicate, until the last rank has entered a collective."""
     last = collectives.start_ns.max(axis=0, initial=trace.span_ns[0])
     n, code = len(trace.locations), len(trace.states)
     places = collectives.place - first_location

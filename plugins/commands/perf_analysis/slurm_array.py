@@ -162,7 +162,7 @@ def job_script(requests: Mapping[str, str]) -> str:
     )
 
 
-def hand_over(
+def submit(
     run: Run,
     folder: Path,
     output: str | os.PathLike[str],

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from perf_analysis.slurm_array import Handed, SlurmOptions, hand_over
+from perf_analysis.slurm_array import Handed, SlurmOptions, submit
 from perf_traces.summaries import CELLS
 from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -137,7 +137,7 @@ def summarize_by_slurm(
     _check_output(output)
     if not overwrite and Path(output).is_file():
         return _existing(output, run, frozenset(range(len(run.files))))
-    return hand_over(run, folder, output, jobs, allow_missing=allow_missing, overwrite=overwrite)
+    return submit(run, folder, output, jobs, allow_missing=allow_missing, overwrite=overwrite)
 
 
 def merge(

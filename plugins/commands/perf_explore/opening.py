@@ -147,7 +147,7 @@ class DataViews:
         try:
             if path[0] in self._further:
                 inner: page.View = self._further[path[0]][0].view(path[1:], query)
-                return self._led_to_timeline(inner.mounted(path[:1], trail=top))
+                return self._link_to_timeline(inner.mounted(path[:1], trail=top))
             if self._shown is not None:
                 view: page.View = self._shown.view(path, query)
                 return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
@@ -251,7 +251,7 @@ class DataViews:
         summary = f"save {fitter} as {edit.path}"
         return page.Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
-    def _led_to_timeline(self, view: page.View) -> page.View:
+    def _link_to_timeline(self, view: page.View) -> page.View:
         """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
         for name, (views, _) in self._further.items():
             if isinstance(views, page.Timeline):

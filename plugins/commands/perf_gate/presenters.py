@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from perfcore.base.files import write_bytes
 from perfcore.results import Column, Panel, Panels, Presenter, Result, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
 _SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}

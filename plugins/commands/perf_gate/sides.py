@@ -17,7 +17,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
-from perfcore.models.fitting import as_told, default_fitter, fit, types_to_read
+from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def two_models(first: Any, second: Any, fitter: str | None, options: Mapping[str
     """Both sides as models; data are fitted."""
     unfitted = [side for side in (first, second) if not isinstance(side, Model)]
     if fitter is None and unfitted:
-        datasets = [as_told(side, options) for side in unfitted]
+        datasets = [coerce(side, options) for side in unfitted]
         if len({kind_of(data) for data in datasets}) > 1:
             kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
             raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")

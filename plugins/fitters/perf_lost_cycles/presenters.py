@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from perf_lost_cycles.options import CRITERIA
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit
     from perf_lost_cycles.views.category_views import LostCyclesViews
 

@@ -221,7 +221,7 @@ def _draw_fit(result: RegressionModel, data: Any, axes: Axes) -> None:
                 (result.confidence(at), "95% CI (mean)"),
                 (result.predict(at, 0.95), "95% PI (one run)"),
             ):
-                axes.fill_between(places, values[:, 1], values[:, 2], color=color, alpha=0.15, linewidth=0, label=name)
+                axes.fill_between(places, values[:, 1], values[:, 2], color=color, alpha=0.2, linewidth=0, label=name)
     if data is not None:
         observed = result.observed(data)
         axes.plot(observed.points[symbol], observed.value, "o", color=DARK, fillstyle="none", label="measured")

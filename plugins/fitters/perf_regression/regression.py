@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,15 +15,14 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parametric import ParametricFormula
-from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
+from perf_regression.options import WEIGHTS, RegressionOptions
+from perf_regression.runs import Group, groups_of, measured, names_of
 from perf_tables.points import check_coverage, named_points
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of
-from perfcore.data.roles import existing_column
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import DesignRows
@@ -36,17 +35,6 @@ if TYPE_CHECKING:
 _COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length
 _ILL_CONDITIONED = 1e8
 _MOST_STEPS = 100
-
-
-class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Runs that have coefficients of their own: names by column of ``--by``, points by variable."""
-
-    names: tuple[str, ...]
-    points: dict[str, tuple[float, ...]]
-    value: tuple[float, ...]
-    weights: tuple[float, ...] | None = None
-    clusters: tuple[int, ...] | None = None
-    estimates: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -339,7 +327,7 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         """Measurements at points of this model; see `Model.observed`."""
         runs = measurements_for(self, data, where, {"value": self.value_name, "code": self.options.by, "system": ()})
         seen = runs.observations(duplicates="keep")
-        names = {column: _names(runs, column)[seen.row] for column in self.options.by}
+        names = {column: names_of(runs, column)[seen.row] for column in self.options.by}
         texts = tuple(seen.describe(number) for number in range(len(seen)))
         return Observed(
             {**seen.points, **names}, texts, seen.value, seen.unit, runs.source, (), np.empty((len(seen), 0))
@@ -357,8 +345,12 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             if self.options.robust is None and self.options.quantile is None:
                 with np.errstate(all="ignore"):
                     found = influence_of(results)
-                    studentized = getattr(found, "resid_studentized_external", None)
-                    columns["studentized"] = found.resid_studentized if studentized is None else studentized
+                    inner, freedom = found.resid_studentized, results.df_resid
+                    # Each by the fit without its own run; statsmodels makes these fits one by one.
+                    others = (
+                        np.sqrt((freedom - 1.0) / (freedom - inner**2)) if self.options.family == "gaussian" else 1.0
+                    )
+                    columns["studentized"] = inner * others
                     columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
@@ -405,7 +397,7 @@ class RegressionFitter(Fitter):
                 f"{starts}) or correct the name: columns are {listing(runs.table.columns)}"
             )
         for column in (*runs.roles.code, *runs.roles.system):
-            if column not in {*options.by, *columns.values()} and len(set(_names(runs, column))) > 1:
+            if column not in {*options.by, *columns.values()} and len(set(names_of(runs, column))) > 1:
                 progress.note(f"one fit for all values of {column}; --by {column} gives each a fit of its own")
         runs = runs.with_roles(parameters=columns, code=(), system=(), category=())
         groups, failures = [], {}
@@ -424,19 +416,6 @@ def origin_of(fitter: str, options: Any, runs: Measurements) -> Origin:
     """Where a model comes from."""
     digest = hashlib.sha256(runs.table.to_csv(index=False).encode()).hexdigest()
     return Origin(fitter, to_dict(options), runs.source, f"sha256:{digest}", perfcore.__version__)
-
-
-def measured(data: Measurements, options: MeasuredOptions, used: Collection[str] = ()) -> Measurements:
-    """The rows that count, with the roles that the options give; the value may be the one column that is left."""
-    runs = data.with_roles(parameters=options.parameter, value=options.value, unit=options.unit)
-    runs = runs.where(options.where) if options.where else runs
-    if runs.roles.value is None:
-        numbers = [str(name) for name in runs.table.select_dtypes("number").columns]
-        left = [name for name in numbers if name not in {*used, *runs.roles.parameters.values()}]
-        if len(left) != 1:
-            raise OptionError(f"{runs.source}: which column was measured? Give --value COLUMN, of {listing(numbers)}")
-        runs = runs.with_roles(value=left[0])
-    return runs
 
 
 def _resolve(
@@ -458,43 +437,6 @@ def _resolve(
         missing = "column" if coefficients else "coefficient, a name that no column has"
         raise OptionError(f"formula {formula.text!r} has no {missing}; columns are {listing(known)}")
     return columns, functions, coefficients
-
-
-def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]:
-    """The runs of each group, with their weights and clusters; rows without a value are left out."""
-    import pandas as pd
-
-    runs.require_roles()
-    value, columns = str(runs.roles.value), list(runs.table.columns)
-    is_positive = options.family == "gamma" or options.weights == "relative"
-    y = numbers_of(runs, value, optional=True, signed=not is_positive)
-    kept = ~np.isnan(y)
-    table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
-    names = {f"by {c}": _names(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}
-    table = table.assign(**names, **{"value =": y})
-    if options.weights == "relative":
-        table["weights ="] = y**-2
-    elif options.weights == "1/variance":
-        spread = table[kept].groupby([*names, *runs.roles.parameters])["value ="].transform("var")
-        if not (spread > 0.0).all():
-            raise DataError(f"{runs.source}: --weights 1/variance needs runs of different values at every point")
-        table["weights ="] = 1.0 / spread
-    elif options.weights != "equal":
-        table["weights ="] = numbers_of(runs, existing_column(options.weights, columns), kept)
-    if options.errors.startswith("cluster:"):
-        column = existing_column(options.errors.partition(":")[2], columns)
-        table["clusters ="] = pd.factorize(_names(runs, column))[0]
-    for group, rows in table[kept].groupby(list(names)):
-        further: list[Any] = [tuple(rows[n].tolist()) if n in rows else None for n in ("weights =", "clusters =")]
-        points = {symbol: tuple(rows[symbol].tolist()) for symbol in runs.roles.parameters}
-        yield Group(tuple(map(str, group)) if options.by else (), points, tuple(rows["value ="].tolist()), *further)
-
-
-def _names(runs: Measurements, column: str) -> Any:
-    """Texts of a column, one for each row."""
-    everything = np.ones(len(runs.table), dtype=np.bool_)
-    names, index = labels_of(runs.with_roles(code=(column,), system=(), category=()), "code", everything)
-    return np.array(names)[index]
 
 
 def influence_of(results: Any) -> Any:

@@ -15,7 +15,9 @@ import numpy as np
 
 from perf_formulas.parametric import ParametricFormula
 from perf_regression.options import RegressionOptions, UslOptions
-from perf_regression.regression import Estimates, RegressionModel, fit_group, groups_of, measured, origin_of, regress
+from perf_regression.regression import Estimates, RegressionModel, fit_group, origin_of, regress
+from perf_regression.runs import groups_of, measured
+from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
@@ -146,14 +148,14 @@ class UslFitter(Fitter):
     def suits(cls, data: Any) -> bool:
         """Whether it is a throughput of one program at enough points."""
         try:
-            runs = measured(data, UslOptions())
+            runs = _measured(data, UslOptions())
             return _quantity(runs, UslOptions()) == "throughput" and bool(_checked(runs))
         except PerfError:
             return False
 
     def fit(self, data: Any, options: UslOptions, **parts: Any) -> UslModel:
         """Fit; see `perfcore.fit`."""
-        runs = measured(data, options)
+        runs = _measured(data, options)
         quantity = _quantity(runs, options)
         runs = _checked(runs)
         weights = (
@@ -188,6 +190,20 @@ class UslFitter(Fitter):
         group = msgspec.structs.replace(group, estimates=(*fitted, 0.0, 0.0)[:3])
         names = _NAMES, (), dict(runs.roles.parameters), str(runs.roles.value), runs.roles.unit
         return UslModel(origin_of("usl", options, runs), chosen[0], *names, (group,), {}, quantity, free)
+
+
+def _measured(data: Measurements, options: UslOptions) -> Measurements:
+    """The rows that count; a column that is called a throughput is the value, and the one beside it was varied."""
+    numbers = [str(name) for name in data.table.select_dtypes("number").columns]
+    rates = [name for name in numbers if set(re.findall("[a-z]+", name.lower())) & set(_THROUGHPUTS)]
+    if options.value is None and data.roles.value is None and len(rates) == 1:
+        data = data.with_roles(value=rates[0])
+    runs = measured(data, options)
+    others = [name for name in numbers if name != runs.roles.value]
+    if not runs.roles.parameters and len(others) == 1:
+        progress.note(f"assumes: {others[0]} was varied (--parameter COLUMN names another)")
+        runs = runs.with_roles(parameters=others)
+    return runs
 
 
 def _quantity(runs: Measurements, options: UslOptions) -> str:

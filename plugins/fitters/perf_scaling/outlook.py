@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from matplotlib.figure import Figure
 
     from perf_scaling.growth import Growth

@@ -46,17 +46,7 @@ _HEIGHT = 0.27  # inches, of a row
 
 
 def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
-    """The tree, or where nothing calls anything the largest shares as bars.
-
-    Parameters
-    ----------
-    outlook : Outlook
-    tree : CallTree
-    inclusive_shares : (N,) float
-        Share of each region with all that it calls.
-    top : int, optional
-        The region that is looked below; by default all.
-    """
+    """The tree, all or below a region, or where nothing calls anything the largest shares as bars."""
     target_text = outlook.model.target_text
     if tree.is_flat:
         return _bar_chart(outlook, tree, target_text)

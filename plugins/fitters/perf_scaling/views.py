@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,8 +34,6 @@ from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
 
     from perf_scaling.model import ScalingModel

@@ -25,6 +25,7 @@ from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
+_DAMAGED = (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError)
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
 
 
@@ -44,6 +45,11 @@ class CaliperRecords(io.TextIOBase):
             if text.strip():
                 yield text
         self.line = 0
+
+    def error(self, error: Exception) -> InputError:
+        """What the library says of a damaged line."""
+        problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
+        return InputError(self._source.name, problem, line=self.line or None)
 
     def _check_node(self, text: str) -> None:
         fields = dict(_REFERENCE.findall(text))
@@ -73,11 +79,9 @@ class CaliperProfileReader(Reader):
     Options = ProfileOptions
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first record."""
         return 0.95 if _STARTS.match(source.head) else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
-        """Read the profile."""
         library = Library()
         lines = CaliperRecords(source)
         try:
@@ -91,9 +95,8 @@ class CaliperProfileReader(Reader):
             }
             dates = {name for name, properties in attributes.items() if properties.get("adiak.type") == "date"}
             seconds = {name for name in names if same_unit(str(attributes[name].get("attribute.unit"))) == "s"}
-        except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
-            problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
-            raise InputError(source.name, problem, line=lines.line or None) from error
+        except _DAMAGED as error:
+            raise lines.error(error) from error
         records = [
             record for record in library.records if record.get("spot.channel", "regionprofile") == "regionprofile"
         ]
@@ -179,17 +182,13 @@ class CaliperTraceReader(Reader):
         return 0.97 if is_caliper and b"event.begin#" in source.head and b"time.offset" in source.head else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the regions."""
         records = CaliperRecords(source)
         events = _Events(records, source.name)
         try:
             with progress.bar(f"reading {source.name}"):
                 CaliperStreamReader().read(records, events.take)
-        except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
-            message = " ".join(str(error).split())[:120]
-            raise InputError(
-                source.name, f"no record of Caliper: {type(error).__name__} {message}", line=records.line or None
-            ) from None
+        except _DAMAGED as error:
+            raise records.error(error) from None
         return events.trace()
 
 
@@ -204,7 +203,6 @@ class _Events:
         self._passed_over = 0
 
     def take(self, record: Mapping[str, object]) -> None:
-        """Take one record."""
         unit = next((name for name in _TIMES if name in record), None)
         event = next((name for name in record if name.startswith((_BEGIN, _END))), None)
         kind = event.partition("#")[2] if event else ""

@@ -51,11 +51,9 @@ class PrometheusReader(Reader):
     """
 
     def sniff(self, source: Source) -> float:
-        """Sure by the frame of the server's answers."""
         return 0.95 if _STATUS.match(source.head) else 0.0
 
     def read(self, source: Source, options: Any) -> Series:
-        """Read all series of the answer."""
         answer = decode_document(source, _Answer, "an answer of Prometheus")
         if answer.status != "success" or answer.data is None:
             problem = f"the server refused the query: {' '.join(f'{answer.error_type}: {answer.error}'.split())[:300]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -64,7 +65,6 @@ class CpuShares:
         return self._times[-1] if self._times else None
 
     def add(self, time_s: float, cpu: str, percent: Mapping[str, float]) -> None:
-        """Take one record."""
         if not self._times or time_s != self._times[-1]:
             self._times.append(time_s)
         self._rows.append(len(self._times) - 1)
@@ -74,7 +74,6 @@ class CpuShares:
         self._values.append(shares if online else (np.nan,) * 3)  # type: ignore[arg-type]
 
     def add_loads(self, time_s: float, loads: Sequence[CpuLoad]) -> None:
-        """Take the records of all processors at one time."""
         for load in loads:
             percent = msgspec.structs.asdict(load)
             self.add(time_s, str(percent.pop("cpu")), percent)
@@ -106,23 +105,26 @@ _STARTS = re.compile(rb'\s*\{\s*"sysstat"\s*:')
 _TIME_OF_DAY = re.compile(rb'"timestamp"\s*:\s*"')
 
 
+S = TypeVar("S")
+
+
+class _Host(msgspec.Struct, Generic[S]):
+    nodename: str = "unknown host"
+    date: str = "an unknown date"
+    statistics: tuple[S, ...] = ()
+
+
+class _Hosts(msgspec.Struct, Generic[S]):
+    hosts: tuple[_Host[S], ...]
+
+
+class _Document(msgspec.Struct, Generic[S]):
+    sysstat: _Hosts[S]
+
+
 class _MpstatSample(msgspec.Struct, rename="kebab"):
     timestamp: str
     cpu_load: tuple[CpuLoad, ...] = ()
-
-
-class _MpstatHost(msgspec.Struct):
-    nodename: str = "unknown host"
-    date: str = "an unknown date"
-    statistics: tuple[_MpstatSample, ...] = ()
-
-
-class _MpstatHosts(msgspec.Struct):
-    hosts: tuple[_MpstatHost, ...]
-
-
-class _Mpstat(msgspec.Struct):
-    sysstat: _MpstatHosts
 
 
 class MpstatReader(Reader):
@@ -140,8 +142,7 @@ class MpstatReader(Reader):
         return 0.95 if _STARTS.match(source.head) and _TIME_OF_DAY.search(source.head) else 0.0
 
     def read(self, source: Source, options: CpuOptions) -> Series:
-        """Read the load of each processor."""
-        document = decode_document(source, _Mpstat, "the output of mpstat -o JSON")
+        document = decode_document(source, _Document[_MpstatSample], "the output of mpstat -o JSON")
         if len(document.sysstat.hosts) != 1:
             raise InputError(source.name, f"is of {len(document.sysstat.hosts)} hosts; one is expected")
         host = document.sysstat.hosts[0]
@@ -163,16 +164,14 @@ def _since_midnight(text: str, source: str, number: int) -> int:
     """Seconds since midnight of ``17:05:59`` or ``05:05:59 PM``."""
     match = _CLOCK.fullmatch(text.strip())
     if match is None:
-        raise InputError(
-            source, f"timestamp {text[:40]!r} - at `$.sysstat.hosts[0].statistics[{number}]`; HH:MM:SS is expected"
-        )
+        problem = f"timestamp {text[:40]!r} - at `$.sysstat.hosts[0].statistics[{number}]`; HH:MM:SS is expected"
+        raise InputError(source, problem)
     hour, minute, second = (int(part) for part in match.groups()[:3])
     if match[4] is not None:
         hour = hour % 12 + 12 * (match[4] in "Pp")
     return hour * 3600 + minute * 60 + second
 
 
-_JSON = re.compile(rb'\s*\{\s*"sysstat"\s*:')
 _JSON_TIME = re.compile(rb'"file-date"\s*:|"timestamp"\s*:\s*\{')
 _TABLE = b"# hostname;interval;timestamp"
 _EVENT = "-1"  # stands for the interval in lines about restarts and in comments
@@ -192,19 +191,6 @@ class _SadfSample(msgspec.Struct, rename="kebab"):
     cpu_load_all: tuple[CpuLoad, ...] = ()  # the name until sysstat 12
 
 
-class _SadfHost(msgspec.Struct):
-    nodename: str = "unknown host"
-    statistics: tuple[_SadfSample, ...] = ()
-
-
-class _SadfHosts(msgspec.Struct):
-    hosts: tuple[_SadfHost, ...]
-
-
-class _Sadf(msgspec.Struct):
-    sysstat: _SadfHosts
-
-
 class SadfReader(Reader):
     """Reads ``sadf -j FILE -- -u ALL -P ALL`` and ``sadf -d FILE -- -u ALL -P ALL``.
 
@@ -218,10 +204,9 @@ class SadfReader(Reader):
         """Sure by the tables' first line; in JSON by timestamps that have a date, which `mpstat` does not write."""
         if source.head.startswith(_TABLE):
             return 0.95
-        return 0.95 if _JSON.match(source.head) and _JSON_TIME.search(source.head) else 0.0
+        return 0.95 if _STARTS.match(source.head) and _JSON_TIME.search(source.head) else 0.0
 
     def read(self, source: Source, options: CpuOptions) -> Series:
-        """Read the load of each processor."""
         shares = CpuShares(source.name)
         hosts_and_zones = (
             _read_json(source, shares) if source.head.lstrip()[:1] == b"{" else _read_table(source, shares)
@@ -237,7 +222,7 @@ class SadfReader(Reader):
 
 def _read_json(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
     """Add all records; returns the hosts, and the time zones other than UTC."""
-    document = decode_document(source, _Sadf, "the output of sadf -j")
+    document = decode_document(source, _Document[_SadfSample], "the output of sadf -j")
     zones: set[str] = set()
     for position, host in enumerate(document.sysstat.hosts):
         for number, sample in enumerate(host.statistics):
@@ -248,11 +233,9 @@ def _read_json(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
             try:
                 time_s = _seconds(f"{stamp.date} {stamp.time}")
             except ValueError:
-                raise InputError(
-                    source.name,
-                    f"timestamp {stamp.date[:20]!r}, {stamp.time[:20]!r} - at "
-                    f"`$.sysstat.hosts[{position}].statistics[{number}]`; YYYY-MM-DD and HH:MM:SS are expected",
-                ) from None
+                place = f"`$.sysstat.hosts[{position}].statistics[{number}]`; YYYY-MM-DD and HH:MM:SS are expected"
+                problem = f"timestamp {stamp.date[:20]!r}, {stamp.time[:20]!r} - at {place}"
+                raise InputError(source.name, problem) from None
             if stamp.tz != "UTC" and not stamp.utc:
                 zones.add(stamp.tz or "of an unknown zone")
             shares.add_loads(time_s, loads)

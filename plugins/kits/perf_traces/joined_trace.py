@@ -54,7 +54,6 @@ class LazyTrace(Trace):
 
     @property
     def _arrays(self) -> Mapping[str, npt.NDArray[Any]]:
-        """All `COLUMNS`."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
@@ -119,7 +118,6 @@ class StoredTrace:
         return stored
 
     def put(self, columns: Iterable[npt.NDArray[Any]]) -> None:
-        """Write the columns."""
         for (name, dtype), values in zip(COLUMNS.items(), columns, strict=True):
             np.save(f"{self.path}.{name}.npy", values.astype(dtype, copy=False), allow_pickle=False)
 
@@ -129,7 +127,6 @@ class StoredTrace:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What another process has saved."""
         return msgspec.json.decode(Path(f"{path}.json").read_bytes(), type=cls)
 
     def rank_calls(self) -> RankCalls | None:
@@ -142,7 +139,6 @@ class StoredTrace:
         return values + self.shift_ns if self.shift_ns and name.endswith("_ns") else values
 
     def shifted(self, shift_ns: int) -> Self:
-        """The same on another clock."""
         markers = tuple((name, start + shift_ns, end + shift_ns) for name, start, end in self.markers)
         span = self.span_ns[0] + shift_ns, self.span_ns[1] + shift_ns
         return replace(self, shift_ns=shift_ns, span_ns=span, markers=markers)
@@ -257,7 +253,6 @@ class JoinedTrace(LazyTrace):
 
     @property
     def n_intervals(self) -> int:
-        """Number of state intervals of all ranks."""
         return sum(part.n_intervals for part in self._parts)
 
     def rank_traces(self) -> Iterator[Trace]:
@@ -330,7 +325,6 @@ class JoinedTrace(LazyTrace):
         return joined if joined.n_intervals else None
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
-        """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         times = (self._busy_times(part, mask) for part in self._parts)

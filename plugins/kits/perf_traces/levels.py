@@ -76,7 +76,6 @@ class LocatedTrace(LazyTrace):
 
     @property
     def n_intervals(self) -> int:
-        """Number of intervals of the merged locations."""
         return self._merged.n_intervals
 
     @functools.cached_property

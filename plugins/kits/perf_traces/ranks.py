@@ -65,7 +65,7 @@ def numbered(
     ranks = [part.facts.get(RANK) for part in parts]
     how = "by what the files say"
     if RANK in fields[0]:
-        ranks, how = [_number(each[RANK], path) for each, path in zip(fields, paths, strict=True)], "by --from-name"
+        ranks, how = [rank_number(each[RANK], path) for each, path in zip(fields, paths, strict=True)], "by --from-name"
     elif None in ranks or len(set(ranks)) < len(ranks):
         if None not in named and len(set(named)) == len(named):
             ranks, how = list(named), "by the names of the files"
@@ -87,7 +87,8 @@ def numbered(
     return sorted(ranked, key=lambda each: each[0]), how
 
 
-def _number(value: Any, path: Path) -> int:
+def rank_number(value: Any, path: Path) -> int:
+    """The rank that a name says."""
     try:
         return int(value)
     except (TypeError, ValueError):

@@ -42,7 +42,6 @@ class HowToReadTraces(HowToRead):
 
     @property
     def named(self) -> dict[str, tuple[str, Any]]:
-        """What was given as an option of its own; see `HowToRead.named`."""
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name in _FIELDS}
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
         return super().named | {name: (_FIELDS[name].flag, value) for name, value in values.items()}

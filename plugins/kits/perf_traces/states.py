@@ -64,7 +64,6 @@ class ClassTable:
 
     @functools.cached_property
     def _patterns(self) -> list[tuple[str, str]]:
-        """Patterns and their classes, the longest first."""
         return sorted(((p, name) for p, name in self._all() if _WILD.search(p)), key=lambda each: -len(each[0]))
 
     def _all(self) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,6 @@ class Occurrences:
     cut: npt.NDArray[np.bool_]  # whether it reaches beyond the part of the run that the trace is
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self.labels)
 
 

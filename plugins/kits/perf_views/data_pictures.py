@@ -119,11 +119,6 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
 
     Lines join points, and the median of repeated runs stands for them; where something else was varied at a point, all
     runs are drawn, and no line joins them.
-
-    Raises
-    ------
-    OptionError
-        The parameter or the value is not known.
     """
     import matplotlib as mpl
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -31,6 +30,7 @@ from matplotlib.transforms import IdentityTransform, ScaledTranslation, blended_
 
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.results import BELOW
 
@@ -157,7 +157,7 @@ def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int =
     set_plain(axes)
 
 
-def tick_base(levels: npt.NDArray[np.float64]) -> int:
+def tick_base(levels: Floats) -> int:
     """Base of the ticks for levels that were measured: powers of two get ticks of their own."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log2(levels)
@@ -177,6 +177,23 @@ def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
     return legend
+
+
+def draw_quantile_line(axes: Axes, values: Floats) -> Floats:
+    """Draw where normal values would lie; returns the quantile of the normal distribution for each value."""
+    from scipy.stats import probplot
+
+    title, normal = "Normal Q-Q", np.zeros(len(values))
+    if len(values) > 1:
+        normal[np.argsort(values, kind="stable")] = probplot(values, fit=False)[0]
+    if len(values) > 2 and np.ptp(values) > 0.0:
+        slope, intercept, correlation = probplot(values)[1]
+        ends = np.array([normal.min(), normal.max()])
+        axes.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
+        title = f"{title}, correlation {correlation:.3f}"
+    axes.set_title(title, fontsize=LABEL_POINTS)
+    axes.set_xlabel("quantile of the normal distribution", fontsize=LABEL_POINTS)
+    return normal
 
 
 def legend_below(axes: Axes) -> None:

@@ -6,12 +6,12 @@ import time
 import tracemalloc
 
 import pytest
-from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, cube
+from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT
 from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.base.errors import InputError, PerfError
 from perfcore.reading.many_files import NamePattern, named_files
 
 
@@ -74,27 +74,6 @@ def test_parameters_from_names(folder):
     assert data.roles.code == ("network", "test")
     assert data.table["r"].unique().tolist() == [1]
     assert len(data.observations()) == 3 * 2 * 2
-
-
-def test_a_series_of_profiles_is_told_by_its_folders(folder):
-    for x in (1, 20):
-        (folder / f"mm.x{x}y3.r1").mkdir()
-        (folder / f"mm.x{x}y3.r1" / "profile.cubex").write_bytes(cube())
-        (folder / f"mm.x{x}y3.r1" / "scorep.cfg").write_text("SCOREP_ENABLE_PROFILING=true\n")
-    data = perfcore.read("runs")
-    assert (dict(data.roles.parameters), data.roles.category) == ({"p": "x"}, ("callpath",))
-    assert data.table["x"].tolist() == [1, 1, 20, 20]
-
-
-def test_files_that_cannot_be_put_together_are_refused(folder):
-    for name in ("a", "b"):
-        (folder / f"{name}.csv").write_text("time_ms,value\n0,1\n2,\n")
-    with pytest.raises(OptionError, match="runs: nothing says how many processors each run had; --from-name"):
-        perfcore.read("runs")
-    (folder / "a.csv").write_text("p,time_s\n1,2\n")
-    (folder / "b.csv").write_text("p,elapsed_ms\n1,2\n")
-    with pytest.raises(DataError, match="has the value 'time_s' and"):
-        perfcore.read("runs/*.csv")
 
 
 @given(

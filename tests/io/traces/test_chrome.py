@@ -190,16 +190,6 @@ def test_events_come_whole_whatever_pieces_the_file_is_read_in(tmp_path_factory,
             assert trace.start_ns.tolist() == [2000 * place for place in range(len(events))]
 
 
-def test_wherever_an_open_array_is_cut_the_message_says_so(tmp_path):
-    """Within a word, a number, an escape or a letter of two bytes; between elements it only lacks its end."""
-    text = '[{"ph": "X", "tid": "r\u00e4 \\u00e9", "ts": -0.5, "dur": 1e3, "args": [null]},\n{"ph": "X"}]'.encode()
-    whole = text.index(b"\n") - 1
-    for end in (*range(2, whole), *range(whole + 3, len(text) - 1)):
-        (tmp_path / "cut.json").write_bytes(text[:end])
-        with pytest.raises(InputError, match=r"cut short; -r to_the_cut=yes"):
-            perfcore.read(tmp_path / "cut.json", reader="chrome")
-
-
 def test_begin_and_end_in_any_order_of_the_file(read):
     rows = [
         {"ph": "E", "pid": 1, "tid": 1, "ts": 9},

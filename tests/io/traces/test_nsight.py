@@ -31,15 +31,6 @@ def test_streams_compute_in_kernels(write):
     assert curve.heights.tolist() == [1, 2, 1, 0]
 
 
-def test_threads_wait_where_they_synchronize(write):
-    trace = perfcore.read(write(), locations="thread")
-    assert trace.locations == ("process 12 / thread 34",)
-    # Calls are the run-time system's, and the range around them is a marker.
-    assert set(trace.states) == {"cudaLaunchKernel", "cudaDeviceSynchronize"}
-    assert trace.busy_states == ()
-    assert len(perfcore.read(write(), locations="both").locations) == 3
-
-
 GRAPHS = """
     CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
         greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER,

@@ -32,19 +32,6 @@ def test_processors_compute_in_entry_methods(folder):
     assert trace.utilization(busy=["idle"]).integral == 40
 
 
-def test_compressed_logs_and_missing_ones(folder):
-    plain = folder / "cell.0.log"
-    (folder / "cell.0.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
-    plain.unlink()
-    (folder / "cell.1.log").unlink()
-    trace = perfcore.read(folder / "cell.sts")
-    assert trace.locations == ("PE 0",)
-    assert "logs of 1 of 2 processors are missing" in trace.notes
-    (folder / "cell.0.log.gz").unlink()
-    with pytest.raises(InputError, match=r"there is no log of a processor beside it, such as cell\.0\.log"):
-        perfcore.read(folder / "cell.sts")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

@@ -42,7 +42,7 @@ from perf_views import contents as page
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.drawable import chosen_figures
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, draw_quantile_line, set_plain
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
@@ -256,16 +256,7 @@ _CURVE_POINTS = 100
 
 
 def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: Any) -> tuple[page.Block, ...]:
-    """Candidates with their constants, picture, and points.
-
-    Parameters
-    ----------
-    subject : Subject
-    category, symbol : str
-    line : int
-    data : object
-        Measurements, whose single runs are drawn; None for none.
-    """
+    """Candidates with their constants, picture, and points; of measurements also single runs."""
     instance, name = subject.instances(category, symbol)[line], subject.names[symbol]
     candidates = subject.candidates(category, symbol, line)
     points = instance.points
@@ -366,17 +357,9 @@ def _draw_curves(
 
 def _draw_residuals(residuals: Axes, quantiles: Axes, x: Floats, values: Floats) -> None:
     """Weighted residuals of one model over the factor, and against quantiles of the normal distribution."""
-    from scipy.stats import probplot
-
     residuals.plot(x, values, "o", color=SERIES[0], markersize=4)
     residuals.set_title("Residuals, weighted", fontsize=LABEL_POINTS)
-    normal = probplot(values, fit=False)[0]
-    quantiles.plot(normal, np.sort(values), "o", color=SERIES[0], markersize=4)
-    if np.ptp(values) > 0.0:
-        slope, intercept, correlation = probplot(values)[1]
-        quantiles.plot(normal, intercept + slope * normal, color=DARK, linewidth=0.9)
-        quantiles.set_title(f"Normal Q-Q, correlation {correlation:.3f}", fontsize=LABEL_POINTS)
-    quantiles.set_xlabel("quantile of the normal distribution", fontsize=LABEL_POINTS)
+    quantiles.plot(draw_quantile_line(quantiles, values), values, "o", color=SERIES[0], markersize=4)
     for axes in (residuals, quantiles):
         axes.axhline(0.0, color=RULE, linewidth=0.7)
         axes.margins(x=0.08, y=0.12)

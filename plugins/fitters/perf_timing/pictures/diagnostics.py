@@ -21,6 +21,7 @@ from perf_views.style import (
     SMALL_POINTS,
     TINY_POINTS,
     add_legend,
+    draw_quantile_line,
     set_logarithmic,
     set_plain,
 )
@@ -151,15 +152,12 @@ class Residuals:
     across: Floats  # the prediction; of a single pair the first parameter, since its prediction hardly varies
     values: Floats
     system: Ints
-    normal: Floats  # quantiles of a normal distribution
     outliers: Ints  # the largest first
     names: list[str]  # of the first outliers
 
     @classmethod
     def of(cls, selection: Selection) -> Residuals:
         """Those of the points of a selection."""
-        from scipy.stats import probplot
-
         model, shown_places = selection.model, selection.at
         factor = model.factor(shown_places)
         scaled = model.predict(named_places(model, shown_places)) * factor
@@ -175,9 +173,6 @@ class Residuals:
         is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
         unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
         label = "relative residual" if model.relative else "weighted residual" if is_weighted else f"residual{unit}"
-        normal = np.zeros(len(finite))
-        if len(finite) > 1:
-            normal[np.argsort(values, kind="stable")] = probplot(values, fit=False)[0]
         flagged, names = np.empty(0, dtype=np.int64), []
         if isinstance(model, (IndividualModel, JointModel)) and selection.are_own and len(finite):
             flagged = np.flatnonzero(model.outliers().flagged[finite])
@@ -185,11 +180,13 @@ class Residuals:
             names = [shortened(model.describe(int(k)), 40) for k in finite[flagged[:_MOST_NAMED]]]
         across_label = model.columns[selection.first] if is_one_pair else f"model, in the scale of the fit{unit}"
         system = shown_places.system[finite]
-        return cls(selection, label, across_label, across, values, system, normal, flagged, names)
+        return cls(selection, label, across_label, across, values, system, flagged, names)
 
     def draw_over_model(self, axes: Axes) -> None:
         """Draw them over the prediction."""
-        self._draw(axes, self.across, self.across_label, "Residuals")
+        axes.set_title("Residuals", fontsize=LABEL_POINTS)
+        axes.set_xlabel(shortened(self.across_label, 60), fontsize=LABEL_POINTS, parse_math=False)
+        self._draw(axes, self.across)
         if len(self.across) and self.across.min() > 0.0:
             is_one_pair = len(self.selection.model.codes) * len(self.selection.model.systems) == 1
             limits = self.across.min() / 1.3, self.across.max() * 1.3
@@ -197,15 +194,7 @@ class Residuals:
 
     def draw_quantiles(self, axes: Axes) -> None:
         """Draw their quantiles against normal ones, and the names of outliers beside them."""
-        from scipy.stats import probplot
-
-        title = "Normal Q-Q"
-        if len(self.values) > 2 and np.ptp(self.values) > 0.0:
-            slope, intercept, correlation = probplot(self.values)[1]
-            ends = np.array([self.normal.min(), self.normal.max()])
-            axes.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
-            title = f"Normal Q-Q, correlation {correlation:.3f}"
-        self._draw(axes, self.normal, "quantile of the normal distribution", title)
+        self._draw(axes, draw_quantile_line(axes, self.values))
         lines = [f"{number}  {name}" for number, name in enumerate(self.names, 1)]
         if len(self.outliers) > len(lines):
             lines.append(f"and {len(self.outliers) - len(lines):,} more")
@@ -214,10 +203,8 @@ class Residuals:
             add_legend(axes, lines, nothing, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=TINY_POINTS,
                        handlelength=0, title="outliers", title_fontsize=SMALL_POINTS, alignment="left")  # fmt: skip
 
-    def _draw(self, axes: Axes, across: Floats, across_label: str, title: str) -> None:
+    def _draw(self, axes: Axes, across: Floats) -> None:
         """The residuals by system over something; outliers are ringed, and numbered as far as they have names."""
-        axes.set_title(title, fontsize=LABEL_POINTS)
-        axes.set_xlabel(shortened(across_label, 60), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(self.label, fontsize=LABEL_POINTS)
         axes.axhline(0.0, color=RULE, linewidth=0.7)
         axes.margins(x=0.06, y=0.1)

@@ -52,7 +52,6 @@ class PerfStatReader(ResultReader):
     nothing = "holds no count of an event"
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first count."""
         if b"\0" in source.head:
             return 0.0
         match = _FIRST.match(source.head)
@@ -204,7 +203,6 @@ class SacctReader(ResultReader):
         return 0.95 if table or (_JSON.match(head) and b'"jobs"' in head and _SLURM.search(head)) else 0.0
 
     def read(self, source: Source, options: SacctOptions) -> Measurements:
-        """Read all jobs that count; see `ResultReader.read`."""
         is_json = source.head.lstrip().startswith(b"{")
         jobs = list(_json_jobs(source) if is_json else _table_jobs(source, options.fields))
         completed = [(line, job) for line, job in jobs if options.failed or job["state"] == "COMPLETED"]

@@ -48,12 +48,10 @@ class CubeReader(Reader):
     Options = ProfileOptions
 
     def sniff(self, source: Source) -> float:
-        """Sure where an archive begins with a member that Cube has."""
         archive = source.head[257:262] == b"ustar" and _MEMBER.match(source.head)
         return 0.95 if archive else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
-        """Read one metric."""
         with source.plain_file() as path, warnings.catch_warnings():
             # CubeWriter 4.8 writes wrong checksums, about which pycubexr warns.
             warnings.simplefilter("ignore")
@@ -84,7 +82,6 @@ class CubeReader(Reader):
 
 
 def _amounts(cube: CubexParser, metric_name: str | None) -> tuple[dict[str, float], dict[str, float], str]:
-    """Exclusive and inclusive amounts by call path, and the metric's unit."""
     metrics = {metric.name: metric for metric in cube.all_metrics()}
     name = metric_name or ("time" if "time" in metrics else next(iter(metrics), ""))
     if name not in metrics:
@@ -101,7 +98,6 @@ def _amounts(cube: CubexParser, metric_name: str | None) -> tuple[dict[str, floa
 
 
 def _paths(cube: CubexParser) -> Iterator[tuple[str, object]]:
-    """Call paths from the roots down, with their nodes."""
     waiting = [(one_line(cube.get_region(node).name), node) for node in reversed(cube.get_root_cnodes())]
     while waiting:
         path, node = waiting.pop()

@@ -53,7 +53,6 @@ class _Values:
         self.figures: dict[int, Mapping[str, float | None]] = {}  # by the position of the value
 
     def add(self, point: Mapping[str, float], callpath: str, metric: str, values: Sequence[float]) -> None:
-        """Take the values at one point."""
         self.points += [point] * len(values)
         self.callpaths += [callpath] * len(values)
         self.metrics += [metric] * len(values)
@@ -208,7 +207,6 @@ class ExtrapJsonReader(Reader):
         return 0.95 if present or (_FIRST_KEYS.match(head) and _OLDER.search(head)) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all values."""
         found, description = _Values(source.name), "JSON of Extra-P"
         if bytes(decode_document(source, _Either, description).callpaths):
             _add_older(found, decode_document(source, _Older, description))
@@ -269,13 +267,11 @@ class ExtrapArchiveReader(Reader):
     """An experiment of Extra-P 4: the runs where they were kept, else means with their standard deviations."""
 
     def sniff(self, source: Source) -> float:
-        """Sure where the first member of a zip file is one that experiments have."""
         name = source.head[_MEMBER]
         ours = name == _DOCUMENT.encode() or name.startswith(b"values/")
         return 0.95 if source.head.startswith(b"PK\x03\x04") and ours else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all measurements."""
         with source.plain_file() as path:
             try:
                 with zipfile.ZipFile(path) as archive:
@@ -407,11 +403,9 @@ class ExtrapLinesReader(Reader):
     writes: ClassVar[bool] = True
 
     def sniff(self, source: Source) -> float:
-        """Sure where the first line is an object with parameters."""
         return 0.95 if _LINES_START.match(source.head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all values."""
         found, records, lines = _Values(source.name), list[_Line](), list[int]()
         for first, block in _blocks(source):
             numbers, decoded = _decoded(block, first, source.name)
@@ -428,7 +422,6 @@ class ExtrapLinesReader(Reader):
         return found.measurements()
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write measurements, one line for each value."""
         lines = [
             {"params": point, "callpath": callpath, "metric": metric, "value": value}
             for point, callpath, metric, value in as_observations(data)
@@ -483,11 +476,9 @@ class ExtrapTextReader(Reader):
     writes: ClassVar[bool] = True
 
     def sniff(self, source: Source) -> float:
-        """Sure where the first line that is no comment names a parameter."""
         return 0.95 if _TEXT_STARTS.match(source.head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all values."""
         parsed = _Parsed(source.name)
         for number, raw in source.lines():
             parsed.line(raw.decode(errors="replace").strip(), number)
@@ -510,7 +501,6 @@ class _Parsed(_Values):
         self.next_point: int | None = None  # of the region that is being read
 
     def line(self, text: str, number: int) -> None:
-        """Take one line."""
         if not text or text.startswith("#"):
             return
         word, rest = (*text.split(maxsplit=1), "")[:2]  # a blank or a tab
@@ -531,23 +521,18 @@ class _Parsed(_Values):
             case "DATA":
                 self.data(rest, number)
             case _:
-                raise InputError(
-                    self.source,
-                    f"{word[:40]!r} is no section; PARAMETER, POINTS, METRIC, REGION or DATA is expected",
-                    line=number,
-                )
+                problem = f"{word[:40]!r} is no section; PARAMETER, POINTS, METRIC, REGION or DATA is expected"
+                raise InputError(self.source, problem, line=number)
 
     def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
         """One point with its coordinates, each of which may stand in parentheses of its own."""
         texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
         if len(texts) != len(self.parameters):
-            raise InputError(
-                self.source, f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters", line=line
-            )
+            problem = f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters"
+            raise InputError(self.source, problem, line=line)
         return tuple(self.number(text, line) for text in texts)
 
     def number(self, text: str, line: int) -> float:
-        """A finite number."""
         try:
             value = float(text)
         except ValueError:
@@ -557,7 +542,6 @@ class _Parsed(_Values):
         return value
 
     def data(self, text: str, line: int) -> None:
-        """The values at the region's next point."""
         index = self.next_point or 0
         if index >= len(self.declared):
             raise InputError(self.source, f"a DATA line too many: there are {len(self.declared)} points", line=line)
@@ -578,11 +562,8 @@ class _Parsed(_Values):
     def check_region(self, line: int | None) -> None:
         """Refuse a region that ended before its last point; METRIC and REGION may follow each other."""
         if self.next_point and self.next_point < len(self.declared):
-            raise InputError(
-                self.source,
-                f"region {self.callpath!r} has {self.next_point} DATA lines for {len(self.declared)} points",
-                line=line,
-            )
+            problem = f"region {self.callpath!r} has {self.next_point} DATA lines for {len(self.declared)} points"
+            raise InputError(self.source, problem, line=line)
 
 
 def _text(data: Any) -> str:

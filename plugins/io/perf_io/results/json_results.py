@@ -84,7 +84,7 @@ class _GoogleRun(msgspec.Struct):
 
 
 class _GoogleRuns(msgspec.Struct):
-    benchmarks: list[msgspec.Raw]
+    benchmarks: list[dict[str, Any]]
 
 
 class GoogleBenchmarkReader(ResultReader):
@@ -103,11 +103,10 @@ class GoogleBenchmarkReader(ResultReader):
 
     def _take(self, content: _GoogleRuns, found: Found, options: Any) -> None:
         runs: list[tuple[int, _GoogleRun, Row]] = []
-        for index, raw in enumerate(content.benchmarks):
+        for index, fields in enumerate(content.benchmarks):
             try:
-                run = msgspec.json.decode(raw, type=_GoogleRun)
-                fields = msgspec.json.decode(raw, type=dict[str, Any])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                run = msgspec.convert(fields, _GoogleRun)
+            except msgspec.ValidationError as error:
                 found.refuse(f"is not {self.description}: {str(error).replace('`$', f'`$.benchmarks[{index}]')}")
             if run.run_type != "iteration" or (run.run_name is None and _AGGREGATE.search(run.name)):
                 continue
@@ -133,19 +132,12 @@ class GoogleBenchmarkReader(ResultReader):
                 f"real_time_{unit}": run.real_time * factor,
                 f"cpu_time_{unit}": None if run.cpu_time is None else run.cpu_time * factor,
             }
-            found.add(columns, arguments, counters=_counters(fields))
-
-
-def _counters(fields: Row) -> Row:
-    return {
-        name: value
-        for name, value in fields.items()
-        if name not in _NO_COUNTER and isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
+            others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
+            counters = {name: value for name, value in others.items() if type(value) in (int, float)}
+            found.add(columns, arguments, counters=counters)
 
 
 def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
-    """Family and arguments of a benchmark's name."""
     code: list[str] = []
     arguments: dict[str, str] = {}
     unnamed = 0
@@ -177,12 +169,8 @@ class _PytestBenchmark(msgspec.Struct):
     params: dict[str, Any] | None = None
 
 
-class _Machine(msgspec.Struct):
-    node: str = ""
-
-
 class _PytestBenchmarks(msgspec.Struct):
-    machine_info: _Machine
+    machine_info: dict[str, Any]
     benchmarks: list[_PytestBenchmark]
 
 
@@ -201,8 +189,9 @@ class PytestBenchmarkReader(ResultReader):
     value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
 
     def _take(self, content: _PytestBenchmarks, found: Found, options: Any) -> None:
+        machine = str(content.machine_info.get("node", ""))
         for benchmark in content.benchmarks:
-            columns = {"test": benchmark.name.partition("[")[0], "machine": content.machine_info.node}
+            columns = {"test": benchmark.name.partition("[")[0], "machine": machine}
             for repetition, time in enumerate(benchmark.stats.data or [benchmark.stats.mean], start=1):
                 found.add({**columns, "repetition": repetition, "time_s": time}, benchmark.params)
 
@@ -402,7 +391,6 @@ class VllmReader(ResultReader):
 
 
 def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
-    """A row for each request that was answered."""
     count = len(requests.ttfts)
     tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
     if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
@@ -486,7 +474,6 @@ class TalpReader(ResultReader):
 
 
 def _talp_metrics(numbers: Row, without_threads: bool) -> dict[str, tuple[float, str]]:
-    """Value and unit of each metric by its name."""
     metrics: dict[str, tuple[float, str]] = {}
     for key, name in _EFFICIENCIES.items():
         if key in numbers:
@@ -563,7 +550,6 @@ class ReframeReportReader(ResultReader):
 
 
 def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float | None, str]]:
-    """Name, value and unit of each performance variable."""
     variables = [(variable.name, variable.value, variable.unit or "") for variable in case.perfvars or ()]
     for key, fields in case.perfvalues.items():
         # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.

@@ -59,10 +59,10 @@ _UNNAMED = "unnamed"
 class Found:
     """Rows of one input so far."""
 
-    def __init__(self, source: str, reader: ResultReader, rows: Sequence[Row] = ()) -> None:
+    def __init__(self, source: str, reader: ResultReader) -> None:
         self.source, self.value = source, reader.value
         self.parameters, self.code = list(reader.parameters), list(reader.code)
-        self.rows = list(rows)
+        self.rows: list[Row] = []
         self.lines: list[int] = []
         self.user_columns: dict[str, None] = {}
         self.left_out: Counter[str] = Counter()  # by a reason with a place for the count
@@ -83,12 +83,25 @@ class Found:
             self.lines.append(line)
 
     def words(self) -> list[str]:
-        """Columns of the user that hold texts."""
         return [name for name in self.user_columns if any(isinstance(row.get(name), str) for row in self.rows)]
 
     def refuse(self, problem: str, line: int | None = None) -> NoReturn:
-        """Raise the error for what is wrong with the input."""
         raise InputError(self.source, problem, line=line)
+
+    def cells(self, fields: Sequence[str], headings: Sequence[str], line: int, hint: str = "") -> dict[str, str]:
+        """The fields of a line by their headings."""
+        if len(fields) != len(headings):
+            problem = f"has {len(fields)} fields for {len(headings)} columns ({', '.join(headings)[:120]}){hint}"
+            self.refuse(problem, line)
+        return dict(zip(headings, fields, strict=True))
+
+    def number(self, text: str, name: str, line: int) -> int | float:
+        """The number that a text is."""
+        value = number_or_text(text)
+        if isinstance(value, str):
+            self.refuse(f"{name} {text[:40]!r} is no number", line)
+        number: int | float = value
+        return number
 
     def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
         """The numbers of a line by their headings; those of ``texts`` may be none."""
@@ -122,14 +135,12 @@ class ResultReader(Reader):
     words_are_code: ClassVar[bool] = False  # columns of the user that hold texts
 
     def sniff(self, source: Source) -> float:
-        """Sure by how the format begins and what it holds."""
         head = source.head
         if (self.starts and not self.starts.match(head)) or (self.shape is None and b"\0" in head):
             return 0.0
         return 0.95 if all(pattern.search(head) for pattern in self.holds) else 0.0
 
     def read(self, source: Source, options: Any) -> Measurements:
-        """Read all results."""
         found = Found(source.name, self)
         if self.shape is None:
             self._take(numbered_lines(source), found, options)
@@ -144,7 +155,6 @@ class ResultReader(Reader):
         return self.measurements(found)
 
     def measurements(self, found: Found) -> Measurements:
-        """The rows with their roles."""
         return results(
             found.rows,
             found.source,
@@ -157,7 +167,6 @@ class ResultReader(Reader):
         )
 
     def _take(self, content: Any, found: Found, options: Any) -> None:
-        """Add the rows of the document, or of the numbered lines."""
         raise NotImplementedError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,6 @@ import msgspec
 from perf_io.options import MessageOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.text import decode_document
-from perfcore.base.errors import InputError
 from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
@@ -51,10 +50,10 @@ class NpbReader(ResultReader):
                 in_run = True
             elif in_run and (column := _NPB_COLUMNS.get(text.partition("=")[0].strip())):
                 field = text.partition("=")[2].strip()
-                value = number_or_text(field) if column not in ("class", "size", "version") else field
-                if column in ("time_s", "processes", "threads", "mops_total") and isinstance(value, str):
-                    found.refuse(f"{column} {field[:40]!r} is no number", number)
-                rows[-1][1][column] = value
+                if column in ("time_s", "processes", "threads", "mops_total"):
+                    rows[-1][1][column] = found.number(field, column, number)
+                else:
+                    rows[-1][1][column] = field if column in ("class", "size", "version") else number_or_text(field)
             elif text.strip() == "Compile options:":
                 in_run = False
         if not rows:
@@ -138,6 +137,17 @@ def _column_and_unit(heading: str) -> tuple[str, str]:
     return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""
 
 
+def _columns(numbers: Row) -> dict[str, tuple[Any, str]]:
+    """Value and unit of each column by its name."""
+    named = {heading: _column_and_unit(heading) for heading in numbers}
+    return {column: (numbers[heading], unit) for heading, (column, unit) in named.items()}
+
+
+def _with_metric(columns: Mapping[str, tuple[Any, str]], metric: str) -> Row:
+    row = {name: value for name, (value, _) in columns.items() if name != metric}
+    return {**row, "metric": metric, "value": columns[metric][0], "unit": columns[metric][1]}
+
+
 _IMB_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S+).*")
 _IMB_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]{1,9}).*")
 _IMB_MEASURED = ("t_avg", "t", "t_ovrl", "bandwidth")  # what stands for a line, in this order
@@ -173,14 +183,10 @@ class ImbReader(ResultReader):
             elif headings and ("out-of-mem" in text or "time-out" in text):
                 found.left_out["not measured for want of memory or time: {} message sizes"] += 1
             elif headings:
-                row: Row = {"benchmark": benchmark, "processes": processes or None}
-                units = {}
-                for heading, value in found.numbers(text.split(), headings, number).items():
-                    column, unit = _column_and_unit(heading)
-                    row[column], units[column] = value, unit
-                metric = next((name for name in _IMB_MEASURED if name in units), next(reversed(units)))
-                value = row.pop(metric)
-                found.add({**row, "metric": metric, "value": value, "unit": units[metric]}, line=number)
+                columns = _columns(found.numbers(text.split(), headings, number))
+                metric = next((name for name in _IMB_MEASURED if name in columns), next(reversed(columns)))
+                row = {"benchmark": benchmark, "processes": processes or None}
+                found.add({**row, **_with_metric(columns, metric)}, line=number)
 
 
 _OSU_TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
@@ -238,27 +244,17 @@ class OsuReader(ResultReader):
                 found.add({**settings, **row, **average}, line=number)
             elif headings and text[0].isdecimal():
                 begun = True
-                row = {**settings, **_osu_row(text.split(), headings, number, found)}
-                if row.pop(_VALIDATION, "Pass") == "Pass":
-                    found.add(row, line=number)
+                is_text = [heading for heading in headings if _column_and_unit(heading)[0] == _VALIDATION]
+                columns = _columns(found.numbers(text.split(), headings, number, is_text))
+                validation, _ = columns.pop(_VALIDATION, ("Pass", ""))
+                columns = {"bytes" if name == "size" else name: column for name, column in columns.items()}
+                metric = next((name for name in columns if name != "bytes"), None)
+                if metric is None:
+                    found.refuse("the table has sizes only", number)
+                if validation == "Pass":
+                    found.add({**settings, **_with_metric(columns, metric)}, line=number)
                 else:
                     found.left_out["since their validation failed: {} message sizes"] += 1
-
-
-def _osu_row(fields: list[str], headings: list[str], line: int, found: Found) -> Row:
-    row: Row = {}
-    units = {}
-    texts = [heading for heading in headings if _column_and_unit(heading)[0] == _VALIDATION]
-    for heading, value in found.numbers(fields, headings, line, texts).items():
-        column, unit = _column_and_unit(heading)
-        row["bytes" if column == "size" else column] = value
-        if column not in ("size", _VALIDATION):
-            units[column] = unit
-    if not units:
-        found.refuse("the table has sizes only", line)
-    metric = next(iter(units))
-    value = row.pop(metric)
-    return {**row, "metric": metric, "value": value, "unit": units[metric]}
 
 
 # How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
@@ -313,8 +309,7 @@ class NcclTestsReader(ResultReader):
 
 def _nccl_rows(fields: Sequence[str], headings: Sequence[str], found: Found, line: int) -> Iterator[Row]:
     """The measurement out of place, and that in place where there is one."""
-    if len(fields) != len(headings):
-        found.refuse(f"{len(headings)} fields ({' '.join(headings)}) are expected", line)
+    found.cells(fields, headings, line)
     first = headings.index("time")
     setup = dict(zip(headings[:first], fields[:first], strict=True))
     width = headings[first:].index("time", 1) if "time" in headings[first + 1 :] else len(headings) - first
@@ -400,11 +395,11 @@ class IorReader(ResultReader):
         return super().sniff(source)
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all repetitions; see `ResultReader.read`."""
         if not source.head.lstrip().startswith(b"{"):
             return super().read(source, options)
-        document = decode_document(source, _IorTests, "JSON of IOR")
-        return self.measurements(Found(source.name, self, _in_order(list(_ior_rows(document, source.name)))))
+        found = Found(source.name, self)
+        found.rows = _in_order(list(_ior_rows(decode_document(source, _IorTests, "JSON of IOR"), found)))
+        return self.measurements(found)
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
         setup: Row = {}
@@ -439,16 +434,12 @@ def _ior_fields(text: str) -> list[str]:
 
 
 def _ior_row(fields: Sequence[str], headings: Sequence[str], found: Found, line: int) -> Row:
-    if len(fields) != len(headings):
-        found.refuse(f"has {len(fields)} fields, expected {', '.join(headings)[:120]}", line)
     row: Row = {}
-    for heading, field in zip(headings, fields, strict=True):
-        if (column := _IOR_COLUMNS.get(heading)) is None:
-            continue
-        value = None if field in ("-", "NA") else number_or_text(field)
-        if column != "operation" and isinstance(value, str):
-            found.refuse(f"{heading} {field[:40]!r} is no number", line)
-        row[column] = value
+    for heading, field in found.cells(fields, headings, line).items():
+        if (column := _IOR_COLUMNS.get(heading)) == "operation":
+            row[column] = field
+        elif column is not None:
+            row[column] = None if field in ("-", "NA") else found.number(field, heading, line)
     if row.get("bandwidth") is None:
         found.refuse(f"the {row['operation']} has no bandwidth", line)
     if row.get("repetition") is not None:
@@ -456,7 +447,7 @@ def _ior_row(fields: Sequence[str], headings: Sequence[str], found: Found, line:
     return row
 
 
-def _ior_rows(document: _IorTests, source: str) -> Iterator[Row]:
+def _ior_rows(document: _IorTests, found: Found) -> Iterator[Row]:
     for index, test in enumerate(document.tests):
         settings = {**test.parameters, **test.options}
         if "numTasks" in settings:
@@ -468,7 +459,7 @@ def _ior_rows(document: _IorTests, source: str) -> Iterator[Row]:
                 result = msgspec.structs.asdict(msgspec.convert(entry, _IorResult))
             except msgspec.ValidationError as error:
                 place = str(error).replace("`$", f"`$.tests[{index}]...Results[]")
-                raise InputError(source, f"is not JSON of IOR: {place}") from None
+                found.refuse(f"is not JSON of IOR: {place}")
             repetitions[result["operation"]] = repetitions.get(result["operation"], 0) + 1
             yield {**setup, **result, "repetition": repetitions[result["operation"]]}
 
@@ -624,10 +615,7 @@ class ReframePerflogReader(ResultReader):
                 continue
             if not text or fields == columns:
                 continue
-            if len(fields) != len(columns):
-                problem = f"has {len(fields)} fields for {len(columns)} columns; a field may hold a | itself"
-                found.refuse(problem, number)
-            row = dict(zip(columns, fields, strict=True))
+            row = found.cells(fields, columns, number, "; a field may hold a | itself")
             if row.get("result", "pass") not in ("pass", "success"):
                 found.left_out["since they did not pass: {} tests"] += 1
                 continue
@@ -640,11 +628,9 @@ class ReframePerflogReader(ResultReader):
                 "job_completion_time": row.get("job_completion_time"),
             }
             for metric in metrics:
-                value = number_or_text(row[f"{metric}_value"])
-                if value in _ABSENT:
+                if row[f"{metric}_value"].strip() in _ABSENT:
                     continue
-                if isinstance(value, str):
-                    found.refuse(f"{metric}_value {value[:40]!r} is no number", number)
+                value = found.number(row[f"{metric}_value"], f"{metric}_value", number)
                 measured = {**about, "metric": metric, "value": value, "unit": row.get(f"{metric}_unit") or ""}
                 found.add(measured, parameters, number)
 
@@ -665,7 +651,6 @@ class JubeReader(ResultReader):
     nothing = "holds no table of JUBE with a rule below its column names and rows"
 
     def sniff(self, source: Source) -> float:
-        """Sure by column names between bars above a rule."""
         lines = source.head.split(b"\n", 3)[:-1]
         if lines and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]:
             lines = lines[1:]  # the name of the table
@@ -687,20 +672,17 @@ class JubeReader(ResultReader):
                 if barred != _is_barred(text):
                     problem = "the line does not stand between bars as the column names do; is it cut short?"
                     found.refuse(problem, number)
-                if len(cells) != len(columns):
-                    found.refuse(f"has {len(cells)} cells for {len(columns)} columns", number)
-                found.add({n: number_or_text(cell) for n, cell in zip(columns, cells, strict=True)}, line=number)
+                row = found.cells(cells, columns, number)
+                found.add({name: number_or_text(cell) for name, cell in row.items()}, line=number)
             previous = text
 
     def measurements(self, found: Found) -> Measurements:
-        """The table without roles."""
         import pandas as pd
 
         return Measurements(pd.DataFrame(found.rows).replace({"": None}), source=found.source, lines=found.lines)
 
 
 def _cells(text: str) -> list[str]:
-    """Cells of a line, which may stand between bars at both ends."""
     text = text.strip()
     return [cell.strip() for cell in (text[1:-1] if _is_barred(text) else text).split("|")]
 
@@ -741,8 +723,7 @@ class ModelFactorsReader(ResultReader):
                 for value in values:
                     match = _PROCESSES.fullmatch(value.strip())
                     if match is None or not int(match[1]):
-                        problem = f"the number of processes is {value[:40]!r}; a whole number is expected"
-                        found.refuse(problem, number)
+                        found.refuse(f"the number of processes is {value[:40]!r}; a whole number is expected", number)
                     processes.append(int(match[1]))
                 continue
             if len(values) != len(processes):
@@ -753,10 +734,8 @@ class ModelFactorsReader(ResultReader):
             for run, (p, value) in enumerate(zip(processes, values, strict=True), start=1):
                 if value.strip().lower() in _NONE:
                     continue
-                figure = number_or_text(value)
-                if isinstance(figure, str):
-                    found.refuse(f"the value is {value[:40]!r}; a number is expected", number)
-                row = {"p": p, "run": run, "metric": _factor_name(label), "unit": unit, "value": figure * share}
+                figure = found.number(value, "the value", number) * share
+                row = {"p": p, "run": run, "metric": _factor_name(label), "unit": unit, "value": figure}
                 found.add(row, line=number)
 
 

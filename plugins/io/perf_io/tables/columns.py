@@ -8,9 +8,10 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from perf_io.options import TableOptions
+from perf_io.tables.table import Column, Table, one_line
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
@@ -116,14 +117,6 @@ _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a tim
 _RATES = frozenset(("throughput", "speedup", "speed_up", "bandwidth"))
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table."""
-
-    name: str  # as the file spells it
-    kind: str  # what its values are; a text column of numbers is "number"
 
 
 class Sweep(NamedTuple):
@@ -253,23 +246,7 @@ class Roles:
     notes: tuple[str, ...] = ()
 
 
-class Look(Protocol):
-    """What a table's rows say where names do not."""
-
-    def steps_follow(self, start: Column, end: Column) -> bool:
-        """Whether each row begins where the one before ended."""
-
-    def tells_changes(self, column: Column) -> bool:
-        """Whether all values of a column are words for entering and leaving."""
-
-    def goes_back(self, time: Column) -> bool:
-        """Whether a time is not later than the one before, as no moment is."""
-
-    def is_sweep(self, varied: Column, time: Column) -> bool:
-        """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""
-
-
-def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Look | None = None) -> Roles:
+def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Table | None = None) -> Roles:
     """Decide what a table is."""
     finder = _Finder(columns, source)
     may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
@@ -315,7 +292,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     raise InputError(source, f"{problem}; say which is which: {suggested_command(columns, options, source)}", line=1)
 
 
-def _change(finder: _Finder, options: TableOptions, look: Look | None) -> Column | None:
+def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Column | None:
     """The column that says whether a row enters a state or leaves it: by its name, or by its words."""
     by_name = finder.find("change", options.change)
     if by_name is not None or look is None:
@@ -324,7 +301,7 @@ def _change(finder: _Finder, options: TableOptions, look: Look | None) -> Column
     return next((column for column in texts if look.tells_changes(column)), None)
 
 
-def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Look | None) -> tuple[Column, ...]:
+def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> tuple[Column, ...]:
     """The one column of the heights of steps; none where the rows are intervals of locations."""
     assert roles.start is not None
     assert roles.end is not None
@@ -345,7 +322,7 @@ def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Look | 
     return values
 
 
-def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, look: Look | None) -> bool:
+def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> bool:
     """Whether rows without a place or a state follow one another and hold several numbers: steps, of which height?"""
     is_explicit = options.kind == "trace" or options.start or options.end or options.duration
     if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
@@ -371,7 +348,7 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     return not ambiguous or bool(roles.code or roles.system or options.parameters)
 
 
-def _is_swept(sweep: Sweep, options: TableOptions, look: Look | None) -> bool:
+def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
     """Whether the times are how long runs took, and not when samples were taken."""
     if options.time or options.start or options.end or options.duration or options.value or options.change:
         return False
@@ -468,8 +445,3 @@ def unit_of_times(columns: Sequence[Column], source: str) -> str:
         problem = f"{names}: times of curves and traces are in {', '.join(NANOSECONDS)}, not in {unit}"
         raise InputError(source, f"{problem}; convert them and rename the column", line=1)
     return unit
-
-
-def one_line(name: str) -> str:
-    """A column's name as a message shows it."""
-    return " ".join(name.split())[:60]

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, NoReturn
 
 from perf_io.exported_formats import export_command
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
-from perf_io.tables.columns import Column, assign_roles
+from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Table, sql_number
+from perf_io.tables.table import Column, Table, sql_number
 from perf_io.tables.table_write import write_table
+from perf_io.text import is_number
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -95,7 +96,6 @@ class CsvReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """See `options_of_tables`."""
         return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
@@ -114,7 +114,6 @@ class CsvReader(Reader):
         return 0.8
 
     def read(self, source: Source, options: TextTableOptions) -> Any:
-        """Read the table as what its columns say."""
         if (cure := export_command(source)) is not None:
             raise InputError(source.name, cure)
         layout = _layout(source)
@@ -131,7 +130,6 @@ class CsvReader(Reader):
             return data
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a curve, trace or series."""
         write_table(data, Path(path), "csv")
 
 
@@ -175,7 +173,6 @@ def _kind(database: Database, relation: str, name: str, decimals: Sequence[str])
 
 
 def _layout(source: Source) -> _Layout:
-    """Find the column names and the delimiter."""
     text = _decoded(source)
     lines = text.splitlines(keepends=True)
     first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
@@ -189,10 +186,10 @@ def _layout(source: Source) -> _Layout:
         raise InputError(source.name, f"the column names cannot be read: {error}", line=first + 1) from None
     skip = first + reader.line_num
     # The first name may begin as a comment does: `#Cores,time_s`, or `# p  time` above columns for gnuplot.
-    above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(_is_number, names)) else ()
-    if 1 < len(above) == len(names) and not any(map(_is_number, above)):
+    above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
+    if 1 < len(above) == len(names) and not any(map(is_number, above)):
         names, skip, first = above, first, first - 1
-    if all(_is_number(name) for name in names):
+    if all(is_number(name) for name in names):
         raise InputError(
             source.name,
             f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
@@ -230,14 +227,6 @@ def _decoded(source: Source) -> str:
     except UnicodeDecodeError as error:
         line = source.head.count(b"\n", 0, error.start) + 1
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _records(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:

@@ -121,7 +121,6 @@ class Database:
         return TableError(self.source, f"{message}; {advice}", line=int(match[1]) if match else None)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The result as rows of Python values."""
         cursor = self.run(sql, parameters)
         try:
             fetched = cursor.fetchall()
@@ -179,7 +178,6 @@ class Database:
             raise self._problem(error) from None
 
     def copy(self, query: str, path: Path, file_format: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """Write the result of ``query``."""
         options = "FORMAT csv, HEADER true" if file_format == "csv" else "FORMAT parquet, COMPRESSION zstd"
         if metadata is not None and file_format == "parquet":
             options += f", KV_METADATA {{{METADATA_KEY}: {quoted(json.dumps(metadata))}}}"

@@ -44,8 +44,7 @@ def grid_size(table: pd.DataFrame) -> tuple[tuple[str, ...], pd.Series] | None:
 
 # Rows of runs that did not complete, by a column of states or of exit codes.
 #
-# The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long
-# it
+# The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long it
 # takes.
 
 _WORDS = {
@@ -141,13 +140,12 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         sides, size = counted
         progress.note(f"{table.source}: {' x '.join(sides)} is a grid of processors; their number was varied")
         frame[size.name] = size
+    named = {"code": options.code, "system": options.system, "category": options.category}
     return Measurements(
         frame,
         options.parameters or kept.get("parameters") or (None if counted is None else [str(counted[1].name)]),
         options.value[0] if options.value else kept.get("value"),
-        code=kept.get("code") if options.code is None else options.code,
-        system=kept.get("system") if options.system is None else options.system,
-        category=kept.get("category") if options.category is None else options.category,
+        **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
         unit=kept.get("unit"),
         source=table.source,
         lines=lines[kept_rows].tolist(),

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from perf_io.options import TableOptions, options_of_tables
-from perf_io.tables.columns import Column
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Table
+from perf_io.tables.table import Column, Table
 from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -40,15 +39,12 @@ class ParquetReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """See `options_of_tables`."""
         return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the four bytes that every Parquet file begins with."""
         return 1.0 if source.head.startswith(_MAGIC) else 0.0
 
     def read(self, source: Source, options: TableOptions) -> Any:
-        """Read the table as what its columns say."""
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         with source.plain_file() as path:
@@ -88,7 +84,6 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
 
 
 def _check_growth(table: Table, packed_bytes: int) -> None:
-    """Refuse what would fill the memory."""
     ((n_rows,),) = table.database.rows(f"SELECT count(*) FROM {table.relation}")
     n_values = n_rows * len(table.columns)
     if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.columns import Column, Roles, assign_roles, one_line, split_name, unit_of_times
+from perf_io.tables.columns import Roles, assign_roles, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.samples import read_samples, read_steps
 from perf_io.tables.state_table import StateTable, read_states
-from perf_io.tables.table import Table, decimal_hint
+from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
+from perf_io.text import is_number
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
@@ -27,7 +28,6 @@ _DEFAULT = "us"
 # From 2010 to 2035, and within a month: a clock that counts microseconds from the start of a machine is there for
 # some minutes once. Chrome and Perfetto call such times `ts`, so these are never taken for dates.
 _FIRST_S, _LAST_S, _LONGEST_S = 1.26e9, 2.05e9, 31 * 86400.0
-_ROWS = 10_000  # that tell
 _OF_TRACERS = frozenset({"ts"})
 
 
@@ -61,7 +61,7 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
     if column.name.strip().lower() in _OF_TRACERS:
         return None, _DEFAULT
     number = f"TRY_CAST({table.number(column)} AS DOUBLE)"
-    rows = f"SELECT {number} AS t FROM {table.relation} LIMIT {_ROWS}"
+    rows = f"SELECT {number} AS t FROM {table.relation} LIMIT {FIRST_ROWS}"
     first, last = table.database.rows(f"SELECT min(t), max(t) FROM ({rows})")[0]
     for unit, ns in NANOSECONDS.items():
         factor = ns / 1e9
@@ -70,17 +70,7 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
     return None, _DEFAULT
 
 
-_ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
-_LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
-
 _ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
-_NEITHER = frozenset({"instant", "mark", "point", "i"})
-
-
-def are_changes(words: Iterable[str]) -> bool:
-    """Whether texts in lower case are words for entering and leaving, both of them, and nothing else."""
-    distinct = set(words)
-    return bool(distinct & _ENTER) and bool(distinct & _LEAVE) and distinct <= _ENTER | _LEAVE | _NEITHER
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
@@ -96,7 +86,7 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
     others = 0
     for row, (time, change, location, name) in enumerate(rows):
         kind = (change or "").lower()
-        if kind not in _ENTER | _LEAVE:
+        if kind not in ENTER | LEAVE:
             others += 1
             continue
         try:
@@ -106,15 +96,14 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
                 raise InputError(table.source, f"a time, a location and a state are expected{hint}", line=row)
             inner = open_states.setdefault(location, [])
             place = locations.setdefault(location, len(locations))
-            if kind in _ENTER:
+            if kind in ENTER:
                 inner.append(name)
                 states.push(place, names.setdefault(name, len(names)), time, row)
             elif inner and inner.pop() == name:
                 states.pop(place, time, row)
             else:
-                raise InputError(
-                    table.source, f"{location!r} leaves {name[:60]!r}, which is not its innermost", line=row
-                )
+                problem = f"{location!r} leaves {name[:60]!r}, which is not its innermost"
+                raise InputError(table.source, problem, line=row)
         except InputError as error:
             raise InputError(table.source, error.problem, line=table.at_row(row)[0]) from None
     states.finish()
@@ -215,7 +204,7 @@ def _swapped(text: str, decimal: str) -> str:
 
 def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> _Notation | None:
     """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
-    others = [text for text in texts if not _is_plain(text) and text.strip().lower() not in _MISSING]
+    others = [text for text in texts if not is_number(text) and text.strip().lower() not in _MISSING]
     if not others:
         return None
     if all(_GROUPED.fullmatch(text) for text in others) and any(_SURELY_GROUPED.fullmatch(text) for text in others):
@@ -301,14 +290,6 @@ def _unit(spelling: str) -> KnownUnit | None:
     return None if unit is None or unit.kind == "count" else unit
 
 
-def _is_plain(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 _STATE = "running"  # of intervals without a state
 _TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 _EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
@@ -319,7 +300,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     table = parse_numeric_cells(table)
     if options.kind in ("auto", "samples") and table.facts.get("kind") in ("curve", "series", "measurements"):
         options = replace(options, kind=table.facts["kind"])
-    roles = assign_roles(table.columns, options, table.source, _Rows(table))
+    roles = assign_roles(table.columns, options, table.source, table)
     if roles.kind == "measurements":
         return read_measurements(table, _with_sweep(options, roles, table.facts))
     unit, notes = with_unit(table, roles, options.time_unit)
@@ -329,42 +310,6 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     if roles.kind == "trace":
         return _trace(table, roles, unit, options.overlap)
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What the first rows of a table say."""
-
-    table: Table
-
-    def steps_follow(self, start: Column, end: Column) -> bool:
-        sides = ", ".join(f"{self.table.ns(column, 's')} AS {name}" for column, name in ((start, "a"), (end, "b")))
-        rows = f"SELECT {sides} FROM {self.table.relation} LIMIT {_ROWS}"
-        before = f"SELECT a, lag(b) OVER () AS b FROM ({rows})"
-        torn = self.table.database.rows(f"SELECT 1 FROM ({before}) WHERE a <> b LIMIT 1")
-        return not torn
-
-    def tells_changes(self, column: Column) -> bool:
-        name = quoted_name(column.name)
-        rows = f"SELECT {name} AS word FROM {self.table.relation} LIMIT {_ROWS}"
-        words = self.table.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
-        return are_changes(word for (word,) in words)
-
-    def goes_back(self, time: Column) -> bool:
-        rows = f"SELECT TRY_CAST({self.table.number(time)} AS DOUBLE) AS t FROM {self.table.relation} LIMIT {_ROWS}"
-        ((goes_back,),) = self.table.database.rows(
-            f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))"
-        )
-        return bool(goes_back)
-
-    def is_sweep(self, varied: Column, time: Column) -> bool:
-        number, moment = (f"TRY_CAST({self.table.number(column)} AS DOUBLE)" for column in (varied, time))
-        rows = f"SELECT {number} AS x, {moment} AS t FROM {self.table.relation} LIMIT {_ROWS}"
-        steps = f"SELECT x - lag(x) OVER () AS x, t - lag(t) OVER () AS t FROM ({rows})"
-        falls, rises, goes_back = self.table.database.rows(
-            f"SELECT min(x) < 0, max(x) > 0, min(t) <= 0 FROM ({steps})"
-        )[0]
-        return bool(goes_back) or not (falls and rises)
 
 
 def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -> TableOptions:
@@ -432,6 +377,6 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
 
 def _has_fine_dates(table: Table, start_ns: str) -> bool:
     """Whether times are too large for a float64 of another unit to tell the nanoseconds that they have."""
-    rows = f"SELECT {start_ns} AS start_ns FROM {table.relation} LIMIT {_ROWS}"
+    rows = f"SELECT {start_ns} AS start_ns FROM {table.relation} LIMIT {FIRST_ROWS}"
     fine = f"SELECT 1 FROM ({rows}) WHERE abs(start_ns) > {_EXACT_NS} AND start_ns % 1000 <> 0 LIMIT 1"
     return bool(table.database.rows(fine))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.columns import Column, Roles
-from perf_io.tables.table import Table
+from perf_io.tables.columns import Roles
+from perf_io.tables.table import Column, Table
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
@@ -57,22 +58,8 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
         _check_heights(table, roles, heights[:-1])
         return _curve(table, roles, times, heights[:-1])
     _check_heights(table, roles, heights)
-    try:
-        return UtilizationCurve.from_samples(
-            times,
-            heights,
-            roles.time_unit,
-            n_locations=table.facts.get("n_locations"),
-            source=table.source,
-            notes=roles.notes,
-            quantity=_quantity(table, roles),
-        )
-    except DataError as error:
-        raise InputError(
-            table.source,
-            f"{str(error).removeprefix(table.source + ': ')}; add a last row with the end's time and an empty value",
-            line=1,
-        ) from None
+    cure = "; add a last row with the end's time and an empty value"
+    return _curve(table, roles, times, heights, UtilizationCurve.from_samples, cure)
 
 
 def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[Times], list[Floats]]:
@@ -135,21 +122,18 @@ def _check_missing(table: Table, column: Column, values: Floats) -> None:
             table.refuse(bad[0][0], column, "; a finite number, or nothing where a sample is missing, is expected")
 
 
-def _quantity(table: Table, roles: Roles) -> str:
-    """What the heights are by the name of their column; a curve that was written here is of processors."""
-    return PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
-
-
-def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> UtilizationCurve:
+def _curve(
+    table: Table,
+    roles: Roles,
+    edges: Times,
+    heights: Floats,
+    make: Callable[..., UtilizationCurve] = UtilizationCurve,
+    cure: str = "",
+) -> UtilizationCurve:
+    facts = {"n_locations": table.facts.get("n_locations"), "source": table.source, "notes": roles.notes}
+    # A curve that was written here is of processors.
+    quantity = PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
     try:
-        return UtilizationCurve(
-            edges,
-            heights,
-            roles.time_unit,
-            n_locations=table.facts.get("n_locations"),
-            source=table.source,
-            notes=roles.notes,
-            quantity=_quantity(table, roles),
-        )
+        return make(edges, heights, roles.time_unit, quantity=quantity, **facts)
     except DataError as error:
-        raise InputError(table.source, str(error).removeprefix(f"{table.source}: "), line=1) from None
+        raise InputError(table.source, str(error).removeprefix(f"{table.source}: ") + cure, line=1) from None

@@ -75,7 +75,6 @@ def read_states(table: StateTable) -> Trace:
         from perf_io.tables import overlaps
 
         split = overlaps.counted if table.overlap == "count" else overlaps.united
-        facts.pop("source")  # the database has it
         return split(table.database, n_intervals, locations, keys=keys, states=states, **facts)
     if n_intervals > IN_MEMORY_ROWS:
         _check_overlap(table, len(locations), n_intervals)
@@ -89,7 +88,6 @@ def read_states(table: StateTable) -> Trace:
 
 
 def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> None:
-    """Refuse overlapping states of one location."""
     last_end = np.full(n_locations, _BEGINNING)
     for chunk in table.database.chunks(coded_query(), n_intervals, "checking"):
         lasting = np.flatnonzero(chunk["end_ns"] > chunk["start_ns"])
@@ -129,11 +127,8 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
         if is_missing:
             expected = "a finite number or an ISO timestamp" if role in ("start", "end") else f"a {role}"
             hint = decimal_hint(texts[role], table.decimal) if role in ("start", "end") else ""
-            raise InputError(
-                table.database.source,
-                f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {expected} is expected{hint}",
-                line=line,
-            )
+            problem = f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {expected} is expected{hint}"
+            raise InputError(table.database.source, problem, line=line)
     if duration := next((role for role, name in table.columns.items() if name == "duration"), None):
         problem = (
             f"the state of {texts['location'][:40]!r} has the duration {texts[duration].strip()}; none is negative"

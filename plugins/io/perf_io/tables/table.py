@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from perf_io.tables.columns import Column, one_line
 from perf_io.tables.duck import Database, quoted_name
 from perf_io.text import sql_ns
 from perfcore.base.errors import InputError
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
+FIRST_ROWS = 10_000  # that tell
+# Words for entering and leaving a state, in lower case.
+ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
+LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
+_NEITHER = frozenset({"instant", "mark", "point", "i"})
 _SWAPPED = str.maketrans(".,", ",.")
 
 
@@ -47,6 +51,19 @@ def number_of(text: str, decimal: str = ".") -> float:
 
 
 @dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str  # as the file spells it
+    kind: str  # what its values are; a text column of numbers is "number"
+
+
+def one_line(name: str) -> str:
+    """A column's name as a message shows it."""
+    return " ".join(name.split())[:60]
+
+
+@dataclass(frozen=True)
 class Table:
     """Columns in a database, before anyone knows what they mean."""
 
@@ -62,7 +79,6 @@ class Table:
 
     @property
     def source(self) -> str:
-        """The input as the user named it."""
         return self.database.source
 
     def number(self, column: Column) -> str:
@@ -70,13 +86,41 @@ class Table:
         return sql_number(column.name, self.decimal if self.types[column.name] == "text" else ".")
 
     def ns(self, column: Column, time_unit: str) -> str:
-        """SQL for the column in whole nanoseconds."""
         return sql_ns(self.number(column), self.types[column.name], time_unit)
 
     def refuse(self, row: int, column: Column, problem: str) -> NoReturn:
-        """Raise the error for the value met in one place."""
         line, texts = self.at_row(row)
         text = texts.get(column.name, "")
         description = "is empty" if text == "" else f"is {text[:40]!r}"
         hint = decimal_hint(text, self.decimal)
         raise InputError(self.source, f"{one_line(column.name)} {description}{problem}{hint}", line=line)
+
+    def steps_follow(self, start: Column, end: Column) -> bool:
+        """Whether each row begins where the one before ended."""
+        sides = ", ".join(f"{self.ns(column, 's')} AS {name}" for column, name in ((start, "a"), (end, "b")))
+        before = f"SELECT a, lag(b) OVER () AS b FROM ({self._first_rows(sides)})"
+        return not self.database.rows(f"SELECT 1 FROM ({before}) WHERE a <> b LIMIT 1")
+
+    def tells_changes(self, column: Column) -> bool:
+        """Whether all values of a column are words for entering and leaving."""
+        rows = self._first_rows(f"{quoted_name(column.name)} AS word")
+        words = self.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
+        distinct = {word for (word,) in words}
+        return bool(distinct & ENTER) and bool(distinct & LEAVE) and distinct <= ENTER | LEAVE | _NEITHER
+
+    def goes_back(self, time: Column) -> bool:
+        """Whether a time is not later than the one before, as no moment is."""
+        rows = self._first_rows(f"TRY_CAST({self.number(time)} AS DOUBLE) AS t")
+        ((goes_back,),) = self.database.rows(f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))")
+        return bool(goes_back)
+
+    def is_sweep(self, varied: Column, time: Column) -> bool:
+        """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""
+        number, moment = (f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in (varied, time))
+        rows = self._first_rows(f"{number} AS x, {moment} AS t")
+        steps = f"SELECT x - lag(x) OVER () AS x, t - lag(t) OVER () AS t FROM ({rows})"
+        falls, rises, goes_back = self.database.rows(f"SELECT min(x) < 0, max(x) > 0, min(t) <= 0 FROM ({steps})")[0]
+        return bool(goes_back) or not (falls and rises)
+
+    def _first_rows(self, columns: str) -> str:
+        return f"SELECT {columns} FROM {self.relation} LIMIT {FIRST_ROWS}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,27 +33,24 @@ class TableFacts(msgspec.Struct, omit_defaults=True):
 
 def write_table(data: Any, path: Path, file_format: str) -> None:
     """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns."""
-    if isinstance(data, Trace):
-        _write_trace(data, path, file_format)
-    elif isinstance(data, UtilizationCurve):
-        database = Database(data.source)
-        database.add_arrays("steps", {"edge": data.edges, "height": np.append(data.heights, np.nan)})
-        _copy(
-            database,
-            f"SELECT edge AS time_{data.time_unit}, CASE WHEN NOT isnan(height) THEN height END AS value FROM steps",
-            path,
-            file_format,
-            TableFacts("curve", n_locations=data.n_locations),
-        )
-    elif isinstance(data, Series):
-        _write_series(data, path, file_format)
-    elif isinstance(data, Measurements):
-        _write_measurements(data, path, file_format)
-    else:
+    table = next((table for kind, table in _TABLES.items() if isinstance(data, kind)), None)
+    if table is None:
         raise DataError(f"cannot write {type(data).__name__} as a table; data that a reader gives are expected")
+    database, query, facts = table(data)
+    database.copy(query, path, file_format, msgspec.to_builtins(facts))
 
 
-def _write_trace(trace: Trace, path: Path, file_format: str) -> None:
+_Written = tuple[Database, str, TableFacts]
+
+
+def _curve(curve: UtilizationCurve) -> _Written:
+    database = Database(curve.source)
+    database.add_arrays("steps", {"edge": curve.edges, "height": np.append(curve.heights, np.nan)})
+    columns = f"edge AS time_{curve.time_unit}, CASE WHEN NOT isnan(height) THEN height END AS value"
+    return database, f"SELECT {columns} FROM steps", TableFacts("curve", n_locations=curve.n_locations)
+
+
+def _trace(trace: Trace) -> _Written:
     if isinstance(trace, TabularTrace):
         database, intervals = trace.database, trace.query
     else:
@@ -68,23 +66,12 @@ def _write_trace(trace: Trace, path: Path, file_format: str) -> None:
         )
     largest = max(map(abs, trace.span_ns))
     start, end = (sql_decimal(f"{side}_ns", trace.time_unit, largest) for side in ("start", "end"))
-    _copy(
-        database,
-        f"SELECT {start} AS start_{trace.time_unit}, {end} AS end_{trace.time_unit}, location, state "
-        f"FROM ({intervals})",
-        path,
-        file_format,
-        TableFacts(
-            "trace",
-            locations=trace.locations,
-            states=trace.states,
-            busy_states=trace.busy_states,
-            span_ns=trace.span_ns,
-        ),
-    )
+    times = f"{start} AS start_{trace.time_unit}, {end} AS end_{trace.time_unit}"
+    facts = TableFacts("trace", None, trace.locations, trace.states, trace.busy_states, trace.span_ns)
+    return database, f"SELECT {times}, location, state FROM ({intervals})", facts
 
 
-def _write_series(series: Series, path: Path, file_format: str) -> None:
+def _series(series: Series) -> _Written:
     time = f"time_{series.time_unit}"
     if time in (name.lower() for name in series.columns):
         raise DataError(f"{series.source}: a column is called {time}, which the times are written under; rename it")
@@ -93,27 +80,24 @@ def _write_series(series: Series, path: Path, file_format: str) -> None:
     arrays = {safe: series.columns[name] for safe, name in names.items()}
     database.add_arrays("samples", {"t": series.times, **arrays})
     values = (f"CASE WHEN NOT isnan({safe}) THEN {safe} END AS {quoted_name(name)}" for safe, name in names.items())
-    _copy(database, f"SELECT t AS {time}, {', '.join(values)} FROM samples", path, file_format, TableFacts("series"))
+    return database, f"SELECT t AS {time}, {', '.join(values)} FROM samples", TableFacts("series")
 
 
-def _write_measurements(data: Measurements, path: Path, file_format: str) -> None:
+def _measurements(data: Measurements) -> _Written:
     names: dict[str, str] = {}
     for name in data.table.columns:
         if names.setdefault(name.lower(), name) != name:
             raise DataError(f"{data.source}: columns {names[name.lower()]} and {name} differ in case only; rename one")
     database = Database(data.source)
     database.add_arrays("runs", {name: data.table[name].to_numpy() for name in data.table.columns})
-    roles = data.roles
-    facts = {
-        "parameters": dict(roles.parameters),
-        "value": roles.value,
-        "code": roles.code,
-        "system": roles.system,
-        "category": roles.category,
-        "unit": roles.unit,
-    }
-    _copy(database, "SELECT * FROM runs", path, file_format, TableFacts("measurements", roles=facts))
+    roles = {name: getattr(data.roles, name) for name in ("value", "code", "system", "category", "unit")}
+    facts = TableFacts("measurements", roles={"parameters": dict(data.roles.parameters), **roles})
+    return database, "SELECT * FROM runs", facts
 
 
-def _copy(database: Database, query: str, path: Path, file_format: str, facts: TableFacts) -> None:
-    database.copy(query, path, file_format, msgspec.to_builtins(facts))
+_TABLES: dict[type, Callable[[Any], _Written]] = {
+    Trace: _trace,
+    UtilizationCurve: _curve,
+    Series: _series,
+    Measurements: _measurements,
+}

@@ -38,29 +38,11 @@ class TabularTrace(LazyTrace):
         locations: Sequence[str],
         states: Sequence[str],
         *,
-        time_unit: str,
-        busy_states: Sequence[str] | None,
-        span_ns: tuple[int, int],
-        source: str,
-        notes: Sequence[str],
-        markers: Sequence[tuple[str, int, int]] = (),
-        levels: Mapping[str, Sequence[str]] | None = None,
-        facts: Mapping[str, Any] | None = None,
         intervals: str = INTERVALS,
         codes: tuple[Sequence[int], Sequence[int]] | None = None,
+        **facts: Any,
     ) -> None:
-        super().__init__(
-            locations,
-            states,
-            time_unit=time_unit,
-            busy_states=busy_states,
-            span_ns=span_ns,
-            source=source,
-            notes=notes,
-            markers=markers,
-            levels=levels,
-            facts=facts,
-        )
+        super().__init__(locations, states, **facts)
         self.intervals = intervals  # the table or view that has them
         self._codes = codes or (range(len(locations)), range(len(states)))  # positions in the database's enumerations
         self.database = database
@@ -69,7 +51,6 @@ class TabularTrace(LazyTrace):
 
     @property
     def n_intervals(self) -> int:
-        """Number of state intervals."""
         return self._n_intervals
 
     @property
@@ -105,19 +86,11 @@ class TabularTrace(LazyTrace):
             f"least(end_ns, {end}) AS end_ns FROM {self.intervals} WHERE {' AND '.join(conditions)}"
         )
         ((n_intervals,),) = self.database.rows(f"SELECT count(*) FROM {view}")
-        return TabularTrace(
-            self.database,
-            n_intervals,
-            keys,
-            [self.locations[index] for index in locations],
-            [self.states[index] for index in states],
-            intervals=view,
-            codes=([self._codes[0][index] for index in locations], [self._codes[1][index] for index in states]),
-            **facts,
-        )
+        codes = [self._codes[0][index] for index in locations], [self._codes[1][index] for index in states]
+        names = [self.locations[index] for index in locations], [self.states[index] for index in states]
+        return TabularTrace(self.database, n_intervals, keys, *names, intervals=view, codes=codes, **facts)
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
-        """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
         busy = f"FROM {self.intervals} WHERE state IN ({chosen or 'NULL'})"
@@ -230,35 +203,17 @@ class IntervalStore:
         locations: Sequence[str],
         keys: Sequence[str],
         states: Sequence[str],
-        *,
-        span_ns: tuple[int, int],
-        time_unit: str = "us",
-        busy_states: Sequence[str] | None = None,
-        notes: Sequence[str] = (),
-        levels: Mapping[str, Sequence[str]] | None = None,
+        span_ns: tuple[int, int] | None = None,
+        **more: Any,
     ) -> Trace:
         """All intervals, which the caller has checked."""
         if not self._n_intervals:
             raise InputError(self._source, "contains no state intervals")
-        facts: dict[str, Any] = {
-            "time_unit": time_unit,
-            "busy_states": busy_states,
-            "span_ns": (min(self._span[0], span_ns[0]), max(self._span[1], span_ns[1])),
-            "source": self._source,
-            "notes": tuple(notes),
-            "levels": levels,
-        }
+        first, last = self._span if span_ns is None else span_ns
+        facts = {**more, "source": self._source, "span_ns": (min(self._span[0], first), max(self._span[1], last))}
         if self._table is None:
-            columns = self._columns
-            return Trace(
-                columns["location"],
-                columns["state"],
-                columns["start_ns"],
-                columns["end_ns"],
-                locations,
-                states,
-                **facts,
-            )
+            location, state, start_ns, end_ns = (self._columns[name] for name in COLUMNS)
+            return Trace(location, state, start_ns, end_ns, locations, states, **facts)
         self._table.add_names("location_names", locations)
         self._table.add_names("state_names", keys)
         self._table.run(

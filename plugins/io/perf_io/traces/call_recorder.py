@@ -38,13 +38,11 @@ class CallRecorder:
         self._ends: dict[int, int] = {}
 
     def begin(self, place: int) -> None:
-        """The events that follow are of this location."""
         self._place, self._depth = place, 0
         self._sending: dict[int, int] = {}
         self._posted: dict[int, tuple[int, int]] = {}
 
     def enter(self, tick: int, region: int) -> None:
-        """A region is entered."""
         if region in self._regions:
             self._depth += 1
             if self._depth == 1:
@@ -54,7 +52,6 @@ class CallRecorder:
         self._ends[self._place] = tick
 
     def leave(self, tick: int, region: int) -> None:
-        """A region is left."""
         if region in self._regions and self._depth:
             self._depth -= 1
             if not self._depth:
@@ -65,8 +62,7 @@ class CallRecorder:
         """The last record of the location, where that neither enters nor leaves a region."""
         self._ends[self._place] = tick
 
-    def send(self, receiver: int, communicator: int, tag: int, size: int, request: int | None) -> None:
-        """A message is sent, now or with a request."""
+    def send(self, receiver: int, communicator: int, tag: int, size: int, request: int | None = None) -> None:
         to = self._rank(communicator, receiver)
         if not self._depth or to is None:
             self._lost += 1
@@ -79,23 +75,19 @@ class CallRecorder:
         self._sends.extend((self._place, to, communicator, tag, size, self.n_calls - 1, completion))
 
     def sent(self, request: int) -> None:
-        """A send completes."""
         if self._depth and (number := self._sending.pop(request, None)) is not None:
             self._done[number] = self.n_calls - 1
 
     def post(self, request: int) -> None:
-        """A receive is announced."""
         if self._depth:
             self._sequence += 1
             self._posted[request] = self.n_calls - 1, self._sequence
 
     def cancelled(self, request: int) -> None:
-        """A request comes to nothing."""
         self._posted.pop(request, None)
         self._sending.pop(request, None)
 
-    def receive(self, sender: int, communicator: int, tag: int, request: int | None) -> None:
-        """A message has come."""
+    def receive(self, sender: int, communicator: int, tag: int, request: int | None = None) -> None:
         origin = self._rank(communicator, sender)
         self._sequence += 1
         posted = self.n_calls - 1, self._sequence
@@ -107,7 +99,6 @@ class CallRecorder:
         self._receives.extend((origin, self._place, communicator, tag, *posted, self.n_calls - 1))
 
     def collective(self, communicator: int, root: int, size: int) -> None:
-        """A collective is over."""
         if not self._depth:
             self._lost += 1
             return
@@ -126,7 +117,6 @@ class CallRecorder:
     def communication(
         self, places: Sequence[int], locations: Sequence[str], start_ns: int, source: str
     ) -> Communication:
-        """All that was taken."""
         rows = np.array(self._calls, np.int64).reshape(-1, 4)
         of_place = {place: code for code, place in enumerate(places)}
         location = np.array([of_place[place] for place in rows[:, 0].tolist()], np.int32)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -25,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import ChromeOptions
-from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running
+from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
@@ -109,16 +108,13 @@ class ChromeReader(Reader):
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
     def read(self, source: Source, options: ChromeOptions) -> Trace:
-        """Read the states."""
-        columns, names, array = _collect(source, options.to_the_cut)
-        return _trace(source.name, columns, names, array, options)
+        return _trace(source.name, *_collect(source, options.to_the_cut), options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`."""
         if not isinstance(data, Trace):
-            raise OptionError(
-                f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"
-            )
+            problem = f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"
+            raise OptionError(problem)
         with Path(path).open("wb") as stream:
             write_chrome_json(data, stream)
         if data.n_intervals > MOST_EVENTS:
@@ -161,7 +157,6 @@ class _Names:
         return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
 
     def process(self, process: int | str, *, stream: bool = False) -> str:
-        """The process with its number."""
         return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 
@@ -173,7 +168,8 @@ def _numbered(name: str, number: int | str) -> str:
     return name if str(number) in name.split() else f"{name} {number}".rstrip()
 
 
-def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Array]:
+def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Document, str]:
+    """Events, names, what the file says beside them, and how the array ends where it does not end well."""
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, _ARRAY, to_the_cut=to_the_cut)
@@ -189,15 +185,7 @@ def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _A
         end = "the file is cut short: what stands before its end is read" if array.cut else ""
         if not array.closed and not end:
             end = "the array of events has no end: the tracer was stopped"
-        return columns, names, _Array(_described(array.around()), end)
-
-
-@dataclass(frozen=True)
-class _Array:
-    """What the file says beside the events, and how their array ends where it does not end well."""
-
-    document: _Document
-    end: str
+        return columns, names, _described(array.around()), end
 
 
 def _described(text: bytes) -> _Document:
@@ -215,7 +203,9 @@ def _facts(document: _Document, first: int) -> dict[str, int]:
     return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
 
 
-def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, options: ChromeOptions) -> Trace:
+def _trace(
+    source: str, columns: EventColumns, names: _Names, document: _Document, end_note: str, options: ChromeOptions
+) -> Trace:
     is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
     is_stream = {
         category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
@@ -230,11 +220,10 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     events, n_single = columns.intervals(wanted)
     events, annotations = _apart(events, columns, is_marker)
     if not events or not (events["end"] > events["start"]).any():
-        raise InputError(
-            source, f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
-        )
+        problem = f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
+        raise InputError(source, problem)
     first, last = int(events["start"].min()), int(events["end"].max())
-    run = array.document.perfcore
+    run = document.perfcore
     span = (0, last - first)
     if run is not None:
         span = min(run.span_ns[0], first), max(run.span_ns[1], last)
@@ -255,7 +244,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     on_stream = np.array([*is_stream.values(), False])[events["category"]]
     streams = set(events["location"][on_stream].tolist())
     named = [states[code] for code in used.tolist()]
-    launched = _launched(events["correlation"], on_stream, launches, first)
+    launched = launch_ends(launches[0], launches[1] - first, np.where(on_stream, events["correlation"], -1))
     if (launched > UNKNOWN_NS).any():
         columns_with_gaps = add_launch_gaps(location, state, start, end, is_call, launched[interval], 0, named)
         location, state, start, end, is_call = columns_with_gaps
@@ -270,14 +259,16 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         notes.append(WITHOUT_LAUNCHES)
     if n_single:
         notes.append(f"{n_single} begin or end events without the other one")
-    if array.end:
-        notes.append(array.end)
+    if end_note:
+        notes.append(end_note)
+    used_keys = [keys[code] for code in location_codes.tolist()]
+    are_streams = [code in streams for code in location_codes.tolist()]
     trace = Trace(
         location,
         state,
         start,
         end,
-        _unique([names.label(*keys[code], stream=code in streams) for code in location_codes.tolist()]),
+        _unique([names.label(*key, stream=stream) for key, stream in zip(used_keys, are_streams, strict=True)]),
         named,
         time_unit="us" if run is None else run.time_unit,
         busy_states=None if run is None else [name for name in named if name in run.busy_states],
@@ -285,13 +276,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         source=source,
         notes=notes,
         markers=markers,
-        facts=_facts(array.document, first),
-        levels=_levels(
-            [keys[code] for code in location_codes.tolist()],
-            [code in streams for code in location_codes.tolist()],
-            names,
-            {keys[code] for code in np.unique(launches[2]).tolist()},
-        ),
+        facts=_facts(document, first),
+        levels=_levels(used_keys, are_streams, names, {keys[code] for code in np.unique(launches[2]).tolist()}),
     )
     where = np.searchsorted(location_codes, calling["location"]).astype(np.int32)
     keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
@@ -311,22 +297,6 @@ def _with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
 
 
 Columns = dict[str, npt.NDArray[Any]]
-
-
-def _launched(
-    correlation: npt.NDArray[np.int64],
-    on_stream: npt.NDArray[np.bool_],
-    launches: Sequence[npt.NDArray[Any]],
-    first: int,
-) -> npt.NDArray[np.int64]:
-    """When the call that launched each event had returned, counted from the first event."""
-    numbers, ends, _ = launches
-    launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
-    position = np.searchsorted(numbers, correlation)
-    matched = np.flatnonzero(on_stream & (correlation >= 0) & (position < len(numbers)))
-    matched = matched[numbers[position[matched]] == correlation[matched]]
-    launched[matched] = ends[position[matched]] - first
-    return launched
 
 
 def _levels(

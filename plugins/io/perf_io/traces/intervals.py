@@ -98,6 +98,16 @@ UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
 WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
 
+def launch_ends(numbers: Ints, ends: Ints, correlation: Ints) -> Ints:
+    """When the call that launched each interval had returned, by a number that both have; numbers are sorted."""
+    launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
+    position = np.searchsorted(numbers, correlation)
+    matched = np.flatnonzero((correlation >= 0) & (position < len(numbers)))
+    matched = matched[numbers[position[matched]] == correlation[matched]]
+    launched[matched] = ends[position[matched]]
+    return launched
+
+
 def add_launch_gaps(
     location: AnyIntegers,
     state: AnyIntegers,

@@ -158,7 +158,10 @@ class LibraryEvents:
     ) -> RankCalls | None:
         """Kernels of streams that are locations of the trace, with what is told of them; None where nothing is."""
         rows = np.array(self._rows, np.int64).reshape(-1, len(_FIELDS))
-        host, kernels = (dict(zip(_FIELDS, part.T, strict=True)) for part in _parted(rows, place))
+        is_kernel = rows[:, 0] == _KERNEL
+        kernel_rows = rows[is_kernel]
+        kernel_rows = kernel_rows[place[kernel_rows[:, 1]] >= 0]  # of locations that are in the trace
+        host, kernels = (dict(zip(_FIELDS, part.T, strict=True)) for part in (rows[~is_kernel], kernel_rows))
         launched = _launched(kernels, launches)
         alone = 0
         for kind in (_RECORD, _ANNOTATION):
@@ -196,13 +199,6 @@ class LibraryEvents:
         }
         columns = np.column_stack([kernels[name] for name in COLUMNS])
         return RankCalls(columns, tuple(self._operations), tuple(self._groups), unmatched, _NOT_REPLAYED)
-
-
-def _parted(rows: Ints, place: Ints) -> tuple[Ints, Ints]:
-    """What the host says, and the kernels of locations that are in the trace."""
-    is_kernel = rows[:, 0] == _KERNEL
-    kernels = rows[is_kernel]
-    return rows[~is_kernel], kernels[place[kernels[:, 1]] >= 0]
 
 
 def _sizes(text: msgspec.Raw) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of
+from perf_traces.nesting import BACKGROUND, Columns, Nesting, keep_nesting, nesting_of
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
@@ -32,11 +32,9 @@ def used_states(
     state = code.reshape(-1).astype(np.int32)
     n_intervals = int(keep.sum())
     first, last = original.span_ns
+    columns = original.location[keep], state[:n_intervals], original.start_ns[keep], original.end_ns[keep]
     trace = Trace(
-        original.location[keep],
-        state[:n_intervals],
-        original.start_ns[keep],
-        original.end_ns[keep],
+        *columns,
         original.locations,
         names,
         time_unit=original.time_unit,
@@ -47,14 +45,8 @@ def used_states(
         facts={BACKGROUND: original.facts[BACKGROUND]} if original.facts.get(BACKGROUND) in names else None,
     )
     if nesting is not None:
-        kept_nesting = Nesting(
-            nesting.location[calling],
-            state[n_intervals:],
-            nesting.start_ns[calling],
-            nesting.end_ns[calling],
-            nesting.is_call[keep],
-        )
-        keep_nesting(trace, kept_nesting)
+        times = nesting.start_ns[calling], nesting.end_ns[calling]
+        keep_nesting(trace, Nesting(nesting.location[calling], state[n_intervals:], *times, nesting.is_call[keep]))
     return trace
 
 
@@ -89,17 +81,14 @@ class NestedStates:
         return True
 
     def innermost(self, location: int) -> int | None:
-        """The state that the location is in."""
         stack = self._open.get(location)
         return stack[-1][0] if stack else None
 
     def clear(self, location: int, time: int, line: int) -> None:
-        """Leave all states."""
         self._advance(location, time, line)
         self._close_all(location, time)
 
     def touch(self, location: int, time: int, line: int) -> None:
-        """Note that the location was still in its state."""
         self._advance(location, time, line)
 
     def finish(self, time: int | None = None) -> None:
@@ -152,7 +141,6 @@ class NestedStates:
         return self._since.keys()
 
     def trace(self, locations: Sequence[str], states: Sequence[str], **facts: Any) -> Trace:
-        """All intervals."""
         if not len(self):
             raise InputError(self._source, "contains no state that lasts")
         position = {location: place for place, location in enumerate(self._since)}
@@ -161,24 +149,15 @@ class NestedStates:
             codes, where = np.unique(np.frombuffer(column, np.int32), return_inverse=True)
             return np.array([position[code] for code in codes.tolist()], np.int32)[where.reshape(-1)]
 
-        trace = Trace(
-            places(self._location),
-            np.frombuffer(self._state, np.int32),
-            np.frombuffer(self._start, np.int64),
-            np.frombuffer(self._end, np.int64),
-            locations,
-            states,
-            source=self._source,
-            **facts,
-        )
-        location, state, start, end = self._callers
-        nesting = Nesting(  # the innermost was left first
-            places(location)[::-1],
-            np.frombuffer(state, np.int32)[::-1],
-            np.frombuffer(start, np.int64)[::-1],
-            np.frombuffer(end, np.int64)[::-1],
-            np.frombuffer(self._is_call, np.bool_),
-        )
+        def columns(location: array[int], state: array[int], start: array[int], end: array[int]) -> Columns:
+            times = np.frombuffer(start, np.int64), np.frombuffer(end, np.int64)
+            return places(location), np.frombuffer(state, np.int32), *times
+
+        own = columns(self._location, self._state, self._start, self._end)
+        trace = Trace(*own, locations, states, source=self._source, **facts)
+        location, state, start, end = columns(*self._callers)
+        is_call = np.frombuffer(self._is_call, np.bool_)
+        nesting = Nesting(location[::-1], state[::-1], start[::-1], end[::-1], is_call)  # the innermost was left first
         if self._background is not None:
             trace.facts = {**trace.facts, BACKGROUND: states[self._background]}
         return keep_nesting(trace, nesting)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import NsightOptions
-from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running
+from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
 from perf_io.traces.nsight_mpi import MPI_TABLES, mpi_calls, ranks_of_processes
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import OF_RANK, communication_of_ranks
@@ -76,7 +76,6 @@ class NsightReader(Reader):
         return 0.3 if source.suffix == ".sqlite" else 0.0
 
     def read(self, source: Source, options: NsightOptions) -> Trace:
-        """Read the intervals."""
         with source.plain_file() as path, _opened(path, source.name) as connection:
             return _Export(connection, source.name).trace(options)
 
@@ -99,9 +98,8 @@ def _opened(path: Path, source: str) -> Iterator[sqlite3.Connection]:
             connection.set_progress_handler(check, _STEPS_PER_CHECK)
             yield connection
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-        raise InputError(
-            source, f"is no SQLite database of Nsight Systems, or damaged: {' '.join(str(error).split())}"
-        ) from None
+        problem = f"is no SQLite database of Nsight Systems, or damaged: {' '.join(str(error).split())}"
+        raise InputError(source, problem) from None
 
 
 class _Location(NamedTuple):
@@ -137,9 +135,8 @@ class _Export:
 
     def trace(self, options: NsightOptions) -> Trace:
         if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *MPI_TABLES}:
-            raise InputError(
-                self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
-            )
+            problem = "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
+            raise InputError(self._source, problem)
         location_kind = recorded_by(options.locations, bool(self._gpu_tables))
         if location_kind != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):
@@ -239,13 +236,13 @@ class _Export:
         self, location: npt.NDArray[np.int64], correlation: npt.NDArray[np.int64], keys: list[_Location]
     ) -> npt.NDArray[np.int64]:
         """When the call that launched each interval had returned; calls and work agree in a number of their process."""
-        launched = np.full(len(location), UNKNOWN_NS, np.int64)
+        unknown = np.full(len(location), UNKNOWN_NS, np.int64)
         if _CALLS not in self._tables or "correlationId" not in self._columns(_CALLS):
-            return launched
+            return unknown
         caller = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}"
         [(callers,)] = self._connection.execute(f"SELECT COUNT(DISTINCT {caller}) FROM {_CALLS}").fetchall()
         if not self._process_known and callers > 1:
-            return launched
+            return unknown
         rows = self._connection.execute(
             f"SELECT {caller if self._process_known else 0}, correlationId, MIN(end) FROM {_CALLS} WHERE "
             "typeof(end) = 'integer' AND typeof(correlationId) = 'integer' "
@@ -255,12 +252,8 @@ class _Export:
         calls = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
         numbers = calls[:, 0] << _CORRELATION_BITS | calls[:, 1]
         processes = np.array([key.process if self._process_known else 0 for key in keys], np.int64)
-        interval_numbers = processes[location] << _CORRELATION_BITS | correlation
-        position = np.searchsorted(numbers, interval_numbers)
-        matched = np.flatnonzero((correlation >= 0) & (position < len(numbers)))
-        matched = matched[numbers[position[matched]] == interval_numbers[matched]]
-        launched[matched] = calls[position[matched], 2]
-        return launched
+        wanted = np.where(correlation >= 0, processes[location] << _CORRELATION_BITS | correlation, -1)
+        return launch_ends(numbers, calls[:, 2], wanted)
 
     def _take_streams(self, table: str) -> None:
         if table not in self._tables:

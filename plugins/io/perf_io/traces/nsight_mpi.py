@@ -25,17 +25,8 @@ _MESSAGES, _COLLECTIVES, _WAITS, _OTHERS = (
 MPI_TABLES = (_MESSAGES, _COLLECTIVES, _WAITS, _OTHERS)
 _RANKS = "MPI_RANKS"
 _FIELDS = (
-    "globalTid",
-    "start",
-    "end",
-    "textId",
-    "commHandle",
-    "tag",
-    "remoteRank",
-    "size",
-    "recvSize",
-    "requestHandle",
-)
+    "globalTid", "start", "end", "textId", "commHandle", "tag", "remoteRank", "size", "recvSize", "requestHandle"
+)  # fmt: skip
 _WAIT, _SEVERAL = 10, 11  # kinds of calls, beside those of `RankCalls`
 _UNKNOWN = -(1 << 62)
 _WORLD = 0x44000000  # MPI_COMM_WORLD of MPICH, Intel MPI, MVAPICH and Cray MPI
@@ -120,7 +111,6 @@ def _kind(table: str, name: str) -> int:
 
 
 def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
-    """The calls of one process, of those of its threads that are in the trace."""
     kind, peer, communicator = rows["kind"], rows["remoteRank"], rows["commHandle"]
     blocking = np.array([_NON_BLOCKING.fullmatch(name) is None for name in names], bool)
     completion = np.where(blocking[rows["operation"]], ITSELF, _ends(rows))

@@ -12,7 +12,6 @@ Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the referen
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import tarfile
@@ -30,8 +29,7 @@ from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates, used_states
 from perf_io.traces.otf2_library import Metrics
 from perf_io.traces.several_files import anchor_file, holds
-from perf_traces.messages.bursts import FACT as COUNTERS
-from perf_traces.messages.bursts import Counters, Readings
+from perf_traces.messages.bursts import Readings, carry_counters
 from perf_traces.messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
@@ -120,7 +118,6 @@ class Otf2Reader(Reader):
         return 0.9 if holds(source, (b".otf2", b".evt")) else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the regions."""
         if _is_part(source):
             raise InputError(source.name, "is one part of an OTF2 trace; name its .otf2 file")
         with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
@@ -128,15 +125,10 @@ class Otf2Reader(Reader):
                 raise InputError(source.name, f"the definitions {anchor.with_suffix('.def').name!r} are missing")
             trace, metrics, codes = _read(anchor, source.name)
         if metrics.names:
-            names, read = metrics.names, _reader_of_counters(source, codes)
-            if not Path(source.name).is_file():  # what comes through a pipe is gone later
-                readings = read(names)
-                read = functools.partial(_some_of, readings)
-            trace.facts[COUNTERS] = Counters(trace.locations, names, read)
+            carry_counters(trace, metrics.names, source.name, _reader_of_counters(source, codes))
         return trace
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a trace as a tar archive of its files."""
         write_archive_file(data, Path(path))
 
 
@@ -144,25 +136,18 @@ def _is_part(source: Source) -> bool:
     return source.suffix in Otf2Reader.parts and source.head.startswith(_MAGIC_OF_PARTS)
 
 
-def _some_of(readings: Mapping[str, Readings], names: Sequence[str]) -> Mapping[str, Readings]:
-    return {name: readings[name] for name in names}
-
-
 def _reader_of_counters(source: Source, codes: Mapping[int, int]) -> Callable[[Sequence[str]], Mapping[str, Readings]]:
     """Reads counters, in a pass over the metric events; ``codes`` are the locations by the archive's numbers."""
 
     def read(names: Sequence[str]) -> Mapping[str, Readings]:
-        try:
-            with (
-                anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor,
-                otf2_library.opened(anchor, source.name) as archive,
-            ):
-                recorder = archive.metrics().recorder(names, source.name)
-                for place in archive.places():
-                    archive.read_metrics(place, recorder)
-                return recorder.readings(names, codes, archive.nanoseconds)
-        except OSError as error:
-            raise InputError(source.name, f"cannot be read once more: {error.strerror or error}") from error
+        with (
+            anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor,
+            otf2_library.opened(anchor, source.name) as archive,
+        ):
+            recorder = archive.metrics().recorder(names, source.name)
+            for place in archive.places():
+                archive.read_metrics(place, recorder)
+            return recorder.readings(names, codes, archive.nanoseconds)
 
     return read
 
@@ -179,7 +164,21 @@ def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
         with progress.bar(f"reading {source}", sum(place.n_events for place in places) or None) as advance:
             for code, place in enumerate(places):
                 recorder.begin(code)
-                _read_location(archive, code, place, state_of, states, source, recorder)
+                depth = 0
+                for count, (tick, region) in enumerate(archive.events(place, recorder), start=1):
+                    time = archive.nanoseconds(tick)
+                    if count == 1 and place.is_thread:
+                        states.push(code, 0, time, count)
+                    depth += -1 if region is None else 1
+                    if depth < 0:
+                        raise InputError(source, f"{place.name!r} leaves a region that it has not entered", line=count)
+                    if region is None:
+                        states.pop(code, time, count)
+                    elif region in state_of:
+                        states.push(code, state_of[region], time, count)
+                    else:
+                        problem = f"{place.name!r} enters region {region}, which is not defined"
+                        raise InputError(source, problem, line=count)
                 advance(place.n_events)
         duration = archive.nanoseconds(archive.first_tick + archive.n_ticks)
         metrics = archive.metrics()
@@ -189,44 +188,10 @@ def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
     notes = (
         [f"{len(places) - len(locations)} locations without regions left out"] if len(locations) < len(places) else []
     )
-    trace = used_states(
-        states.trace(
-            locations,
-            list(regions),
-            time_unit="us",
-            levels={level: names for level, names in levels.items() if all(names)},
-        ),
-        without=NO_STATE,
-        duration_ns=duration,
-        notes=notes,
-    )
+    known_levels = {level: names for level, names in levels.items() if all(names)}
+    recorded = states.trace(locations, list(regions), time_unit="us", levels=known_levels)
+    trace = used_states(recorded, without=NO_STATE, duration_ns=duration, notes=notes)
     if recorder.n_calls:
         communication = recorder.communication(list(states.locations), trace.locations, trace.span_ns[0], source)
         carry(trace, lambda: communication)
     return trace, metrics, {places[code].reference: k for k, code in enumerate(states.locations)}
-
-
-def _read_location(
-    archive: otf2_library.Archive,
-    code: int,
-    place: otf2_library.Place,
-    state_of: dict[int, int],
-    states: NestedStates,
-    source: str,
-    recorder: CallRecorder,
-) -> None:
-    depth = 0
-    for count, (tick, region) in enumerate(archive.events(place, recorder), start=1):
-        time = archive.nanoseconds(tick)
-        if count == 1 and place.is_thread:
-            states.push(code, 0, time, count)
-        if region is None:
-            depth -= 1
-            if depth < 0:
-                raise InputError(source, f"{place.name!r} leaves a region that it has not entered", line=count)
-            states.pop(code, time, count)
-            continue
-        depth += 1
-        if region not in state_of:
-            raise InputError(source, f"{place.name!r} enters region {region}, which is not defined", line=count)
-        states.push(code, state_of[region], time, count)

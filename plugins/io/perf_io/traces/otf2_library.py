@@ -66,7 +66,6 @@ class Metrics:
     scopes: Mapping[int, int]  # location that a metric is of, where it is another than the one that writes it
 
     def recorder(self, names: Sequence[str], source: str) -> MetricRecorder:
-        """Takes the events."""
         chosen = {key: [each for each in members if each.name in names] for key, members in self.members.items()}
         return MetricRecorder(chosen, self.scopes, source)
 
@@ -87,9 +86,8 @@ class MetricRecorder:
             try:
                 value = member.scaled(getattr(values[member.position], member.field))
             except (ValueError, OverflowError):
-                raise DataError(
-                    f"{self._source}: {member.name} has a value at tick {tick} that 64 bits do not hold"
-                ) from None
+                problem = f"{self._source}: {member.name} has a value at tick {tick} that 64 bits do not hold"
+                raise DataError(problem) from None
             self._taken.setdefault((member, place), []).append((tick, value))
 
     def readings(
@@ -127,18 +125,6 @@ class MetricRecorder:
             counts.append((tick, value - before))
             before = value
         return counts
-
-
-def metrics_of(definitions: Any) -> Metrics:
-    """The metrics of an archive that count something."""
-    members, scopes = {}, {}
-    for metric in definitions.metric_classes:
-        members[int(metric._ref)] = _members(metric)
-    for metric in definitions.metric_instances:
-        members[int(metric._ref)] = _members(metric.metric_class)
-        scopes[int(metric._ref)] = int(metric.scope._ref) if isinstance(metric.scope, otf2.definitions.Location) else -1
-    names = dict.fromkeys(each.name for metric_members in members.values() for each in metric_members)
-    return Metrics(tuple(names), members, scopes)
 
 
 def _members(metric: Any) -> tuple[_Member, ...]:
@@ -227,7 +213,6 @@ class Archive:
         return places
 
     def regions(self) -> dict[int, str]:
-        """Names of the regions by their numbers."""
         return {int(region._ref): str(region.name) for region in self._reader.definitions.regions}
 
     def members(self) -> dict[int, list[int]]:
@@ -264,11 +249,18 @@ class Archive:
             events.clear()
 
     def metrics(self) -> Metrics:
-        """The metrics that count something."""
-        return metrics_of(self._reader.definitions)
+        """The metrics of the archive that count something."""
+        members, scopes = {}, {}
+        for metric in self._reader.definitions.metric_classes:
+            members[int(metric._ref)] = _members(metric)
+        for metric in self._reader.definitions.metric_instances:
+            members[int(metric._ref)] = _members(metric.metric_class)
+            is_location = isinstance(metric.scope, otf2.definitions.Location)
+            scopes[int(metric._ref)] = int(metric.scope._ref) if is_location else -1
+        names = dict.fromkeys(member.name for metric_members in members.values() for member in metric_members)
+        return Metrics(tuple(names), members, scopes)
 
     def read_metrics(self, place: Place, recorder: MetricRecorder) -> None:
-        """Let a recorder take the metric events of a location."""
         failed: list[DataError] = []  # errors do not pass through the library
 
         def metric(
@@ -306,9 +298,8 @@ class Archive:
                 total += n_read
                 yield
             if total < place.n_events:
-                raise InputError(
-                    self._source, f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"
-                )
+                problem = f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"
+                raise InputError(self._source, problem)
         finally:
             kept.clear()
             _otf2.EvtReaderCallbacks_Delete(callbacks)
@@ -333,44 +324,16 @@ class Archive:
 
 def _take_messages(callbacks: Any, recorder: CallRecorder) -> list[Any]:
     """Let a recorder take what concerns messages, by functions that must live as long as events are read."""
-
-    def send(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int) -> None:
-        recorder.send(to, comm, tag, size, None)
-
-    def isend(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int, key: int) -> None:
-        recorder.send(to, comm, tag, size, key)
-
-    def isend_complete(_l: int, _time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
-        recorder.sent(key)
-
-    def post(_l: int, time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
-        recorder.post(key)
-
-    def cancelled(_l: int, _time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
-        recorder.cancelled(key)
-
-    def receive(_l: int, time: int, _p: int, _d: Any, _a: Any, origin: int, comm: int, tag: int, _size: int) -> None:
-        recorder.receive(origin, comm, tag, None)
-
-    def ireceive(
-        _l: int, time: int, _p: int, _d: Any, _a: Any, origin: int, comm: int, tag: int, _size: int, key: int
-    ) -> None:
-        recorder.receive(origin, comm, tag, key)
-
-    def collective(
-        _l: int, _time: int, _p: int, _d: Any, _a: Any, _kind: int, comm: int, root: int, sent: int, received: int
-    ) -> None:
-        recorder.collective(comm, root, max(sent, received))
-
-    functions = {
-        "Send": send,
-        "Isend": isend,
-        "IsendComplete": isend_complete,
-        "IrecvRequest": post,
-        "RequestCancelled": cancelled,
-        "Recv": receive,
-        "Irecv": ireceive,
-        "CollectiveEnd": collective,
+    # An event is a location, a time, two numbers and attributes, and then what it is about.
+    functions: dict[str, Callable[..., None]] = {
+        "Send": lambda *event: recorder.send(*event[5:9]),
+        "Isend": lambda *event: recorder.send(*event[5:10]),
+        "IsendComplete": lambda *event: recorder.sent(event[5]),
+        "IrecvRequest": lambda *event: recorder.post(event[5]),
+        "RequestCancelled": lambda *event: recorder.cancelled(event[5]),
+        "Recv": lambda *event: recorder.receive(*event[5:8]),
+        "Irecv": lambda *event: recorder.receive(event[5], event[6], event[7], event[9]),
+        "CollectiveEnd": lambda *event: recorder.collective(event[6], event[7], max(event[8:10])),
     }
     for name, function in functions.items():
         getattr(_otf2, f"EvtReaderCallbacks_SetMpi{name}Callback")(callbacks, function)

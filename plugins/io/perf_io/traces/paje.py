@@ -30,13 +30,6 @@ from perfcore.reading.source import Source
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
 
-class _Definition(NamedTuple):
-    """One ``%EventDef``: the event's name and its fields in order."""
-
-    event: str
-    fields: tuple[str, ...]
-
-
 class PajeEvent(NamedTuple):
     """One event."""
 
@@ -47,7 +40,7 @@ class PajeEvent(NamedTuple):
 
 def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
     """Read definitions and give events."""
-    definitions: dict[str, _Definition] = {}
+    definitions: dict[str, tuple[str, tuple[str, ...]]] = {}  # the name and the fields of each %EventDef
     open_id: str | None = None
     event, fields = "", [""]
     for number, raw in enumerate(lines, start=1):
@@ -60,7 +53,7 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
                 case ["EndEventDef", *_]:
                     if open_id is None:
                         raise InputError(source, "%EndEventDef without %EventDef", line=number)
-                    definitions[open_id] = _Definition(event, tuple(fields))
+                    definitions[open_id] = event, tuple(fields)
                     open_id = None
                 case [field, _, *_] if open_id is not None:
                     fields.append(field)
@@ -72,17 +65,13 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
         words = _words(text)
         if not words or text.startswith("#"):
             continue
-        definition = definitions.get(words[0])
-        if definition is None:
+        if words[0] not in definitions:
             raise InputError(source, f"event {words[0][:40]!r} has no %EventDef before it", line=number)
-        if len(words) <= len(definition.fields):
-            raise InputError(
-                source,
-                f"{definition.event} has {len(words) - 1} fields, its definition has {len(definition.fields)}; "
-                "the file is cut short or damaged",
-                line=number,
-            )
-        yield PajeEvent(definition.event, dict(zip(definition.fields, words[1:], strict=False)), number)
+        name, names = definitions[words[0]]
+        if len(words) <= len(names):
+            counts = f"{len(words) - 1} fields, its definition has {len(names)}"
+            raise InputError(source, f"{name} has {counts}; the file is cut short or damaged", line=number)
+        yield PajeEvent(name, dict(zip(names, words[1:], strict=False)), number)
 
 
 def _words(text: str) -> list[str]:
@@ -117,20 +106,6 @@ class _Aliases(dict[str, _Named], Generic[_Named]):
         return self._by_name[name]
 
 
-class _Names:
-    """Texts as small numbers, in order of their first use."""
-
-    def __init__(self) -> None:
-        self.all: list[str] = []
-        self._codes: dict[str, int] = {}
-
-    def code(self, name: str) -> int:
-        if (code := self._codes.get(name)) is None:
-            code = self._codes[name] = len(self.all)
-            self.all.append(name)
-        return code
-
-
 @dataclass
 class _Container:
     name: str
@@ -143,7 +118,7 @@ class _StateType:
     """States of one type."""
 
     intervals: NestedStates
-    names: _Names = field(default_factory=_Names)
+    codes: dict[str, int] = field(default_factory=dict)  # of the names of the states
 
 
 class PajeModel:
@@ -162,25 +137,15 @@ class PajeModel:
         self._passed_over: Counter[str] = Counter()
         self._end = 0
         self._handlers: dict[str, Callable[[PajeEvent], None]] = {
-            "DefineContainerType": self._define_type,
-            "DefineStateType": self._define_type,
-            "DefineVariableType": self._define_type,
-            "DefineEventType": self._define_type,
-            "DefineLinkType": self._define_type,
+            **{f"Define{what}Type": self._define_type for what in ("Container", "State", "Variable", "Event", "Link")},
             "DefineEntityValue": self._define_value,
             "CreateContainer": self._create_container,
             "DestroyContainer": self._destroy_container,
-            "SetState": self._set_state,
-            "PushState": self._push_state,
-            "PopState": self._pop_state,
-            "ResetState": self._reset_state,
-            "SetVariable": self._change_variable,
-            "AddVariable": self._change_variable,
-            "SubVariable": self._change_variable,
+            **{f"{change}State": self._change_state for change in ("Set", "Push", "Pop", "Reset")},
+            **{f"{change}Variable": self._change_variable for change in ("Set", "Add", "Sub")},
         }
 
     def take(self, event: PajeEvent) -> None:
-        """Take one event; see `perf_io.traces.paje.PajeReader.read` for what is refused."""
         handler = self._handlers.get(event.name)
         if handler is None:
             self._passed_over[event.name] += 1
@@ -224,7 +189,7 @@ class PajeModel:
         used = [self._all_containers[code] for code in chosen.intervals.locations]
         unique = Counter(container.name for container in used)
         names = [c.name if unique[c.name] == 1 else c.path for c in used]
-        return chosen.intervals.trace(names, chosen.names.all, time_unit=self._time_unit, notes=notes)
+        return chosen.intervals.trace(names, list(chosen.codes), time_unit=self._time_unit, notes=notes)
 
     def _time(self, event: PajeEvent) -> int:
         time = parse_ns(self._field(event, "Time"), self._time_unit, self._source, event.line)
@@ -235,9 +200,8 @@ class PajeModel:
         for name in names:
             if name in event.fields:
                 return event.fields[name]
-        raise InputError(
-            self._source, f"the definition of {event.name} has no field {' or '.join(names)}", line=event.line
-        )
+        problem = f"the definition of {event.name} has no field {' or '.join(names)}"
+        raise InputError(self._source, problem, line=event.line)
 
     def _define_type(self, event: PajeEvent) -> None:
         name = self._field(event, "Name", "Alias")
@@ -276,11 +240,19 @@ class PajeModel:
             if container.code in of_type.intervals.locations:
                 of_type.intervals.clear(container.code, time, event.line)
 
-    def _state_event(self, event: PajeEvent) -> tuple[_StateType, str, int, int]:
+    def _change_state(self, event: PajeEvent) -> None:
         time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
         if name not in self._states:
             self._states[name] = _StateType(NestedStates(self._source))
-        return self._states[name], name, container.code, time
+        intervals, codes = self._states[name].intervals, self._states[name].codes
+        if event.name in ("SetState", "ResetState"):
+            intervals.clear(container.code, time, event.line)
+        if event.name in ("SetState", "PushState"):
+            code = codes.setdefault(self._value(event, name), len(codes))
+            intervals.push(container.code, code, time, event.line)
+        elif event.name == "PopState" and not intervals.pop(container.code, time, event.line):
+            problem = f"PopState of {container.path} that is in no state; a PushState is missing"
+            raise InputError(self._source, problem, line=event.line)
 
     def _value(self, event: PajeEvent, of_type: str) -> str:
         alias = self._field(event, "Value")
@@ -288,28 +260,6 @@ class PajeModel:
             return self._values[of_type][alias]
         except KeyError:
             return alias  # values need no definition
-
-    def _set_state(self, event: PajeEvent) -> None:
-        states, name, container, time = self._state_event(event)
-        states.intervals.clear(container, time, event.line)
-        states.intervals.push(container, states.names.code(self._value(event, name)), time, event.line)
-
-    def _push_state(self, event: PajeEvent) -> None:
-        states, name, container, time = self._state_event(event)
-        states.intervals.push(container, states.names.code(self._value(event, name)), time, event.line)
-
-    def _pop_state(self, event: PajeEvent) -> None:
-        states, _, container, time = self._state_event(event)
-        if not states.intervals.pop(container, time, event.line):
-            raise InputError(
-                self._source,
-                f"PopState of {self._all_containers[container].path} that is in no state; a PushState is missing",
-                line=event.line,
-            )
-
-    def _reset_state(self, event: PajeEvent) -> None:
-        states, _, container, time = self._state_event(event)
-        states.intervals.clear(container, time, event.line)
 
     def _change_variable(self, event: PajeEvent) -> None:
         time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
@@ -332,15 +282,12 @@ class PajeReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """Who wants a series gets the variables."""
         return variables_for(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first definition."""
         return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
 
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
-        """Read the states; the variables as a series where there are no states, or where they are asked for."""
         model = PajeModel(source.name, options)
         with progress.bar(f"reading {source.name}") as advance:
             for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):

@@ -59,7 +59,6 @@ class VariableSamples:
         return Counter(of_type for _, of_type in self._codes)
 
     def change(self, container: str, of_type: str, event: str, amount: str, at_ns: int, line: int, source: str) -> None:
-        """Take ``SetVariable``, ``AddVariable`` or ``SubVariable``."""
         try:
             finite = math.isfinite(float(amount))
         except ValueError:

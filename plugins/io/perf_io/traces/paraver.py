@@ -12,8 +12,7 @@ tool, Tracefile Description", Barcelona Supercomputing Center.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,9 +22,8 @@ from perf_io.tables.tabular_trace import IntervalStore
 from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.paraver_records import StateRecords
 from perf_io.traces.paraver_scan import MOST_DIGITS
-from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Counters, Readings
-from perf_traces.messages.bursts import FACT as COUNTERS
-from perf_traces.messages.communication import Communication, carry, communication_of
+from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters
+from perf_traces.messages.communication import Communication, carry, communication_of, once_more
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
@@ -35,8 +33,7 @@ from perfcore.reading.source import Source
 
 # Hardware counters of a Paraver trace: which ones its ``.pcf`` names, and their readings, in a pass over the file.
 #
-# Extrae writes a reading as an event of type 42000000 plus PAPI's number of the counter; its value counts from the
-# last
+# Extrae writes a reading as an event of type 42000000 plus PAPI's number of the counter; its value counts from the last
 # reading. Source: Paraver's trace description, the event types of Extrae (BSC), PAPI's presets (papiStdEventDefs.h).
 
 USUAL = {INSTRUCTIONS: 42_000_050, CYCLES: 42_000_059}  # for traces without a .pcf
@@ -78,25 +75,12 @@ _LONGEST_HEADER = 1 << 24  # bytes; it lists the tasks, some 4 bytes each
 _MOST_THREADS = 1 << 22  # in all; of a damaged header the names would fill the memory
 # State numbers as Extrae and Dimemas write them without a .pcf (Paraver's default configuration).
 _DEFAULT_STATES = {
-    "0": "Idle",
-    "1": "Running",
-    "2": "Not created",
-    "3": "Waiting a message",
-    "4": "Blocking Send",
-    "5": "Synchronization",
-    "6": "Test/Probe",
-    "7": "Scheduling and Fork/Join",
-    "8": "Wait/WaitAll",
-    "9": "Blocked",
-    "10": "Immediate Send",
-    "11": "Immediate Receive",
-    "12": "I/O",
-    "13": "Group Communication",
-    "14": "Tracing Disabled",
-    "15": "Others",
-    "16": "Send Receive",
-    "17": "Memory transfer",
-}
+    str(number): name for number, name in enumerate((
+        "Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe",
+        "Scheduling and Fork/Join", "Wait/WaitAll", "Blocked", "Immediate Send", "Immediate Receive", "I/O",
+        "Group Communication", "Tracing Disabled", "Others", "Send Receive", "Memory transfer",
+    ))
+}  # fmt: skip
 # Types of events whose values are calls of MPI.
 _CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
 
@@ -127,7 +111,6 @@ class ParaverReader(Reader):
         return 0.5 if source.suffix in self.parts else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states."""
         if source.suffix in self.parts and not source.head.startswith(_MAGIC):
             raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
         with source.open() as stream:
@@ -257,31 +240,15 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     def read_messages() -> Communication:
         from perf_io.traces.paraver_messages import read_communication
 
-        with _once_more(source):
+        with once_more(source.name):
             return read_communication(source, records.locations, *where, named.calls)
 
     def read_readings(counter_names: Sequence[str]) -> Mapping[str, Readings]:
-
-        with _once_more(source):
-            return read_counters(
-                source, len(records.locations), *where, {name: counters[name] for name in counter_names}
-            )
+        return read_counters(source, len(records.locations), *where, {name: counters[name] for name in counter_names})
 
     carry(trace, read_messages)
     counters = counter_types(named.types.items()) if named.types else USUAL
-    if Path(source.name).is_file():
-        trace.facts[COUNTERS] = Counters(trace.locations, tuple(counters), read_readings)
-    else:  # what comes through a pipe is gone later
+    if not Path(source.name).is_file():  # what comes through a pipe is gone later
         communication_of(trace)
-        readings = read_readings(tuple(counters))
-        kept = Counters(trace.locations, tuple(counters), lambda names: {name: readings[name] for name in names})
-        trace.facts[COUNTERS] = kept
+    carry_counters(trace, tuple(counters), source.name, read_readings)
     return trace
-
-
-@contextmanager
-def _once_more(source: Source) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(source.name, f"cannot be read once more: {error.strerror or error}") from error

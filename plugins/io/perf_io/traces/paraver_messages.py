@@ -33,8 +33,7 @@ from perfcore.reading.source import Source
 # The compiled loop over the records of a Paraver trace that are no states.
 #
 # It takes messages (records of type 3), events of the types that are asked for, and of states when the last one ends.
-# It
-# stands in a file of its own since numba keeps machine code until this very file changes.
+# Numba keeps machine code until this very file changes.
 
 # Positions in the cursor: rows of the two tables, and lines that could not be taken.
 EVENTS, MESSAGES, DAMAGED = range(3)
@@ -259,7 +258,6 @@ def _communicators(text: bytes) -> dict[int, int]:
 
 
 def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
-    """Pairs of enter and leave."""
     marks = events[(events[:, 2] >= _CALLS.start) & (events[:, 2] < _CALLS.stop) & (events[:, 0] >= 0)]
     marks = marks[np.lexsort((np.arange(len(marks)), marks[:, 1], marks[:, 0]))]
     enters = marks[:, 3] != 0
@@ -283,7 +281,6 @@ def _name(number: int, names: Mapping[int, str]) -> str:
 
 
 def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) -> Messages:
-    """Messages of which both ends lie in calls."""
     location = {0: np.ascontiguousarray(rows[:, 0]), 3: np.ascontiguousarray(rows[:, 3])}
     send = last_not_after(first, calls.enter_ns, location[0], np.ascontiguousarray(rows[:, 1]))
     post = last_not_after(first, calls.enter_ns, location[3], np.ascontiguousarray(rows[:, 4]))

@@ -73,7 +73,6 @@ class StateRecords:
         return [codes[code] for code in range(len(codes))]
 
     def count(self, kind: str) -> int:
-        """How many lines begin with one character."""
         return int(self._counts[ord(kind)])
 
     def blocks(self, stream: BinaryIO, n_rows: int) -> Iterator[Columns]:
@@ -163,9 +162,8 @@ class StateRecords:
         name, (begin, until, state) = ".".join(fields[2:5]), fields[5:]
         start_ns, end_ns = self._time("start", begin), self._time("end", until)
         if end_ns < start_ns:
-            raise self._error(
-                f"the state of {name[:40]!r} ends at {until.strip()}, before it starts at {begin.strip()}"
-            )
+            problem = f"the state of {name[:40]!r} ends at {until.strip()}, before it starts at {begin.strip()}"
+            raise self._error(problem)
         place, code = self._location(name), self._state_code(state)
         if end_ns > start_ns:
             self._cursor[DISORDER] |= start_ns < self._last_end[place]
@@ -176,9 +174,8 @@ class StateRecords:
         try:
             return parse_ns(text.strip(), self._unit, self._source, 0)
         except InputError:
-            raise self._error(
-                f"the {role} is {text[:40]!r}; a finite number within 64 bits of nanoseconds is expected"
-            ) from None
+            problem = f"the {role} is {text[:40]!r}; a finite number within 64 bits of nanoseconds is expected"
+            raise self._error(problem) from None
 
     def _state_code(self, text: str) -> int:
         number = text.strip()

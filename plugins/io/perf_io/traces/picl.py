@@ -85,7 +85,6 @@ class PiclReader(Reader):
         return (0.9 if source.suffix in (".trf", ".picl") else 0.4) if likely else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states."""
         first = next((line for line in source.head.splitlines() if line.strip()), b"")
         form = _NewFormat(source.name) if _NEW.match(first) else _OldFormat(source.name)
         with progress.bar(f"reading {source.name}") as advance:
@@ -110,7 +109,6 @@ class _Format:
         self._passed_over: Counter[str] = Counter()
 
     def take(self, words: list[str], line: int) -> None:
-        """Take one record."""
         raise NotImplementedError
 
     def trace(self) -> Trace:
@@ -177,10 +175,10 @@ class _NewFormat(_Format):
                 if record == _ENTER:
                     recorder.enter(event_time, event)
                     if event == _SEND and partner is not None:
-                        recorder.send(partner, 0, data[1], data[0], None)
+                        recorder.send(partner, 0, data[1], data[0])
                     continue
                 if event == _RECEIVE and partner is not None:
-                    recorder.receive(partner, 0, data[1], None)
+                    recorder.receive(partner, 0, data[1])
                 recorder.leave(event_time, event)
             recorder.end(self._last[place])
         if not recorder.n_calls:
@@ -190,17 +188,15 @@ class _NewFormat(_Format):
 
     def take(self, words: list[str], line: int) -> None:
         if len(words) < _NEW_FIELDS:
-            raise self._error(
-                f"record has {len(words)} fields, expected {_NEW_FIELDS} or more; the file is cut short", line
-            )
+            problem = f"record has {len(words)} fields, expected {_NEW_FIELDS} or more; the file is cut short"
+            raise self._error(problem, line)
         record, event = self._integer(words[0], line), self._integer(words[1], line)
         time = parse_ns(words[2], self.time_unit, self._source, line)
         node, task, n_data = (self._integer(word, line) for word in words[3:_NEW_FIELDS])
         data = words[_NEW_FIELDS:]
         if n_data and (not data or (data[0] == _INTEGERS and len(data) != n_data + 1)):
-            raise self._error(
-                f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short", line
-            )
+            problem = f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short"
+            raise self._error(problem, line)
         if record not in (_ENTER, _LEAVE):
             self._passed_over[f"type {record}"] += 1
             return

@@ -89,8 +89,12 @@ _PLAIN = dict(zip(("nature", "location", "type", "start", "end", "depth", "state
 
 def looks_like_pj_dump(head: bytes) -> bool:
     """Whether the first line is one that pj_dump or StarVZ writes."""
-    first = head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
+    first = _first_line(head)
     return _LINE.match(first) is not None or _header(first.decode(errors="replace")) is not None
+
+
+def _first_line(head: bytes) -> bytes:
+    return head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
 
 
 def _header(line: str) -> dict[str, int] | None:
@@ -115,40 +119,21 @@ class PjDumpReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """Who wants a series gets the variables."""
         return variables_for(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first line."""
         return 0.95 if looks_like_pj_dump(source.head) else 0.0
 
     def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:
-        """Read the states, or the variables."""
-        first = source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0].decode(errors="replace")
-        positions = _header(first)
-        from_starvz = positions is not None
+        header = _header(_first_line(source.head).decode(errors="replace"))
         with source.plain_file() as path:
-            return _read(
-                source.name,
-                path,
-                positions or _PLAIN,
-                time_unit=options.time_unit or ("ms" if from_starvz else "s"),
-                nested=options.nested or ("outermost" if from_starvz else "innermost"),
-                state_type=options.state_type,
-                kind=options.kind,
-            )
+            return _read(source.name, path, header, options)
 
 
-def _read(
-    source: str,
-    path: Path,
-    positions: Mapping[str, int],
-    *,
-    time_unit: str,
-    nested: str,
-    state_type: str | None,
-    kind: str,
-) -> Trace | Series:
+def _read(source: str, path: Path, header: Mapping[str, int] | None, options: PjDumpOptions) -> Trace | Series:
+    positions, kind = header or _PLAIN, options.kind
+    time_unit = options.time_unit or ("ms" if header else "s")
+    nested = options.nested or ("outermost" if header else "innermost")
     database = Database(source)
     lines = lines_scan(database.link(path))
     natures = _store(database, lines, positions, time_unit)
@@ -160,7 +145,7 @@ def _read(
         raise InputError(source, f"contains no variables, but {natures.get('State', 0)} state lines")
     _check_lengths(database, path, positions)
     types = [row[0] for row in database.rows("SELECT type FROM records GROUP BY type ORDER BY count(*) DESC, type")]
-    chosen = choose_state_type(types, state_type, source)
+    chosen = choose_state_type(types, options.state_type, source)
     notes = [
         f"{count} {name.lower()} lines passed over{_CURES.get(name, '')}"
         for name, count in natures.items()
@@ -239,9 +224,8 @@ def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures:
     allowed = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
     if unknown := natures.keys() - allowed:
         line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
-        raise InputError(
-            source, f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump", line=line
-        )
+        problem = f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump"
+        raise InputError(source, problem, line=line)
 
 
 def _check_lengths(database: Database, path: Path, positions: Mapping[str, int]) -> None:
@@ -249,11 +233,8 @@ def _check_lengths(database: Database, path: Path, positions: Mapping[str, int])
     short = database.rows(f"SELECT min(rowid) FROM records WHERE n_parts < {n_fields} OR depth IS NULL")[0][0]
     if short is not None:
         line, text = _state_line(path, positions, short)
-        raise InputError(
-            database.source,
-            f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short",
-            line=line,
-        )
+        problem = f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short"
+        raise InputError(database.source, problem, line=line)
 
 
 def _state_line(path: Path, positions: Mapping[str, int], record: int) -> tuple[int, str]:

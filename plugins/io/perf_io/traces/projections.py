@@ -68,7 +68,6 @@ class ProjectionsReader(Reader):
         return 0.9 if holds(source, (b".sts", *(ending.encode() for ending in _LOGS))) else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the entry methods."""
         if source.head.startswith((_HEADER.encode(), _SUMMARY)):
             kind = "summary" if source.head.startswith(_SUMMARY) else "log"
             raise InputError(source.name, f"is the {kind} of one processor; name the .sts file beside it")

@@ -49,9 +49,8 @@ def anchor_file(
     """The path of the file that names the trace, with its other files where they belong."""
     if not is_tar(source):
         if source.is_stdin or source.compression is not None:
-            raise InputError(
-                source.name, f"{description} is several files; name its {anchor} file, or pack all of them with tar"
-            )
+            problem = f"{description} is several files; name its {anchor} file, or pack all of them with tar"
+            raise InputError(source.name, problem)
         yield source.path
         return
     with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
@@ -70,9 +69,8 @@ def _unpack(source: Source, folder: Path, endings: tuple[str, ...]) -> None:
             for count, member in enumerate(archive):
                 total += member.size
                 if total > allowed or count >= _MOST_MEMBERS:
-                    raise InputError(
-                        source.name, f"the archive holds more than {allowed / 1e9:.1f} GB or {_MOST_MEMBERS} files"
-                    )
+                    problem = f"the archive holds more than {allowed / 1e9:.1f} GB or {_MOST_MEMBERS} files"
+                    raise InputError(source.name, problem)
                 path = PurePosixPath(member.name)
                 if path.is_absolute() or ".." in path.parts or "\0" in member.name:
                     raise InputError(source.name, f"the archive leads out of its folder: {member.name[:60]!r}")

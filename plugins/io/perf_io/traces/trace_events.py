@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_io.text import is_number
 from perf_io.traces.intervals import pair_events
 from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_io.traces.library_events import LibraryEvents
@@ -84,7 +85,6 @@ class EventColumns:
         self._columns = {name: bytearray() for name in _TYPES}
 
     def add(self, events: list[TraceEvent], text: bytes) -> None:
-        """Take in a piece."""
         phases = [event.ph for event in events]
         rows = events
         # Nearly all traces have complete events only, which need no sorting out.
@@ -181,7 +181,7 @@ def _nanoseconds(values: list[int | float | str]) -> npt.NDArray[np.int64] | Non
     except OverflowError:
         return None
     except ValueError:
-        wrong = next(value for value in values if isinstance(value, str) and not _is_number(value))
+        wrong = next(value for value in values if isinstance(value, str) and not is_number(value))
         raise TimeError(f"{wrong[:40]!r} is no time in microseconds") from None
     if np.abs(column).max() < _EXACT_US:
         nearest: npt.NDArray[np.int64] = np.rint(column * _NS_PER_US).astype(np.int64)
@@ -191,14 +191,6 @@ def _nanoseconds(values: list[int | float | str]) -> npt.NDArray[np.int64] | Non
         return None
     exact: npt.NDArray[np.int64] = integers.astype(np.int64) * _NS_PER_US
     return exact
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _exactly(value: Decimal) -> int:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.communication import Communication, communication_of, replayable_communication_of
+from perf_traces.messages.communication import (
+    Communication,
+    communication_of,
+    once_more,
+    replayable_communication_of,
+)
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
@@ -70,6 +76,22 @@ class Counters:
     read: Callable[[Sequence[str]], Mapping[str, Readings]]  # from names to the readings of each
 
 
+def carry_counters(
+    trace: Trace, names: Sequence[str], source: str, read: Callable[[Sequence[str]], Mapping[str, Readings]]
+) -> None:
+    """Let a trace carry its counters, read when they are asked for; of a pipe at once, since it is gone later."""
+
+    def read_later(chosen: Sequence[str]) -> Mapping[str, Readings]:
+        with once_more(source):
+            return read(chosen)
+
+    if not Path(source).is_file():
+        readings = read_later(names)
+        trace.facts[FACT] = Counters(trace.locations, tuple(names), lambda chosen: {n: readings[n] for n in chosen})
+    else:
+        trace.facts[FACT] = Counters(trace.locations, tuple(names), read_later)
+
+
 def counted_in(trace: Trace, rows: Ints) -> tuple[Ints, Ints] | None:
     """Instructions and cycles of some intervals of a trace; None where it has no such counters."""
     counters = getattr(trace, "facts", {}).get(FACT)
@@ -110,7 +132,6 @@ class BurstClasses:
 
     @property
     def total_ns(self) -> Mapping[str, int]:
-        """Computing time of all locations, by class."""
         return dict(zip(self.names, self.time_ns.sum(axis=1).tolist(), strict=True))
 
     @property
@@ -127,7 +148,6 @@ class BurstClasses:
         return int(self.instructions[index]), int(self.cycles[index])
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """A row for each class, as plain data."""
         rows = []
         for name, times in zip(self.names, self.time_ns, strict=True):
             instructions, cycles = self.counted(name) or (None, None)
@@ -169,7 +189,6 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
 
 
 def _classes(trace: Trace, communication: Communication | None, rows: Ints) -> tuple[tuple[str, ...], Ints]:
-    """Names of the classes that occur, and the class of each busy interval."""
     if communication is None:
         return (f"{BEGIN} -> {END}",), np.zeros(len(rows), np.int64)
     calls, first = communication.calls, communication.first_call

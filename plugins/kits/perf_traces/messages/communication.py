@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.arrays import Ints
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, InputError
 from perfcore.data.trace import Trace
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
@@ -55,7 +56,6 @@ class Messages:
         return len(self.bytes)
 
     def only(self, rows: npt.NDArray[Any]) -> Messages:
-        """Some of them."""
         return Messages(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
@@ -75,7 +75,6 @@ class Collectives:
         return len(self.operation)
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Collectives:
-        """Some of them, with their members."""
         kept = rows[self.member_of]
         return Collectives(
             self.operation[rows], self.communicator[rows], self.bytes[rows], self.size[rows],
@@ -89,12 +88,10 @@ class Collectives:
 
     @property
     def n_on_communicators(self) -> int:
-        """How many of data and barriers."""
         return int(self.of_data.sum())
 
     @property
     def n_incomplete(self) -> int:
-        """Those of which the trace holds not all members."""
         return int((np.bincount(self.member_of, minlength=len(self)) != self.size).sum())
 
 
@@ -119,12 +116,10 @@ class Communication:
 
     @property
     def sender(self) -> Codes:
-        """Location that sends each message."""
         return self.calls.location[self.messages.send_call]
 
     @property
     def receiver(self) -> Codes:
-        """Location that receives each message."""
         return self.calls.location[self.messages.receive_call]
 
     @property
@@ -149,7 +144,6 @@ class Communication:
         return facts | ({"about messages": "; ".join(lost)} if lost else {})
 
     def remark_lines(self) -> list[str]:
-        """What is wrong with it, a line for each."""
         return [f"{remark} ({count})" for remark, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
@@ -171,6 +165,15 @@ def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
     """Let a trace carry its communication, which is read when somebody first asks for it."""
     trace.facts = {**getattr(trace, "facts", {}), FACT: functools.cache(read)}
     return trace
+
+
+@contextlib.contextmanager
+def once_more(source: str) -> Iterator[None]:
+    """Say of a file that is gone meanwhile that it was to be read once more."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(source, f"cannot be read once more: {error.strerror or error}") from error
 
 
 def on_locations(communication: Communication, place: Ints, locations: Sequence[str]) -> Communication:

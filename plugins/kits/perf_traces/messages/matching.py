@@ -119,7 +119,6 @@ class RankCalls:
 
     @classmethod
     def load(cls, path: Path) -> RankCalls:
-        """What was saved."""
         document = json.loads(Path(f"{path}.calls.json").read_text(encoding="utf-8"))
         columns: Ints = np.load(f"{path}.calls.npy", mmap_mode="r", allow_pickle=False)
         names = {name: tuple(document[name]) for name in ("operations", "groups")}

@@ -114,7 +114,6 @@ def must_be_posted(communication: Communication, rules: Rules) -> npt.NDArray[np
 
 
 def _operations(communication: Communication) -> Sequence[str]:
-    """Names of the collective operations that occur."""
     return [communication.calls.operations[code] for code in np.unique(communication.collectives.operation).tolist()]
 
 
@@ -152,7 +151,6 @@ class EventGraph:
 
     @property
     def n_nodes(self) -> int:
-        """Number of events."""
         return len(self.begins) - 1
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from perf_traces.options import CLOCKS, TraceOptions
-from perf_traces.ranks import RANK, named_host, named_ranks
+from perf_traces.ranks import RANK, named_host, named_ranks, rank_number
 from perf_traces.runs import known_files
 from perf_traces.summaries import CELLS
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
@@ -175,7 +175,4 @@ def _rank(path: Path, pattern: NamePattern) -> int:
         raise InputError(path, f"the name does not fit --from-name {pattern.text!r}")
     if set(fields) != {RANK}:
         raise OptionError(f"--from-name {pattern.text!r}: of the files of one run the only field is {{rank:int}}")
-    try:
-        return int(fields[RANK])
-    except ValueError:
-        raise InputError(path, f"--from-name takes {fields[RANK]!r} for its rank, which is no whole number") from None
+    return rank_number(fields[RANK], path)

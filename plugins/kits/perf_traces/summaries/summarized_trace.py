@@ -68,7 +68,6 @@ class SummarizedTrace(Trace):
 
     @property
     def n_intervals(self) -> int:
-        """Number of state intervals that went in."""
         return self.summary.n_intervals
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
@@ -182,7 +181,6 @@ def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[i
 
 
 def _notes(summary: Summary) -> list[str]:
-    """What is summed up, and what is not in it."""
     run = summary.run
     count, every = len(summary.files), len(run.files)
     files = f"{count if count == every else f'{count} of {every}'} file{'s' if every > 1 else ''}"

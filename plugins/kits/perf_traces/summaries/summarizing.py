@@ -53,7 +53,6 @@ class Checkpoint:
         return None
 
     def save_if_due(self, gathered: Gathered) -> None:
-        """Write the sums if it is time to."""
         if time.monotonic() >= self._next:
             self.save(gathered)
 
@@ -74,7 +73,6 @@ class Checkpoint:
         return len(summary.files)
 
     def remove(self) -> None:
-        """The output is written."""
         self.path.unlink(missing_ok=True)
 
 

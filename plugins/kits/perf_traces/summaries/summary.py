@@ -167,7 +167,6 @@ class Summary:
 
     @property
     def n_intervals(self) -> int:
-        """How many intervals went in."""
         return sum(file.n_intervals for file in self.files)
 
     @property
@@ -198,7 +197,6 @@ class Gathered:
 
     @property
     def positions(self) -> frozenset[int]:
-        """Positions of the files that were added."""
         return frozenset(file.at for file in self._files)
 
     def add_trace(self, position: int, trace: Trace, columns: Columns) -> None:
@@ -228,7 +226,6 @@ class Gathered:
         self._add_markers((int(start) + shift, int(end) + shift, name, position) for name, start, end in trace.markers)
 
     def add(self, other: Summary) -> None:
-        """Add a summary of other files of the same run."""
         self._grow(other.files, list(zip(other.states, other.busy, strict=True)), "parts of the run")
         self.left_out |= other.left_out
         code = np.array([self._states[state] for state in other.states], np.int64)
@@ -262,7 +259,6 @@ class Gathered:
         )  # fmt: skip
 
     def _grow(self, files: Iterable[FileFacts], states: list[tuple[str, bool]], source: str) -> None:
-        """Make room for what these files hold."""
         files = list(files)
         span = hull([*([] if self._span is None else [self._span]), *(file.shifted_ns for file in files)])
         total = self._total + sum((file.span_ns[1] - file.span_ns[0]) * len(file.locations) for file in files)

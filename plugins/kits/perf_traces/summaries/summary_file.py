@@ -98,7 +98,6 @@ def _write(target: BinaryIO, summary: Summary, part: tuple[int, int] | None) -> 
 
 
 def _parts(count: int) -> dict[str, slice]:
-    """Members that hold so many cells."""
     return {_CELLS.format(k): slice(first, first + _PART) for k, first in enumerate(range(0, count, _PART))}
 
 
@@ -143,9 +142,8 @@ def _named_errors(name: str) -> Iterator[None]:
         *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
         *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError, tokenize.TokenError),
     ) as error:
-        raise InputError(
-            name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}; make it anew"
-        ) from None
+        problem = f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}; make it anew"
+        raise InputError(name, problem) from None
 
 
 def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None]:
