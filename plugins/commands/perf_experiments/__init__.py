@@ -57,13 +57,7 @@ def register_commands(register: Register) -> None:
     ):
         target = f"perf_experiments.api:{function}"
         register(
-            f"experiment {name}",
-            target,
-            group="Measure",
-            help=text,
-            function=target,
-            former=(former,),
-            saves=saves,
+            f"experiment {name}", target, group="Measure", help=text, function=target, former=(former,), saves=saves
         )
 
 

@@ -61,13 +61,6 @@ def _one_level_of(factors: Point | Sequence[str], flag: str) -> dict[str, Any]:
     return {name: levels[0] for name, levels in levels_by_name.items()}
 
 
-def model_of(model: Model | PathLike) -> Model:
-    """A model, read where a path is given."""
-    from perfcore.models.model import Model, load
-
-    return model if isinstance(model, Model) else load(model)
-
-
 def design(
     factors: Annotated[Levels | Sequence[str], Option("--factor", "-f", metavar="NAME=...")],
     kind: Annotated[
@@ -137,6 +130,8 @@ def design(
     """
     from perf_experiments.costs import costs_by_model, costs_by_runs, within_budget
     from perf_experiments.design import make_design
+    from perf_experiments.store import Store
+    from perfcore.models.model import Model, load
 
     if model is not None and runs is not None:
         raise OptionError("--model and --runs both tell the time of a run; give one")
@@ -157,33 +152,24 @@ def design(
         part=fraction or 2,
         count=points,
     )
-    if model is not None or runs is not None:
+    if model is not None:
+        costs = costs_by_model(model if isinstance(model, Model) else load(model), planned.chosen())
+    elif runs is not None:
         chosen = planned.chosen()
-        if model is not None:
-            costs = costs_by_model(model_of(model), chosen)
-        else:
-            assert runs is not None
-            costs = costs_by_runs(_measured_times(runs, chosen[0]), chosen)
-        planned = within_budget(planned, costs, budget_s)
-    return planned
+        with Store.read(runs) as store:
+            kept = [run for run in store.runs() if run.succeeded and set(run.point) == set(chosen[0])]
+        costs = costs_by_runs([(run.point, run.wall_ns / 1e9) for run in kept], chosen)
+    else:
+        return planned
+    return within_budget(planned, costs, budget_s)
 
 
-def _measured_times(path: PathLike, point: Point) -> list[tuple[Point, float]]:
-    """Wall times in seconds of the runs that have the factors of a point."""
-    from perf_experiments.store import Store
-
-    with Store.read(path) as store:
-        runs = store.runs()
-    return [(run.point, run.wall_ns / 1e9) for run in runs if run.succeeded and set(run.point) == set(point)]
-
-
-_WITHOUT_DESIGN = "versions.db"
 _ROUNDS = 10  # of versions without a design
 
 
 def default_store(design: PathLike | None) -> Path:
     """Where the runs of a design's file are kept unless told otherwise: beside it; of versions alone, versions.db."""
-    return Path(_WITHOUT_DESIGN) if design is None else Path(design).with_suffix(".db")
+    return Path("versions.db") if design is None else Path(design).with_suffix(".db")
 
 
 def run(
@@ -555,18 +541,25 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
-    from perf_experiments.next_runs import advice_on
+    from perf_experiments.next_runs import candidate_points, largest_levels, refuse, target_point
+    from perf_experiments.recommendation import recommend
+    from perf_experiments.replications import Replications, needed_replications
+    from perf_experiments.run_records import parse_share
+    from perf_experiments.store import Store, is_store_file
+    from perfcore.models.model import Model, load
 
-    return advice_on(
-        source,
-        target,
-        candidates,
-        points,
-        constraints=constraints,
-        per_second=per_second,
-        largest=largest,
-        max_cost=max_cost,
-        precision=precision,
-        most=most,
-        value=value,
-    )
+    if not isinstance(source, Model) and is_store_file(source):
+        of_points = {"target": target, "candidates": candidates, "points": points, "constraint": [*constraints] or None}
+        refuse({**of_points, "per-second": per_second or None, "max": largest, "max-cost": max_cost}, "a model")
+        share = parse_share("2%" if precision is None else precision, "--precision")
+        with Store.read(source) as store:
+            return Replications(tuple(needed_replications(store.runs(), share, most or 30, value)), share)
+    refuse({"precision": precision, "most": most, "value": value}, "a store of runs")
+    if target is None:
+        raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
+    count = 4 if points is None else points
+    model = source if isinstance(source, Model) else load(source)
+    possible = candidate_points(model, candidates, constraints)
+    limits, most_seconds = largest_levels(model, largest), None if max_cost is None else seconds_of(max_cost)
+    where = target_point(model, target)
+    return recommend(model, where, possible, count, per_second=per_second, largest=limits, most_seconds=most_seconds)

@@ -15,7 +15,6 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 

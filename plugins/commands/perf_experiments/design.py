@@ -162,12 +162,6 @@ def centre_of(factors: Factors, centre: Point) -> Point:
     return {name: centre.get(name, levels[(len(levels) - 1) // 2]) for name, levels in factors.items()}
 
 
-def one_at_a_time(factors: Factors, centre: Point) -> list[Point]:
-    """The centre, and each factor at its other levels while the others stay at the centre."""
-    moved = [{**centre, name: level} for name, levels in factors.items() for level in levels if level != centre[name]]
-    return [dict(centre), *moved]
-
-
 def fraction(factors: Factors, part: int) -> list[Point]:
     """About one in ``part`` of all combinations, balanced over the levels: a generalized subset design.
 
@@ -313,7 +307,9 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.kind == "points":
             points = _listed([_levels_alone(point) for point in self.points], factors, "points")
         elif self.kind == "one-at-a-time":
-            points = one_at_a_time(factors, centre_of(factors, self.centre))
+            centre = centre_of(factors, self.centre)
+            moved = ((name, level) for name, levels in factors.items() for level in levels if level != centre[name])
+            points = [dict(centre), *({**centre, name: level} for name, level in moved)]
         else:
             points = full_factorial(factors)
         return meeting(points, self.constraints)
@@ -489,10 +485,8 @@ def design_text(design: Design) -> str:
     if design.points:
         lines += _points("points", design.points)
     if design.left_out:
-        lines += [
-            "# Too dear for the budget; a point that is removed here is measured.",
-            *_points("left_out", design.left_out),
-        ]
+        lines.append("# Too dear for the budget; a point that is removed here is measured.")
+        lines += _points("left_out", design.left_out)
     lines += ["", "[factors]"]
     lines += [f"{name} = [{', '.join(map(_value, levels))}]" for name, levels in design.factors.items()]
     return "\n".join(lines) + "\n"

@@ -44,20 +44,18 @@ def launcher_words(launcher: str) -> tuple[str, ...]:
 
 def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
     """Words with the levels of a point in their places; ``{{`` and ``}}`` are braces."""
-    return tuple(_filled(word, point, list(point)) for word in words)
 
-
-def _filled(word: str, point: Point, factor_names: Sequence[str]) -> str:
     def place(match: re.Match[str]) -> str:
         if match[0] in ("{{", "}}"):
             return match[0][0]
         if match[1] is None:
-            raise OptionError(f"{word!r}: {match[0]!r} stands alone; {{FACTOR}} is a place and {match[0] * 2} a brace")
+            word, brace = match.string, match[0]
+            raise OptionError(f"{word!r}: {brace!r} stands alone; {{FACTOR}} is a place and {brace * 2} a brace")
         if match[1] not in point:
-            raise UnknownNameError(f"factor in {word!r}", match[1], factor_names)
+            raise UnknownNameError(f"factor in {match.string!r}", match[1], point)
         return level_text(point[match[1]])
 
-    return _PLACE.sub(place, word)
+    return tuple(_PLACE.sub(place, word) for word in words)
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -151,23 +149,14 @@ class ResultsFile:
             document = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RunValueError(f"the results file {self.path} is not JSON: {error}") from None
-        numbers = _numbers(document)
+        items = document.items() if isinstance(document, Mapping) else ()
+        numbers = {str(n): float(v) for n, v in items if isinstance(v, (int, float)) and not isinstance(v, bool)}
         if not numbers:
             raise RunValueError(f"the results file {self.path} is no JSON object with a number in it")
         for name in numbers:
             if name in reserved or name in COLUMNS:
                 raise RunValueError(f"the results file {self.path} has {name!r}, a name that is taken")
         return numbers
-
-
-def _numbers(document: object) -> dict[str, float]:
-    if not isinstance(document, Mapping):
-        return {}
-    return {
-        str(name): float(value)
-        for name, value in document.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
 
 
 def environment(program: str) -> dict[str, Any]:
@@ -259,10 +248,8 @@ def cut(output: bytes, most: int) -> bytes:
     r"""Output of at most about ``most`` bytes: its beginning and its end, and between them how much is missing."""
     if len(output) <= most:
         return output
-    first = most - most // 2
-    last = most // 2
     missing = f"\n... {len(output) - most} bytes left out ...\n".encode()
-    return output[:first] + missing + output[len(output) - last :]
+    return output[: most - most // 2] + missing + output[len(output) - most // 2 :]
 
 
 def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
@@ -365,6 +352,8 @@ class Measuring:
         share = self._look()
         file = None if options.results is None else ResultsFile(filled([options.results], point)[0])
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        if command[0] not in self._programs:  # which may differ from version to version
+            self._programs[command[0]] = program_fingerprint(command[0])
         completed = run_process(command, options.time_limit_s)
         problem, values, content = completed.problem, dict[str, float](), b""
         if problem is None:
@@ -390,14 +379,8 @@ class Measuring:
             stdout=cut(completed.stdout, options.keep_bytes),
             stderr=cut(completed.stderr, options.keep_bytes),
             results=cut(content, options.keep_bytes),
-            environment={**self.environment, **self._program(command[0])},
+            environment={**self.environment, **self._programs[command[0]]},
         )
-
-    def _program(self, name: str) -> Mapping[str, object]:
-        """The file of a program, which may differ from version to version; looked at once."""
-        if name not in self._programs:
-            self._programs[name] = program_fingerprint(name)
-        return self._programs[name]
 
     def _look(self) -> float | None:
         """Wait until others leave the machine alone; where that did not help once, do not wait again until it does."""

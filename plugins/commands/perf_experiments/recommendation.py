@@ -21,7 +21,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-
 # The variance of a least-squares prediction, and what one more measurement does to it. A prediction at a target is
 # linear in the measured values. For a model of K parts that are fitted separately to the same weighted observations,
 # its variance is
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 #          d
 #
 # and the new observation itself has h = x' A_k t_k / d. No model is fitted again.
-
 
 # Share of a row outside of what the observations span that rounding leaves.
 _ROUNDING_VARIANCE = 1e-8
@@ -207,13 +205,14 @@ def recommend(
             "model apart"
         )
     seconds = _seconds(model, rows, points, fixed)
-    if per_second and seconds is None:
-        raise OptionError("gain per second: the model is not one of time, so that it does not tell what runs cost")
+    if seconds is None and (per_second or most_seconds is not None):
+        what = "gain per second" if per_second else "--max-cost"
+        raise OptionError(f"{what}: the model is not one of time, so that it does not tell what runs cost")
     typical = round(float(np.median(rows.repetitions)))
-    if most_seconds is not None:
-        if seconds is None:
-            raise OptionError("--max-cost: the model is not one of time, so that it does not tell what runs cost")
-        if not (seconds * typical <= most_seconds).any():
+    affordable = np.ones(len(points), dtype=np.bool_)
+    if most_seconds is not None and seconds is not None:
+        affordable = seconds * typical <= most_seconds
+        if not affordable.any():
             cheapest = float(seconds.min()) * typical
             raise OptionError(f"--max-cost: no candidate takes so little; the cheapest takes {cheapest:.3g} s")
     scale = float(rows.scale[0])
@@ -223,9 +222,7 @@ def recommend(
         after = fit.variances_with_one()
         gains = 1.0 - after / fit.variance if fit.variance > 0.0 else np.zeros(len(points))
         worth = gains / seconds if per_second and seconds is not None else gains
-        if most_seconds is not None and seconds is not None:
-            worth = np.where(seconds * typical <= most_seconds, worth, -np.inf)
-        best = int(np.argmax(worth))
+        best = int(np.argmax(np.where(affordable, worth, -np.inf)))
         run_counts[best] += typical
         choices.append(
             Choice(

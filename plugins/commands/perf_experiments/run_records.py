@@ -34,9 +34,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def has_converged(values: Sequence[float], share: float) -> bool:
     """Whether half the width of the median's interval is at most ``share`` of the median."""
     bounds = median_interval(values)
-    if bounds is None:
-        return False
-    return (bounds[1] - bounds[0]) / 2.0 <= share * abs(float(np.median(values)))
+    return bounds is not None and (bounds[1] - bounds[0]) / 2.0 <= share * abs(float(np.median(values)))
 
 
 def parse_share(share: str | float, option: str) -> float:
@@ -221,18 +219,12 @@ class History:
         run = self.of(point).get(replication)
         return run is None or (retry_failed and not run.succeeded)
 
-    def all_well(self, point: Point) -> bool:
-        """Whether no run of a point failed."""
-        return all(run.succeeded for run in self.of(point).values())
-
     def settled(self, point: Point, until: float | None) -> bool:
         """Whether the median of a point is known to this share of itself."""
         if until is None:
             return True
-        return has_converged([self._measured(run) for run in self.of(point).values() if run.succeeded], until)
-
-    def _measured(self, run: Run) -> float:
-        return run.value(self.value or next(iter(run.values), "wall_s"))
+        runs = [run for run in self.of(point).values() if run.succeeded]
+        return has_converged([run.value(self.value or next(iter(run.values), "wall_s")) for run in runs], until)
 
     def measured(self) -> list[tuple[Point, float]]:
         """Points and wall times in seconds of all runs that succeeded."""

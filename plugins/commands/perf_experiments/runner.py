@@ -78,20 +78,16 @@ def _shown(value: Any) -> str:
 def commands_of(points: Sequence[Point], options: RunOptions) -> dict[Key, tuple[str, ...]]:
     """The command of each point."""
     before = launcher_words(options.launcher)
-    commands = {
-        point_key(point): filled((*before, *_words_of(point, options), *options.command), point) for point in points
-    }
+    commands = {}
+    for point in points:
+        own = options.versions[str(point[VERSION])] if options.versions else ()
+        commands[point_key(point)] = filled((*before, *own, *options.command), point)
     if options.results is not None:
         filled([options.results], points[0])
     for program in dict.fromkeys(command[0] for command in commands.values()):
         if shutil.which(program) is None:
             raise OptionError(f"command {program!r}: there is no such program here, or it may not be run")
     return commands
-
-
-def _words_of(point: Point, options: RunOptions) -> Sequence[str]:
-    """Program and arguments of a point's version; none without versions."""
-    return options.versions[str(point[VERSION])] if options.versions else ()
 
 
 _WORTH_SAYING_S = 60.0  # an expected end that is nearer than this is not announced
@@ -156,20 +152,15 @@ class _Session:
 
     def _due(self, point: Point, block: int) -> bool:
         """Whether a point is to be run in a block."""
-        if block > self.wanted[point_key(point)] and (
-            self.history.settled(point, self.options.until) or not self.history.all_well(point)
-        ):
+        any_failed = not all(run.succeeded for run in self.history.of(point).values())
+        if block > self.wanted[point_key(point)] and (any_failed or self.history.settled(point, self.options.until)):
             return False
         return self.history.missing(point, block, self.options.retry_failed)
 
     def _left(self, points: Sequence[Point]) -> list[Point]:
         """The point of each run that is certainly to be made; repetition may add more."""
-        return [
-            point
-            for point in points
-            for block in range(1, self.wanted[point_key(point)] + 1)
-            if self._due(point, block)
-        ]
+        blocks = {point_key(point): range(1, self.wanted[point_key(point)] + 1) for point in points}
+        return [point for point in points for block in blocks[point_key(point)] if self._due(point, block)]
 
     def _announce(self, points: Sequence[Point]) -> None:
         """Say when the replications that are left will end, once runs tell how long they take."""

@@ -38,20 +38,6 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: RunOptions
 
 
-def outcome_file(task: Path) -> Path:
-    """Where the record of a task's run is written."""
-    return task.with_suffix(".done")
-
-
-def read_outcome(task: Path) -> Run | None:
-    """The run of a task; None where it has not ended."""
-    try:
-        content = outcome_file(task).read_bytes()
-    except FileNotFoundError:
-        return None
-    return msgspec.json.decode(content, type=Run)
-
-
 def execute(task: Path) -> int:
     """Make the run of a task file; returns the exit status of the job, 1 where the run failed."""
     try:
@@ -63,7 +49,7 @@ def execute(task: Path) -> int:
     patterns = parse_patterns(spec.options.values, list(spec.point))
     measuring = Measuring(spec.options, patterns, environment(spec.command[0]))
     run = measuring.run(spec.point, spec.replication, spec.command)
-    write_bytes(outcome_file(task), msgspec.json.encode(run))
+    write_bytes(task.with_suffix(".done"), msgspec.json.encode(run))
     return 0 if run.succeeded else 1
 
 
@@ -150,12 +136,15 @@ class _Session:
         return over
 
     def _outcome(self, job: Job) -> Run | None:
-        task = self._file(job.number)
+        """The run of a job; None where it has not ended."""
+        file = self._file(job.number, ".done")
         try:
-            return read_outcome(task)
+            return msgspec.json.decode(file.read_bytes(), type=Run)
+        except FileNotFoundError:
+            return None
         except (OSError, msgspec.MsgspecError) as error:
             raise InputError(
-                outcome_file(task), f"the record of a run is damaged ({error}); remove the file to have it made again"
+                file, f"the record of a run is damaged ({error}); remove the file to have it made again"
             ) from None
 
     def _lost(self, job: Job, state: client.JobState | None) -> Run | None:

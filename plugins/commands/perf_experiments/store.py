@@ -78,6 +78,15 @@ def is_store(head: bytes) -> bool:
     return head.startswith(MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
+def is_store_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a store; one that cannot be read is none, and whoever reads it says so."""
+    try:
+        with Path(path).open("rb") as stream:
+            return is_store(stream.read(100))
+    except OSError:
+        return False
+
+
 def checksum(values: Sequence[object]) -> str:
     """Of what a row holds: numbers, texts, bytes and None, as SQLite gives them back."""
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=8).hexdigest()

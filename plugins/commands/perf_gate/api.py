@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -174,7 +173,6 @@ def gate(
         better_by_column,
         factor_of,
         gate_own_runs,
-        named_reader,
         names_of,
         one_of,
         opened,
@@ -249,8 +247,7 @@ def gate(
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
     share = None if session_cv is None else share_of(session_cv)
-    open_it = functools.partial(opened, values=values, read=read or named_reader(reader), better=preferred)
-    one = open_it(first)
+    one = opened(first, values, read, preferred, reader)
     if self_test:
         if second is not None:
             raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
@@ -262,16 +259,9 @@ def gate(
 
         if second is not None:
             raise OptionError("--commit is of one history; leave out the second file")
-        limit_of_changes = 1.0 if threshold is None else threshold
+        smallest = 1.0 if threshold is None else threshold
         return reported(
-            gate_history(
-                one,
-                commit,
-                since=since,
-                threshold=limit_of_changes,
-                machine=machine,
-                undecided=policies[undecided],
-            )
+            gate_history(one, commit, since=since, threshold=smallest, machine=machine, undecided=policies[undecided])
         )
     if since is not None or machine is not None:
         raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
@@ -282,7 +272,7 @@ def gate(
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        other = open_it(second)
+        other = opened(second, values, read, preferred, reader)
         default_names = names_of(one.source, other.source)
     return reported(gate_versions(one, other, names or default_names, between=share, layout=layout, **policy))
 
@@ -338,7 +328,7 @@ def add_to_history(
     if not commit.strip():
         raise OptionError("--commit: a name is expected")
     values = [value] if isinstance(value, str) else list(value)
-    table = opened(results, values, read, better=better_by_column(better))
+    table = opened(results, values, read, better_by_column(better))
     return append_rows(history, rows_to_add(table, commit, machine))
 
 

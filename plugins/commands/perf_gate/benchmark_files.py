@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,25 +17,23 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_rate
 from perfcore.reading.recognise import Reading
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _ENDINGS = (".jsonl", ".ndjson")
 
 
 def is_json_lines(path: Path) -> bool:
     """Whether a file is such a table; lines of other shapes are other formats'."""
-    return bool(first_row(path))
-
-
-def first_row(path: Path) -> dict[str, Any]:
-    """The first row; empty of what is no such table."""
     if path.suffix.lower() not in _ENDINGS or not path.is_file():
-        return {}
+        return False
     with path.open("rb") as file:
         first = next((line for line in file if line.strip()), b"")
     try:
         row = msgspec.json.decode(first)
     except (UnicodeDecodeError, msgspec.MsgspecError):
-        return {}
-    return row if _is_flat(row) else {}
+        return False
+    return bool(row) and _is_flat(row)
 
 
 def read_json_lines(path: Path) -> Reading:
@@ -117,10 +115,16 @@ def read_asv(path: Path) -> LongTable:
             )
     if not rows:
         raise InputError(path, "holds no results of asv that were measured")
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows).assign(better="")
     keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
-    runs = table[["value", "order", "machine", "unit"]].assign(session=0, round=float("nan"), metric="value", better="")
-    return LongTable(runs, table[["benchmark", "environment", COMMIT, "machine"]], keys, str(path), "asv", 1, False)
+    return _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], keys, path, "asv")
+
+
+def _of_commits(table: pd.DataFrame, labels: list[str], keys: tuple[str, ...], path: Path, reader: str) -> LongTable:
+    """One value for each benchmark and commit."""
+    runs = table[["value", "order", "machine", "unit", "better"]]
+    runs = runs.assign(session=0, round=float("nan"), metric="value")
+    return LongTable(runs, table[labels], keys, str(path), reader, 1, False)
 
 
 def _units(path: Path) -> dict[str, str]:
@@ -148,10 +152,8 @@ def _values(document: _Results) -> Iterator[tuple[str, float]]:
         points = list(itertools.product(*(about.get("params") or [])))
         for index, value in enumerate(values):
             if isinstance(value, (int, float)) and value > 0.0:
-                yield (
-                    (f"{name}({', '.join(map(str, points[index]))})" if points and len(values) > 1 else name),
-                    float(value),
-                )
+                has_points = points and len(values) > 1
+                yield f"{name}({', '.join(map(str, points[index]))})" if has_points else name, float(value)
 
 
 # Data of github-action-benchmark: ``data.js``, which its page shows.
@@ -210,14 +212,13 @@ def read_benchmark_action(path: Path) -> LongTable:
     ]
     if not rows:
         raise InputError(path, "holds no benchmarks")
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows).assign(machine="")
     bad = ~(table["value"] > 0.0)
     if bad.any():
         row = table[bad].iloc[0]
         raise InputError(path, f"{row['benchmark']} at {row[COMMIT]} is {row['value']}; a positive number is expected")
-    runs = table[["value", "order", "unit", "better"]].assign(session=0, round=float("nan"), metric="value", machine="")
     keys = ("suite", "benchmark") if table["suite"].nunique() > 1 else ("benchmark",)
-    return LongTable(runs, table[["suite", "benchmark", COMMIT]], keys, str(path), "benchmark-action", 1, False)
+    return _of_commits(table, ["suite", "benchmark", COMMIT], keys, path, "benchmark-action")
 
 
 def _better(unit: str, tool: str) -> str:

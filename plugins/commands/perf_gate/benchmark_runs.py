@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from perfcore.reading.recognise import Reading
 
-
 _SECONDS = 60.0  # between the end of a run and the start of the next one of its round
 _TIMES = 10.0  # as long as usual between runs of a round: what lies farther apart was interrupted
 
@@ -227,8 +226,7 @@ def _is_better_larger(unit: str, metric: str) -> bool:
 
 
 def _last_word(name: str) -> str:
-    words = re.findall(r"[a-z]+", name.lower())
-    return words[-1] if words else ""
+    return str((re.findall(r"[a-z]+", name.lower()) or [""])[-1])
 
 
 def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
@@ -460,10 +458,10 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             names = side.runs["metric"]
         elif several:
             names = names + " " + side.runs["metric"]
-        across = side.local and (side.files > 1 or sides[0].source != sides[1].source)
-        unknown = {"order": float("nan"), "round": float("nan")} if across else {}
-        if side.local_rounds and (side.files > 1 or sides[0].source != sides[1].source):
-            unknown = {"round": float("nan")}
+        unknown = {}
+        if side.files > 1 or sides[0].source != sides[1].source:
+            local = ["round"] if side.local_rounds else ["order", "round"] if side.local else []
+            unknown = dict.fromkeys(local, float("nan"))
         tables.append(side.runs.assign(benchmark=names, **unknown))
     if not several and len(metrics) > 1:
         raise DataError(

@@ -20,17 +20,12 @@ from perfcore.base.arrays import Floats
 
 # Steps in noise with heavy tails: which are more than shocks that die away?
 #
-# Where shocks of the machine are large now and then and its memory is long, a shock jumps up and comes back slowly,
-# and
+# Where shocks of the machine are large now and then and its memory is long, a shock jumps up and comes back slowly, and
 # a normal likelihood takes it for a step. A likelihood with Student's t for the shocks does not: a jump that the
-# noise's
-# own tails make probable counts little, and what counts is that the level stays. Its weights are those of K. L.
-# Lange,
-# R. J. A. Little, J. M. G. Taylor, "Robust statistical modeling using the t distribution", Journal of the American
-# Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter expansion
-# to
-# accelerate EM", Biometrika 85, 1998.
-
+# noise's own tails make probable counts little, and what counts is that the level stays. Its weights are those of
+# K. L. Lange, R. J. A. Little, J. M. G. Taylor, "Robust statistical modeling using the t distribution", Journal of the
+# American Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter
+# expansion to accelerate EM", Biometrika 85, 1998.
 
 _FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
 _LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
@@ -253,15 +248,14 @@ def _forward(n: int, scanned: Callable[[list[int], list[int]], _Scan], alpha: fl
         profile = scanned(steps, outliers)
         step = int(profile.step_ratio.argmax())
         ratio = float(profile.step_ratio[step])
-        several = _apart(profile.outlier_ratio, max(_OUTLIER, ratio), int(_MOST_OUTLIERS * n) - len(outliers))
-        if several:
+        most = int(_MOST_OUTLIERS * n) - len(outliers)
+        if several := _apart(profile.outlier_ratio, max(_OUTLIER, ratio), most):
             outliers += several
             continue
         if ratio > _critical(float(profile.gain[step]), n, alpha):
             steps.append(step)
             continue
-        several = _apart(profile.outlier_ratio, _OUTLIER, int(_MOST_OUTLIERS * n) - len(outliers))
-        if several:
+        if several := _apart(profile.outlier_ratio, _OUTLIER, most):
             outliers += several
             continue
         if ratio <= 0.0:

@@ -1,7 +1,6 @@
 """All places of a series tried at once: how much likelier is it with a step there, or an outlier?
 
-The noise is ARMA(1,1) (`perf_statistics.known_order`), its parameters profiled over a grid under both
-hypotheses. A
+The noise is ARMA(1,1) (`perf_statistics.known_order`), its parameters profiled over a grid under both hypotheses. A
 whitened step is a + c theta^k from its place on and a whitened outlier 1, -(phi - theta) theta^(k-1), so that their
 products with any series are suffix sums: O(T p) for each point of the grid, with p regressors.
 """

@@ -45,7 +45,6 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
 # Ratios of what is not known exactly: both sides are equally probable draws and independent of one another, so that
 # every draw of the one meets every draw of the other.
 
-
 _SAME = 1e-9  # values that differ by less, relative to them, are equal; of these neither is larger
 _BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
 _ROWS_AT_ONCE = 250  # whose ratios take 8 MB
@@ -143,9 +142,7 @@ def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Cro
         for k, following, below in _changes(values[:, order]):
             gap = line[0] - line[1]
             share = gap[k] / (gap[k] - gap[following])
-            position, value = (
-                coordinate[k] + share * (coordinate[following] - coordinate[k]) for coordinate in (x, line[0])
-            )
+            position, value = (each[k] + share * (each[following] - each[k]) for each in (x, line[0]))
             crossings.append(Crossing(float(2.0**position), float(2.0**value), below, fixed))
     return tuple(crossings)
 
@@ -153,11 +150,7 @@ def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Cro
 def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.NDArray[np.int64]]]:
     """The other variables of each line along a parameter, and the points on it."""
     fixed_names = [name for name in columns if name != along]
-    keys = (
-        list(zip(*(columns[name].tolist() for name in fixed_names), strict=True))
-        if fixed_names
-        else [()] * len(columns[along])
-    )
+    keys = list(zip(*(columns[name].tolist() for name in fixed_names), strict=True)) or [()] * len(columns[along])
     for kept in dict.fromkeys(keys):
         yield dict(zip(fixed_names, kept, strict=True)), np.flatnonzero([key == kept for key in keys])
 
@@ -390,13 +383,9 @@ _COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
 
 
 def draws_of(model: Model, points: Columns) -> PartDraws:
-    """What a model says of its parts, or else what its bounds say."""
-    drawn = model.part_draws(points)
-    return draws_by_interval(model, points) if drawn is None else drawn
-
-
-def draws_by_interval(model: Model, points: Columns) -> PartDraws:
-    """Draws of a model that has none of its own: two halves of normal distributions with its bounds."""
+    """What a model says of its parts; of one that says nothing two halves of normal distributions with its bounds."""
+    if (own := model.part_draws(points)) is not None:
+        return own
     count = len(next(iter(points.values())))
     if CATEGORY not in model.levels or model.kind in registry().entries("models"):
         none = Drawn(np.empty((0, count)), np.empty((0, count, N_DRAWS)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -49,14 +50,11 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[s
 
     Benchmarks are called by all columns that name them, so that a name does not depend on what else was measured.
     """
-    names = None
+    parts = []
     for key in table.keys:
         texts = table.labels[key].map(text_of)
-        part = f"{key}=" + texts if table.labels[key].dtype.kind in "iuf" else texts
-        names = part if names is None else names + " " + part
-    several = table.runs["metric"].nunique() > 1
-    if names is None or several:
-        names = table.runs["metric"] if names is None else names + " " + table.runs["metric"]
+        parts.append(f"{key}=" + texts if table.labels[key].dtype.kind in "iuf" else texts)
+    names = joined_names(table, parts)
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     return [
         {
@@ -167,12 +165,14 @@ def _benchmarks(table: LongTable, commit: str, machine: str | None) -> pd.Series
         candidates += case_columns(sides, candidates, {commit, machine or "", *table.runs["metric"].astype(str)})
     keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
     keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
-    several = table.runs["metric"].nunique() > 1
-    parts = [table.labels[key].map(text_of) for key in keys] + ([table.runs["metric"]] if several or not keys else [])
-    names: pd.Series = parts[0]
-    for part in parts[1:]:
-        names = names + " " + part
-    return names
+    return joined_names(table, [table.labels[key].map(text_of) for key in keys])
+
+
+def joined_names(table: LongTable, parts: list[pd.Series]) -> pd.Series:
+    """Parts of names row by row, with the metric where there are several or no parts."""
+    if not parts or table.runs["metric"].nunique() > 1:
+        parts = [*parts, table.runs["metric"]]
+    return functools.reduce(lambda names, part: names + " " + part, parts)
 
 
 def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
@@ -268,14 +268,12 @@ class HistoryGate(Result):
     @property
     def cases(self) -> list[tuple[str, str, str]]:
         """Name, outcome and change of each benchmark, as a test of a suite."""
-        return [
-            (
-                each.series.name,
-                each.outcome.value,
-                "" if each.alarm is None else f"{change_of(each.alarm.size):+.1%} since {each.commit_of(each.alarm)}",
-            )
-            for each in self.judged
-        ]
+        cases = []
+        for each in self.judged:
+            step = each.alarm
+            change = "" if step is None else f"{change_of(step.size):+.1%} since {each.commit_of(step)}"
+            cases.append((each.series.name, each.outcome.value, change))
+        return cases
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready but for NaN."""

@@ -19,7 +19,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-
 FEWEST_RUNS = 6  # three pairs of neighbours
 _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %
 _LONGEST = 10  # runs of each side of a split into one and then the other
@@ -140,17 +139,14 @@ class SelfTest(Result):
 def self_test(table: LongTable, limit: float) -> SelfTest:
     """Split the runs of each benchmark in two, as if they were versions."""
     matched = match(table, table)
-    series, counts, left_out = {}, {}, []
-    for name in matched.names:
-        values = _in_order(matched.runs[0][name], table.reader)
-        counts[name] = len(values)
-        if len(values) < FEWEST_RUNS:
-            left_out.append(name)
-            continue
-        logs = np.log(values)
-        series[name] = -logs if matched.larger_is_better[name] else logs
+    values = {name: _in_order(runs, table.reader) for name, runs in matched.runs[0].items()}
+    series = {
+        name: (-1.0 if matched.larger_is_better[name] else 1.0) * np.log(values[name])
+        for name in matched.names
+        if len(values[name]) >= FEWEST_RUNS
+    }
     if not series:
-        most = max(counts.values())
+        most = max(map(len, values.values()))
         raise DataError(
             f"{table.source}: {most} run{'s' if most != 1 else ''} of a benchmark, and {FEWEST_RUNS} at least are "
             "needed to see how they differ; --self-test --run measures them"
@@ -158,10 +154,10 @@ def self_test(table: LongTable, limit: float) -> SelfTest:
     return SelfTest(
         source=table.source,
         benchmarks=tuple(series),
-        runs=np.array([counts[name] for name in series]),
+        runs=np.array([len(values[name]) for name in series]),
         limit=limit,
         chances=chances_of(list(series.values()), limit),
-        left_out=tuple(left_out),
+        left_out=tuple(name for name in matched.names if name not in series),
     )
 
 

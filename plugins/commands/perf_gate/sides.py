@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perf_gate.benchmark_files import read_set
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import VersionGate
 
-
 Named = str | os.PathLike[str]
 ReadFile = Callable[[str, Sequence[type]], Any]
-
 
 _NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
 
@@ -85,28 +84,25 @@ def versions_of(texts: Sequence[str]) -> dict[str, str]:
     return commands
 
 
-def named_reader(reader: str | None) -> ReadFile:
-    """What reads files by the name of a format, or tells the format."""
-    from perfcore.reading.recognise import read_named
-
-    return lambda path, types: read_named(path, reader=reader, wanted=types)
-
-
 def opened(
-    side: Any, values: Sequence[str] = (), read: ReadFile | None = None, better: Mapping[str, str] | None = None
+    side: Any,
+    values: Sequence[str] = (),
+    read: ReadFile | None = None,
+    better: Mapping[str, str] = MappingProxyType({}),
+    reader: str | None = None,
 ) -> LongTable:
     """Runs of a version, or of several, as a long table."""
     import pandas as pd
 
-    from perfcore.reading.recognise import Reading
+    from perfcore.reading.recognise import Reading, read_named
+
+    def read_measurements(path: str) -> Any:
+        return read(path, (Measurements,)) if read else read_named(path, reader=reader, wanted=(Measurements,))
 
     if isinstance(side, (str, os.PathLike)):
-        read_one = read or named_reader(None)
-        table = read_set(side, lambda path: read_one(path, (Measurements,)), values)
-    else:
-        data = Measurements(side) if isinstance(side, pd.DataFrame) else side
-        table = long_table(Reading(data, "", 1), values)
-    return with_better(table, better or {})
+        return with_better(read_set(side, read_measurements, values), better)
+    data = Measurements(side) if isinstance(side, pd.DataFrame) else side
+    return with_better(long_table(Reading(data, "", 1), values), better)
 
 
 def version_column(table: LongTable, column: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,15 +110,6 @@ def _r2_centered(measured: Floats, predicted: Floats) -> float | None:
     return 1.0 - float(((measured - predicted) ** 2).sum()) / around if around > 0.0 else None
 
 
-@runtime_checkable
-class KnowsItsPoints(Protocol):
-    """A model that says which points it was fitted to, so that others are told from them."""
-
-    @property
-    def fitted_points(self) -> Mapping[str, Floats]:
-        """Parameters by symbol (n,)."""
-
-
 def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | None = None) -> Verification:
     """Predict what was measured, and compare; see `perf_gate.api.verify`."""
     check_coverage(interval)
@@ -169,9 +160,9 @@ def _parts(model: Model, observed: Observed) -> tuple[tuple[str, ...], Floats]:
 
 def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
     """Which points (n,) the model was fitted to; None where it does not say."""
-    if not isinstance(model, KnowsItsPoints):
+    fitted_points = getattr(model, "fitted_points", None)  # by symbol (n,)
+    if fitted_points is None:
         return None
-    fitted_points = model.fitted_points
     fitted = set(zip(*(np.asarray(values).tolist() for values in fitted_points.values()), strict=True))
     predicted_points = zip(*(np.asarray(points[symbol]).tolist() for symbol in fitted_points), strict=True)
     return np.array([point in fitted for point in predicted_points], dtype=np.bool_)

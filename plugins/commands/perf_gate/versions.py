@@ -30,7 +30,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-
 LAYOUTS = ("turn", "blocks", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
 
@@ -122,7 +121,6 @@ def _by_file(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats]
 
 
 _PAIRINGS = (_by_round, _by_order, _by_file)
-
 
 _FEWEST = 3  # benchmarks
 

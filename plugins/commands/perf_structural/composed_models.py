@@ -41,18 +41,14 @@ def check_variables(models: Mapping[str, Model]) -> None:
                     f"{symbol} is in {units[0]} in {other} ({owner.title}) and in {units[1]} in {name} ({model.title})"
                 )
             if (symbol in owner.levels) != (symbol in model.levels):
+                sorts = ["name" if symbol in each.levels else "number" for each in (owner, model)]
                 raise OptionError(
-                    f"{symbol} is a {_sort(owner, symbol)} in {other} ({owner.title}) and a {_sort(model, symbol)} in "
-                    f"{name} ({model.title})"
+                    f"{symbol} is a {sorts[0]} in {other} ({owner.title}) and a {sorts[1]} in {name} ({model.title})"
                 )
     for symbol, levels in shared_levels(models).items():
         if not levels:
             having = [f"{name}: {listing(m.levels[symbol], 6)}" for name, m in models.items() if symbol in m.levels]
             raise OptionError(f"the models have no {symbol} in common ({'; '.join(having)})")
-
-
-def _sort(model: Model, symbol: str) -> str:
-    return "name" if symbol in model.levels else "number"
 
 
 def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
@@ -81,11 +77,6 @@ def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any
     return {name: _points_of(name, model, columns) for name, model in models.items()}
 
 
-def count_of(points: Any) -> int:
-    """Number of points that `points_of_each` gives a model."""
-    return len(next(iter(points.values())) if isinstance(points, Mapping) else points)
-
-
 def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
     model_columns = {symbol: columns[symbol] for symbol in model.variables if symbol in columns}
     for symbol in model.levels.keys() & model_columns.keys():
@@ -105,7 +96,6 @@ def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]])
 #
 # Source: A. B. Owen, "Randomly permuted (t,m,s)-nets and (t,s)-sequences", Monte Carlo and Quasi-Monte Carlo Methods in
 # Scientific Computing, 1995.
-
 
 # Bounds of 50 to 99 % of sums of normals then err by at most 0.9 % of their distance from the value for 2 to 5 models
 # and by 1.3 % for 20, the largest of 20 random sums each; as many pseudo-random draws err by up to 2.3 %. Products,
@@ -334,7 +324,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def remarks(self, points: Points) -> list[str]:
         """What the components remark, and which are taken as independent."""
         where = points_of_each(points, self.components)
-        count = max(map(count_of, where.values()))
+        count = max(len(next(iter(p.values())) if isinstance(p, Mapping) else p) for p in where.values())
         remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
         several = [f"{' and '.join(self.components)} taken as independent"] * (len(self.components) > 1)
         return [

@@ -46,14 +46,123 @@ from perfcore.stochastic import StochasticValue
 
 _OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
 
+_EXTREMA = {"max": True, "min": False}
+_ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
+_KEEP_THE_UNIT = frozenset({"abs", "ceil", "floor"})
+_LOGICAL = frozenset({"and", "or", "not"})
+_LONG = 200  # numbers, names and operations
+_FLAT = {"+": "+", "-": "+", "*": "*", "/": "*"}
+_LONGEST = 200  # characters of a part that a message shows
 
-class Calls:
-    """Makes expressions of calls."""
 
-    def __init__(self, algebra: Algebra, sizes: Mapping[str, int]) -> None:
-        self.algebra, self.sizes = algebra, sizes
+class Composer:
+    """Turns equations over known names into expressions."""
 
-    def of(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+    def __init__(self, algebra: Algebra, known: Mapping[str, Indexed], sizes: Mapping[str, int]) -> None:
+        self.algebra, self.known, self.sizes = algebra, known, sizes
+
+    def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
+        """What an equation stands for."""
+        if over is not None and over not in self.sizes:
+            raise UnknownNameError("index", over, self.sizes)
+        return self.in_unit(self._of(parsed(text), over), unit)
+
+    def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
+        """A quantity converted to a unit; one without unit takes it as its label."""
+        if unit is None:
+            return quantity
+        target = parse_unit(unit)
+        if not quantity.unit.powers:
+            return Indexed(quantity.text, quantity.cells, quantity.indices, target)
+        if quantity.unit.kind != target.kind:
+            raise DataError(f"the result is in {quantity.unit}, which cannot be converted to {target}")
+        return converted(quantity, target, self.algebra)
+
+    def _of(self, node: Node, over: str | None) -> Indexed:
+        # Of a long equation sums and products are one operation each: term by term they would take quadratic time. What
+        # is said about a part is cut, or the texts would fill the memory.
+        is_long = folded(node, lambda _, below: 1 + sum(below)) > _LONG
+        return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
+
+    def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
+        """A node, from its operands, each with its text."""
+        text = assembled(node, [text for text, _ in below])
+        if len(text) > _LONGEST:
+            text = f"{text[:_LONGEST]}..."
+        match node:
+            case Number(value):
+                return text, Indexed(text, {(): self.algebra.constant(value)})
+            case Variable(name):
+                try:
+                    return text, self.known[name]
+                except KeyError:
+                    raise UnknownNameError("component or input", name, self.known) from None
+        rule, parts = node.rule, [part for _, part in below]
+        if rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
+            return text, self._call(text, rule.symbol, parts, over)
+        try:
+            return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)
+        except DataError as error:
+            # The innermost operation is named: what it joins is what is wrong.
+            message = str(error)
+            raise DataError(message if message.startswith("'") else f"{text!r}: {message}") from None
+
+    def _operation(self, text: str, symbol: str, ufunc: str, parts: Sequence[Indexed], comparison: bool) -> Indexed:
+        algebra = self.algebra
+        if symbol in {"+", "-"}:
+            parts, unit = aligned(symbol, parts, algebra)
+            weights = [*[1.0] * (len(parts) - 1), 1.0 if symbol == "+" else -1.0]
+            return joined(
+                text,
+                lambda *cells: algebra.add(algebra.scale(w, cell) for w, cell in zip(weights, cells, strict=True)),
+                parts,
+                self.sizes,
+                unit,
+            )
+        if symbol in {"*", "/"}:
+            powers = [*[1] * (len(parts) - 1), 1 if symbol == "*" else -1]
+            unit = PLAIN
+            for part, power in zip(parts, powers, strict=True):
+                unit = unit.times(part.unit.power(Fraction(power)))
+            if not unit.kind.powers and unit.powers:  # MB/kB is a number
+                parts = [converted(part, part.unit.kind, algebra) for part in parts]
+                unit = PLAIN
+            return joined(
+                text, lambda *cells: algebra.product(zip(cells, powers, strict=True)), parts, self.sizes, unit
+            )
+        if symbol == "^":
+            return self._power(text, *parts)
+        if symbol in _EXTREMA:
+            parts, unit = aligned(symbol, parts, algebra)
+            largest = _EXTREMA[symbol]
+            return joined(text, lambda *cells: algebra.extremum(largest, cells), parts, self.sizes, unit)
+        if symbol == "if":
+            branches, unit = aligned(symbol, parts[1:], algebra)
+            parts = [parts[0], *branches]
+        elif comparison:
+            parts, _ = aligned(symbol, parts, algebra)
+            unit = PLAIN
+        elif symbol in _ROOTS:
+            unit = parts[0].unit.power(_ROOTS[symbol])
+        elif symbol in _KEEP_THE_UNIT:
+            unit = parts[0].unit
+        else:
+            if symbol not in _LOGICAL:
+                need_numbers(symbol, parts)
+            unit = PLAIN
+        return joined(text, lambda *cells: algebra.call(ufunc, cells), parts, self.sizes, unit)
+
+    def _power(self, text: str, base: Indexed, exponent: Indexed) -> Indexed:
+        need_numbers("an exponent", [exponent])
+        unit: Unit = PLAIN
+        if base.unit.powers:
+            values = {cell.value for cell in exponent.cells.values() if isinstance(cell, Constant)}
+            if len(values) != 1 or len(exponent.cells) != 1:
+                raise DataError(f"{base.described}; only a number to which it is raised gives a unit")
+            unit = base.unit.power(Fraction(values.pop()).limit_denominator(1000))
+        return joined(text, self.algebra.power, [base, exponent], self.sizes, unit)
+
+    def _call(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         """What a call stands for."""
         try:
             if symbol == "pipeline_over":
@@ -148,131 +257,6 @@ class Calls:
         return Indexed(text, {(): self.algebra.call("pipeline_over", [*in_order, capacity, stages])}, (), times.unit)
 
 
-_EXTREMA = {"max": True, "min": False}
-_ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
-_KEEP_THE_UNIT = frozenset({"abs", "ceil", "floor"})
-_LOGICAL = frozenset({"and", "or", "not"})
-_LONG = 200  # numbers, names and operations
-_FLAT = {"+": "+", "-": "+", "*": "*", "/": "*"}
-_LONGEST = 200  # characters of a part that a message shows
-
-
-class Composer:
-    """Turns equations over known names into expressions."""
-
-    def __init__(self, algebra: Algebra, known: Mapping[str, Indexed], sizes: Mapping[str, int]) -> None:
-        self.algebra, self.known, self.sizes = algebra, known, sizes
-        self.calls = Calls(algebra, sizes)
-
-    def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
-        """What an equation stands for."""
-        if over is not None and over not in self.sizes:
-            raise UnknownNameError("index", over, self.sizes)
-        return self.in_unit(self._of(parsed(text), over), unit)
-
-    def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
-        """A quantity converted to a unit; one without unit takes it as its label."""
-        if unit is None:
-            return quantity
-        target = parse_unit(unit)
-        if not quantity.unit.powers:
-            return Indexed(quantity.text, quantity.cells, quantity.indices, target)
-        if quantity.unit.kind != target.kind:
-            raise DataError(f"the result is in {quantity.unit}, which cannot be converted to {target}")
-        return converted(quantity, target, self.algebra)
-
-    def _of(self, node: Node, over: str | None) -> Indexed:
-        # Sums of thousands of terms: what is said about a part is cut, or the texts would fill the memory.
-        return folded(_with_flat_sums(node), lambda part, below: self._part(part, below, over))[1]
-
-    def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
-        """A node, from its operands, each with its text."""
-        text = assembled(node, [text for text, _ in below])
-        if len(text) > _LONGEST:
-            text = f"{text[:_LONGEST]}..."
-        match node:
-            case Number(value):
-                return text, Indexed(text, {(): self.algebra.constant(value)})
-            case Variable(name):
-                try:
-                    return text, self.known[name]
-                except KeyError:
-                    raise UnknownNameError("component or input", name, self.known) from None
-        rule, parts = node.rule, [part for _, part in below]
-        if rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
-            return text, self.calls.of(text, rule.symbol, parts, over)
-        try:
-            return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)
-        except DataError as error:
-            # The innermost operation is named: what it joins is what is wrong.
-            message = str(error)
-            raise DataError(message if message.startswith("'") else f"{text!r}: {message}") from None
-
-    def _operation(self, text: str, symbol: str, ufunc: str, parts: Sequence[Indexed], comparison: bool) -> Indexed:
-        algebra = self.algebra
-        if symbol in {"+", "-"}:
-            parts, unit = aligned(symbol, parts, algebra)
-            weights = [*[1.0] * (len(parts) - 1), 1.0 if symbol == "+" else -1.0]
-            return joined(
-                text,
-                lambda *cells: algebra.add(algebra.scale(w, cell) for w, cell in zip(weights, cells, strict=True)),
-                parts,
-                self.sizes,
-                unit,
-            )
-        if symbol in {"*", "/"}:
-            powers = [*[1] * (len(parts) - 1), 1 if symbol == "*" else -1]
-            unit = PLAIN
-            for part, power in zip(parts, powers, strict=True):
-                unit = unit.times(part.unit.power(Fraction(power)))
-            if not unit.kind.powers and unit.powers:  # MB/kB is a number
-                parts = [converted(part, part.unit.kind, algebra) for part in parts]
-                unit = PLAIN
-            return joined(
-                text, lambda *cells: algebra.product(zip(cells, powers, strict=True)), parts, self.sizes, unit
-            )
-        if symbol == "^":
-            return self._power(text, *parts)
-        if symbol in _EXTREMA:
-            parts, unit = aligned(symbol, parts, algebra)
-            largest = _EXTREMA[symbol]
-            return joined(text, lambda *cells: algebra.extremum(largest, cells), parts, self.sizes, unit)
-        if symbol == "if":
-            branches, unit = aligned(symbol, parts[1:], algebra)
-            parts = [parts[0], *branches]
-        elif comparison:
-            parts, _ = aligned(symbol, parts, algebra)
-            unit = PLAIN
-        elif symbol in _ROOTS:
-            unit = parts[0].unit.power(_ROOTS[symbol])
-        elif symbol in _KEEP_THE_UNIT:
-            unit = parts[0].unit
-        else:
-            if symbol not in _LOGICAL:
-                need_numbers(symbol, parts)
-            unit = PLAIN
-        return joined(text, lambda *cells: algebra.call(ufunc, cells), parts, self.sizes, unit)
-
-    def _power(self, text: str, base: Indexed, exponent: Indexed) -> Indexed:
-        need_numbers("an exponent", [exponent])
-        unit: Unit = PLAIN
-        if base.unit.powers:
-            values = {cell.value for cell in exponent.cells.values() if isinstance(cell, Constant)}
-            if len(values) != 1 or len(exponent.cells) != 1:
-                raise DataError(f"{base.described}; only a number to which it is raised gives a unit")
-            unit = base.unit.power(Fraction(values.pop()).limit_denominator(1000))
-        return joined(text, self.algebra.power, [base, exponent], self.sizes, unit)
-
-
-def _with_flat_sums(root: Node) -> Node:
-    """A long equation, its sums and products each as one operation: term by term they would take quadratic time."""
-    return folded(root, _flat) if folded(root, _count) > _LONG else root
-
-
-def _count(node: Node, below: Sequence[int]) -> int:
-    return 1 + sum(below)
-
-
 def _flat(node: Node, operands: Sequence[Node]) -> Node:
     if not isinstance(node, Operation):
         return node
@@ -297,20 +281,8 @@ class Composition:
     notes: tuple[str, ...]  # such as inputs that nothing uses
 
 
-def compose(
-    equation: str,
-    unit: str | None,
-    inputs: Mapping[str, Input],
-    components: Mapping[str, Component],
-    correlations: Mapping[str, float],
-    source: str,
-) -> Composition:
-    """Write an equation out."""
-    return _Composing(inputs, components, source).result(equation, unit, correlations)
-
-
-class _Composing:
-    """The state of one composition."""
+class Composing:
+    """Writes an equation out."""
 
     def __init__(self, inputs: Mapping[str, Input], components: Mapping[str, Component], source: str) -> None:
         self.inputs, self.components, self.source = inputs, components, source
@@ -323,6 +295,7 @@ class _Composing:
         self.composer = Composer(self.algebra, self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
+        """The equation, written out once for each object."""
         for name, definition in self.inputs.items():
             with error_context(self.source, f"inputs.{name}"):
                 self.add_input(name, definition)
@@ -344,6 +317,7 @@ class _Composing:
         return Composition(result, self.values, pairs, tuple(self.notes))
 
     def add_input(self, name: str, definition: Input) -> None:
+        """An input as constants and leaves."""
         for index, copies in definition.sizes.items():
             if self.sizes.setdefault(index, copies) != copies:
                 raise DataError(f"there are {copies} over {index}, but {self.sizes[index]} in an input before it")

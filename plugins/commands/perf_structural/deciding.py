@@ -180,5 +180,4 @@ def _more(spreads: Sequence[float], sizes: tuple[int, int], margin: float, power
             counts = [0.0, 0.0]
             counts[other] = spreads[other] ** 2 / left
             break
-    first, second = (max(math.ceil(number) - size, 0) for number, size in zip(counts, sizes, strict=True))
-    return first, second
+    return max(math.ceil(counts[0]) - sizes[0], 0), max(math.ceil(counts[1]) - sizes[1], 0)

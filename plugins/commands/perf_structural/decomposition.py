@@ -58,8 +58,7 @@ class Draws:
 
     def times(self, share: float) -> Floats:
         """Of a share, at each point (n,)."""
-        times: Floats = self.fixed + share * self.unit_time
-        return times
+        return np.asarray(self.fixed + share * self.unit_time)
 
 
 @dataclass(frozen=True)
@@ -107,23 +106,22 @@ def balance(
         raise OptionError(f"--by {statistic.name}: work is divided by mean, upper or quantile:Q")
     if fixed is not None and len(fixed) != len(unit_times):
         raise DataError(f"{len(unit_times)} machines have a time for each unit, and {len(fixed)} a fixed time")
-    machines = [
-        _Machine(
-            f"machine {number + 1}",
-            time,
-            None if fixed is None else fixed[number],
-            statistic,
-            None if draws is None or not draws[number].decide else draws[number],
-        )
-        for number, time in enumerate(unit_times)
-    ]
-    exact = _proportional(machines, total) if fixed is None else _bracketed(machines, total)
+    machines = []
+    for number, time in enumerate(unit_times):
+        drawn = None if draws is None or not draws[number].decide else draws[number]
+        own = None if fixed is None else fixed[number]
+        machines.append(_Machine(f"machine {number + 1}", time, own, statistic, drawn))
+    if fixed is None:  # in inverse proportion to the times: D_i t_i is the same for all
+        speeds = [1.0 / machine.per_unit for machine in machines]
+        exact = [total * speed / math.fsum(speeds) for speed in speeds]
+    else:
+        exact = _bracketed(machines, total)
     shares = _whole(machines, exact, total)
     times = tuple(machine.time(share) for machine, share in zip(machines, shares, strict=True))
     figures = tuple(machine.figure(share) for machine, share in zip(machines, shares, strict=True))
     finish = None
     if draws is not None:
-        last = np.max([drawn.times(share) for drawn, share in zip(draws, shares, strict=True)], axis=0)
+        last = np.max([each.times(share) for each, share in zip(draws, shares, strict=True)], axis=0)
         finish = default_representation("distributions").from_draws(last, _BINS)
     return Decomposition(tuple(shares), times, figures, statistic, unit, finish)
 
@@ -174,12 +172,6 @@ class _Machine:
         below = max(share for share, figure in self.seen.items() if figure <= level)
         above = min(share for share, figure in self.seen.items() if figure > level and share > below)
         return float(brentq(lambda share: self.figure(share) - level, below, above, xtol=_SHARE_TOLERANCE))
-
-
-def _proportional(machines: Sequence[_Machine], total: int) -> list[float]:
-    """Shares in inverse proportion to the times: D_i t_i is the same for all."""
-    speeds = [1.0 / machine.per_unit for machine in machines]
-    return [total * speed / math.fsum(speeds) for speed in speeds]
 
 
 def _bracketed(machines: Sequence[_Machine], total: int) -> list[float]:

@@ -31,34 +31,17 @@ from perf_structural.correlation import Pair
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Sample, draw_sample, sort_at_once
 from perf_structural.statistic import LEVELS, quantile_name
+from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import describe
-from perfcore.stochastic import (
-    StochasticValue,
-    absolute,
-    add,
-    as_value,
-    default_representation,
-    divide,
-    exp,
-    log,
-    maximum,
-    minimum,
-    multiply,
-    performer_of,
-    power,
-    sqrt,
-)
+from perfcore.stochastic import StochasticValue, as_value, default_representation, performer_of
 
 Quantity = StochasticValue | float
 
 _FUNCTIONS: Mapping[str, Callable[..., StochasticValue]] = {
-    "abs": absolute,
-    "exp": exp,
-    "log": log,
-    "power": power,
-    "sqrt": sqrt,
+    "abs": arithmetic.absolute,
+    **{name: getattr(arithmetic, name) for name in ("exp", "log", "power", "sqrt")},
 }
 
 
@@ -100,11 +83,11 @@ def _value(
             return values[node.name]
         case Sum():
             terms = [_scaled(weight, operand, bins) for weight, operand in zip(node.weights, operands, strict=True)]
-            return _joined(add, [*terms, node.constant] if node.constant else terms, bins)
+            return _joined(arithmetic.add, [*terms, node.constant] if node.constant else terms, bins)
         case Product():
             return _quotient(node, operands, bins)
         case Extremum():
-            return _joined(maximum if node.largest else minimum, operands, bins)
+            return _joined(arithmetic.maximum if node.largest else arithmetic.minimum, operands, bins)
         case Call():
             return _applied(_FUNCTIONS[node.ufunc], operands, bins)
     raise TypeError(node)
@@ -115,15 +98,17 @@ def _quotient(node: Product, operands: Sequence[Quantity], bins: int) -> Quantit
     above: list[Quantity] = []
     below: list[Quantity] = []
     for operand, exponent in zip(operands, node.powers, strict=True):
-        factor = operand if abs(exponent) == 1 else _applied(power, [operand, abs(exponent)], bins)
+        factor = operand if abs(exponent) == 1 else _applied(arithmetic.power, [operand, abs(exponent)], bins)
         (above if exponent > 0 else below).append(factor)
-    numerator = _scaled(node.factor, _joined(multiply, above, bins), bins) if above else node.factor
-    return _applied(divide, [numerator, _joined(multiply, below, bins)], bins) if below else numerator
+    numerator = _scaled(node.factor, _joined(arithmetic.multiply, above, bins), bins) if above else node.factor
+    if not below:
+        return numerator
+    return _applied(arithmetic.divide, [numerator, _joined(arithmetic.multiply, below, bins)], bins)
 
 
 def _scaled(factor: float, quantity: Quantity, bins: int) -> Quantity:
     if abs(factor) != 1.0:
-        return _applied(multiply, [factor, quantity], bins)
+        return _applied(arithmetic.multiply, [factor, quantity], bins)
     return quantity if factor > 0.0 else -quantity
 
 
@@ -144,9 +129,8 @@ def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
 
 
 _FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
-_SHARE_OF_SIZE = (
-    0.05  # of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n)
-)
+# Of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n).
+_SHARE_OF_SIZE = 0.05
 _BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
 _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
@@ -187,10 +171,7 @@ class Evaluation:
         """The value that is not exceeded with a probability; of a sample its own and not its histogram's."""
         if self.sample is None:
             return float(self.value.quantile(probability))
-        place = min(max((probability * self.sample.size + 0.5) - 1.0, 0.0), self.sample.size - 1.0)
-        below = int(place)
-        between = self.sample[below : below + 2]  # numpy's method hazen, without going through all of it
-        return float(np.quantile(between, place - below)) if len(between) > 1 else float(between[0])
+        return float(_row_quantiles(self.sample[None], probability)[0])
 
     @property
     def below_limit(self) -> float:
@@ -199,9 +180,9 @@ class Evaluation:
 
     def cdf(self, x: float) -> float:
         """Probability of at most ``x``; of a sample its own and not its histogram's."""
-        return float(
-            self.value.cdf(x) if self.sample is None else self.sample.searchsorted(x, "right") / self.sample.size
-        )
+        if self.sample is None:
+            return float(self.value.cdf(x))
+        return float(self.sample.searchsorted(x, "right") / self.sample.size)
 
     @property
     def quantiles(self) -> dict[str, float]:
@@ -316,12 +297,11 @@ def _too_few(points: int, level: float) -> str:
 
 
 def _row_quantiles(rows: Floats, probability: float) -> Floats:
-    """A quantile of each sorted row, as numpy's method ``hazen``."""
+    """A quantile of each sorted row, as numpy's method ``hazen``, without going through all of it."""
     place = min(max(probability * rows.shape[1] - 0.5, 0.0), rows.shape[1] - 1.0)
     below = int(place)
     above = min(below + 1, rows.shape[1] - 1)
-    between: Floats = rows[:, below] + (place - below) * (rows[:, above] - rows[:, below])
-    return between
+    return np.asarray(rows[:, below] + (place - below) * (rows[:, above] - rows[:, below]))
 
 
 def resolved(
@@ -332,7 +312,7 @@ def resolved(
     executor: Executor | None = None,
 ) -> tuple[list[Expression], tuple[str, ...]]:
     """Expressions without quantiles, and a note for each quantile with its value."""
-    nodes = _ordered_together(roots)
+    nodes = sorted({node for root in roots for node in ordered(root)}, key=lambda node: node.number)
     if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
         return list(roots), ()
     algebra, rebuilt, notes = Algebra(), dict[Expression, Expression](), []
@@ -366,12 +346,6 @@ def _quantile(
     number = evaluation.quantile(level.value)
     error = f" ± {evaluation.errors[name]:.2g}" if name in evaluation.errors else ""
     return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
-
-
-def _ordered_together(roots: Sequence[Expression]) -> list[Expression]:
-    """All nodes below and with some, operands before those that use them."""
-    nodes = {node for root in roots for node in ordered(root)}
-    return sorted(nodes, key=lambda node: node.number)
 
 
 def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -41,21 +42,11 @@ def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
 
 def mean_of_first(*arguments: npt.ArrayLike) -> Floats:
     """Mean of the first copies, 1 to all; arguments as of `sum_of_first`."""
-    number = as_integer("number of copies", arguments[-1], 1, len(arguments) - 1)
-    return sum_of_first(*arguments) / number
+    return sum_of_first(*arguments) / as_integer("number of copies", arguments[-1], 1, len(arguments) - 1)
 
 
-def max_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Largest of the first copies, 1 to all; arguments as of `sum_of_first`."""
-    return _extreme(np.maximum, arguments)
-
-
-def min_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Smallest of the first copies, 1 to all; arguments as of `sum_of_first`."""
-    return _extreme(np.minimum, arguments)
-
-
-def _extreme(choose: np.ufunc, arguments: Sequence[npt.ArrayLike]) -> Floats:
+def extreme_of_first(choose: np.ufunc, *arguments: npt.ArrayLike) -> Floats:
+    """Largest or smallest of the first copies, 1 to all; arguments as of `sum_of_first`."""
     *values, count = arguments
     number = as_integer("number of copies", count, 1, len(values))
     best = np.asarray(values[0], dtype=np.float64)
@@ -67,8 +58,7 @@ def _extreme(choose: np.ufunc, arguments: Sequence[npt.ArrayLike]) -> Floats:
 def kth_smallest(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
     """The k-th smallest of some: 2 of 3 answers are there after the second."""
     place, *spread = np.broadcast_arrays(as_integer("place", k, 1, len(values)), *values)
-    in_order = np.sort(spread, axis=0)
-    return _take(in_order, place)
+    return _take(np.sort(spread, axis=0), place)
 
 
 def take(*arguments: npt.ArrayLike) -> Floats:
@@ -80,8 +70,7 @@ def take(*arguments: npt.ArrayLike) -> Floats:
 
 def _take(values: Floats, place: Floats) -> Floats:
     """At each point the value at a place, counted from 1."""
-    selected: Floats = np.take_along_axis(values, place[None].astype(int) - 1, axis=0)[0]
-    return selected
+    return np.asarray(np.take_along_axis(values, place[None].astype(int) - 1, axis=0)[0])
 
 
 def interpolated(x: npt.ArrayLike, *points: npt.ArrayLike) -> Floats:
@@ -254,49 +243,30 @@ INTERPOLATE = "interpolate"
 # An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
 LIMITS = Limits(length=100_000, nodes=10_000)
 
-
-def _rule(symbol: str, fewest: int, most: int | None) -> Rule:
-    return Rule(symbol, symbol, _LEVEL, (OR,) * fewest, most)
-
-
-# Place of the replicated argument of each function that takes its copies.
-OVER_COPIES: Mapping[str, int] = {
-    "sum_over": 0,
-    "mean_over": 0,
-    "max_over": 0,
-    "min_over": 0,
-    "k_th_over": 1,
-    "pick_over": 0,
-    "loop_over": 0,
-    "barrier_over": 0,
-    "grained_barrier_over": 0,
-    "pipeline_over": 0,
+# The fewest and the most arguments of each function.
+_ARGUMENTS: Mapping[str, tuple[int, int | None]] = {
+    **dict.fromkeys(("sum_over", "mean_over", "max_over", "min_over"), (1, 2)),
+    "k_th": (3, None),
+    **dict.fromkeys(("k_th_over", "pick_over", QUANTILE), (2, 2)),
+    "loop_over": (2, 3),
+    "barrier_over": (2, 2),
+    "grained_barrier_over": (3, 3),
+    "pipeline_over": (2, 2),
+    INTERPOLATE: (5, None),
 }
-
-_RULES = (
-    _rule("sum_over", 1, 2),
-    _rule("mean_over", 1, 2),
-    _rule("max_over", 1, 2),
-    _rule("min_over", 1, 2),
-    _rule("k_th", 3, None),
-    _rule("k_th_over", 2, 2),
-    _rule("pick_over", 2, 2),
-    _rule(QUANTILE, 2, 2),
-    _rule("loop_over", 2, 3),
-    _rule("barrier_over", 2, 2),
-    _rule("grained_barrier_over", 3, 3),
-    _rule("pipeline_over", 2, 2),
-    _rule(INTERPOLATE, 5, None),
-)
-EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {rule.symbol: rule for rule in _RULES}
+EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {
+    name: Rule(name, name, _LEVEL, (OR,) * fewest, most) for name, (fewest, most) in _ARGUMENTS.items()
+}
+# Place of the replicated argument of each function that takes its copies.
+OVER_COPIES: Mapping[str, int] = {name: int(name == "k_th_over") for name in _ARGUMENTS if name.endswith("_over")}
 
 # Each takes the values of its arguments, copies spread out, at the same points.
 COMPUTED: Mapping[str, Callable[..., Floats]] = {
     "where": np.where,
     "sum_over": sum_of_first,
     "mean_over": mean_of_first,
-    "max_over": max_of_first,
-    "min_over": min_of_first,
+    "max_over": partial(extreme_of_first, np.maximum),
+    "min_over": partial(extreme_of_first, np.minimum),
     "k_th": kth_smallest,
     "pick_over": take,
     "loop_over": loop_time,
@@ -315,7 +285,5 @@ def compute(name: str, *operands: npt.ArrayLike) -> Floats:
 
 
 def parsed(text: str) -> Node:
-    """The tree of an equation: a formula that may also call what only equations have, as in
-    ``max_over(work/speed)``.
-    """
+    """The tree of an equation: a formula that may also call what only equations have, such as ``max_over``."""
     return Parser(text.strip(), EQUATION_FUNCTIONS, LIMITS).formula()

@@ -137,11 +137,7 @@ def rows(
 
 
 def joined(
-    text: str,
-    operation: Callable[..., Expression],
-    operands: Sequence[Indexed],
-    sizes: Mapping[str, int],
-    unit: Unit,
+    text: str, operation: Callable[..., Expression], operands: Sequence[Indexed], sizes: Mapping[str, int], unit: Unit
 ) -> Indexed:
     """An operation place by place."""
     indices, rows_by_place = rows(operands, sizes)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from perf_structural.bounds import check_within, typed_within, within
 from perf_structural.indexed import Place, parse_unit, places
 from perf_structural.measuring import read_samples
+from perf_structural.prediction_files import read_text
 from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.data.units import is_time
@@ -110,16 +111,14 @@ def read_input(entry: Any, folder: Path) -> Input:
 
 
 def _parted(entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keys that name a representation, and the others; what nobody knows is refused with both lists."""
+    """What keys that name a representation hold, and the others; what nobody knows is refused with both lists."""
     known = registry().entries("representations")
     keys = [field.encode_name for field in msgspec.structs.fields(_Table)]
     for key in entry:
         if key not in known and key not in keys:
             raise UnknownNameError("key or representation", str(key), [*keys, *known])
-    return (
-        {key: content for key, content in entry.items() if key in known},
-        {key: content for key, content in entry.items() if key not in known},
-    )
+    named = {key: content for key, content in entry.items() if key in known}
+    return named, {key: content for key, content in entry.items() if key not in known}
 
 
 def _number(entry: Any) -> float:
@@ -164,10 +163,10 @@ def _replicate(table: _Table) -> dict[str, int]:
 def _copied(entry: Mapping[str, Any], named: Mapping[str, Any], table: _Table, folder: Path) -> Input:
     """One quantity, copied as often as the table says."""
     if len(named) != 1:
-        expected = (
+        known = (
             f"{', '.join((*_SOURCES, 'each'))} or a representation ({', '.join(registry().entries('representations'))})"
         )
-        raise DataError(f"one of {expected} is expected, found {', '.join(named) or 'none of them'}")
+        raise DataError(f"one of {known} is expected, found {', '.join(named) or 'none of them'}")
     for name in ("as", "options"):
         if name in entry and table.samples is None and table.file is None:
             raise DataError(f"{name!r} belongs to samples, or to a file of samples")
@@ -228,12 +227,8 @@ def _of_file(path: Path, table: _Table) -> StochasticValue:
 def read_value(path: Path) -> StochasticValue:
     """The stochastic value in a JSON file, as ``perf stochastic summarize`` and ``perf stochastic eval`` write it."""
     try:
-        content = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(str(path), "there is no such file") from None
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        content = msgspec.json.decode(read_text(path))
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(str(path), f"not JSON: {error}") from None
     if isinstance(content, dict) and isinstance(content.get("value"), dict):
         content = content["value"]

@@ -27,7 +27,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 PIT_BINS = 10
 _CONFIDENCE = 0.95  # of the limits of an observed share
 
@@ -64,15 +63,10 @@ class Judgement(Result):
                 continue
             lower, upper, actual = limits[finite, 0], limits[finite, 1], self.actual[finite]
             is_bounds = promised == 1.0
-            rows.append(
-                {
-                    "interval": "bounds" if is_bounds else f"{promised:.0%}",
-                    **_observed(promised, (lower <= actual) & (actual <= upper)),
-                    "width": float(np.mean(upper - lower)),
-                    "score": float("nan" if is_bounds else np.mean(interval_score(lower, upper, promised, actual))),
-                    "runs": len(actual),
-                }
-            )
+            score = float("nan" if is_bounds else np.mean(interval_score(lower, upper, promised, actual)))
+            figures = {"width": float(np.mean(upper - lower)), "score": score, "runs": len(actual)}
+            observed = _observed(promised, (lower <= actual) & (actual <= upper))
+            rows.append({"interval": "bounds" if is_bounds else f"{promised:.0%}", **observed, **figures})
         return rows
 
     def quantile_shares(self) -> list[dict[str, float | int | str]]:
@@ -96,12 +90,8 @@ class Judgement(Result):
     def statistics(self) -> dict[str, float | int | None]:
         """Mean score, and the errors of the predicted means; None where no prediction has one."""
         errors = self.actual - self.mean
-        return {
-            "runs": len(self.actual),
-            "crps": _mean(self.crps),
-            "mean_error": _mean(errors),
-            "mean_absolute_error": _mean(np.abs(errors)),
-        }
+        figures = {"crps": self.crps, "mean_error": errors, "mean_absolute_error": np.abs(errors)}
+        return {"runs": len(self.actual), **{name: _mean(values) for name, values in figures.items()}}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; NaN becomes null when it is printed."""
@@ -129,12 +119,8 @@ def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, float |
     from scipy.stats import binomtest
 
     limits = binomtest(int(hits.sum()), len(hits)).proportion_ci(_CONFIDENCE)
-    return {
-        "promised": promised,
-        "observed": int(hits.sum()) / len(hits),
-        "low": float(limits.low),
-        "high": float(limits.high),
-    }
+    observed = int(hits.sum()) / len(hits)
+    return {"promised": promised, "observed": observed, "low": float(limits.low), "high": float(limits.high)}
 
 
 def _mean(values: Floats) -> float | None:

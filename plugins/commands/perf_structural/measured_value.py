@@ -134,13 +134,8 @@ class MeasuredValue(Result):
         quantiles = {quantile_name(level): float(value.quantile(level)) for level in self.levels}
         lowest, highest = value.support
         figures: dict[str, float] = {"mean": value.mean, "std": value.std, **quantiles}
-        figures |= {
-            "lowest": lowest,
-            "highest": highest,
-            "samples_mean": samples.mean(),
-            "samples_std": self.samples_std,
-        }
-        figures["cdf_error"] = self.cdf_error
+        figures |= {"lowest": lowest, "highest": highest, "samples_mean": samples.mean()}
+        figures |= {"samples_std": self.samples_std, "cdf_error": self.cdf_error}
         return {
             "samples": len(self.window.values),
             **{name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()},
@@ -150,21 +145,19 @@ class MeasuredValue(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The value as its file has it, its figures, and where it comes from, as JSON-ready values."""
+        stretch: dict[str, Any] = {}
+        if isinstance(self.window, Window):
+            times = self.window.times
+            stretch = {"from": float(times[0]), "to": float(times[-1]), "time_unit": self.window.time_unit}
         return {
             "value": self.value.to_dict(),
             **self.statistics,
             "column": self.window.column,
             "source": self.window.source,
-            **self._stretch(),
+            **stretch,
             "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
             "notes": list(self.notes),
         }
-
-    def _stretch(self) -> dict[str, Any]:
-        if not isinstance(self.window, Window):
-            return {}
-        times = self.window.times
-        return {"from": float(times[0]), "to": float(times[-1]), "time_unit": self.window.time_unit}
 
 
 def represent(

@@ -30,7 +30,6 @@ from perfcore.reading.source import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _HEAD = 4096  # characters by which a file of numbers is told from others
 
@@ -110,31 +109,10 @@ def _quantity(line: str) -> tuple[float, str] | None:
     return float(number[0]), unit
 
 
-def samples_of_rows(
-    measured: Measurements, column: str | None = None, where: str | Iterable[str] | None = None
-) -> RunSamples:
-    """One column of a table of runs: by default what was measured."""
-    roles = measured.roles
-    if column is None and roles.value is None:
-        raise OptionError(f"{measured.source}: name a column (--column NAME): {listing(list(measured.table.columns))}")
-    factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-    return samples_of_table(measured.table, column or roles.value, where, measured.source, factors)
-
-
 def samples_of_table(
-    table: pd.DataFrame,
-    column: str | None,
-    where: str | Iterable[str] | None,
-    source: str,
-    factors: Sequence[str] = (),
+    table: pd.DataFrame, column: str | None, where: str | Iterable[str] | None, source: str, factors: Sequence[str] = ()
 ) -> RunSamples:
-    """One column of a table, of the rows that meet conditions; ``factors`` are columns that tell runs from one another.
-
-    Raises
-    ------
-    OptionError, UnknownNameError, DataError
-        As of `samples_of_rows`.
-    """
+    """One column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
     import pandas as pd
 
     if column is None:
@@ -185,7 +163,10 @@ def read_samples(
     """Samples of a file, and what is to be said about them."""
     data = _read_any(path, column, where, read or _read)
     if isinstance(data, Series) and where is not None:
-        data = samples_of_table(_as_table(data), column, where, data.source)
+        import pandas as pd
+
+        table = pd.DataFrame({"time": data.times, **data.columns})
+        data = samples_of_table(table, column, where, data.source)
     return samples_of(data, window, column, until, where, within)
 
 
@@ -230,12 +211,8 @@ def _has_named_numbers(head: bytes) -> bool:
     lines = head[:_HEAD].decode("utf-8-sig", errors="replace").splitlines()[:2]
     mark = max(",;\t", key=lines[0].count) if lines else ","
     names, *rows = ([word.strip() for word in line.split(mark)] for line in lines)
-    return (
-        bool(rows)
-        and len(names) == len(rows[0]) > 1
-        and not any(map(is_number, names))
-        and any(map(is_number, rows[0]))
-    )
+    has_columns = bool(rows) and len(names) == len(rows[0]) > 1
+    return has_columns and not any(map(is_number, names)) and any(map(is_number, rows[0]))
 
 
 @contextlib.contextmanager
@@ -251,12 +228,6 @@ def _as_stdin(source: Source) -> Iterator[None]:
             yield
         finally:
             sys.stdin = before
-
-
-def _as_table(series: Series) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame({"time": series.times, **series.columns})
 
 
 def _read(path: str, types: Sequence[type]) -> Any:
@@ -286,7 +257,11 @@ def _samples_in_window(
     data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
 ) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
-        data = samples_of_rows(data, column, where)
+        roles = data.roles
+        if column is None and roles.value is None:
+            raise OptionError(f"{data.source}: name a column (--column NAME): {listing(list(data.table.columns))}")
+        factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
+        data = samples_of_table(data.table, column or roles.value, where, data.source, factors)
     if isinstance(data, RunSamples):
         if until is not None:
             raise OptionError(f"--to {until}: {data.source} is no series over time")

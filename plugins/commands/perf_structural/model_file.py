@@ -155,7 +155,8 @@ class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: dict[str, Any] = {}
 
 
-def _read(path: str | os.PathLike[str], content_type: type[_Content]) -> _Content:
+def read_as(content_type: type[_Content], path: str | os.PathLike[str]) -> _Content:
+    """The content of a file, its tables as yet unread."""
     content = read_toml(path)
     known = [field.name for field in msgspec.structs.fields(content_type)]
     if unknown := next((key for key in content if key not in known), None):
@@ -166,14 +167,9 @@ def _read(path: str | os.PathLike[str], content_type: type[_Content]) -> _Conten
         raise StructuralModelError(f"{os.fspath(path)}: {key_first(error)}") from None
 
 
-def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
-    """The content of a model file, its tables as yet unread."""
-    return _read(path, ModelFile)
-
-
 def read_candidates(path: str | os.PathLike[str]) -> dict[str, Mapping[str, Any]]:
     """Candidates of a file of their own: ``[[candidate]]`` tables, or ``[inputs]`` of one named after the file."""
-    file = _read(path, _CandidatesFile)
+    file = read_as(_CandidatesFile, path)
     if bool(file.candidate) == bool(file.inputs):
         raise StructuralModelError(f"{os.fspath(path)}: either [[candidate]] tables or one table [inputs] is expected")
     return by_name(file.candidate, os.fspath(path)) if file.candidate else {Path(path).stem: file.inputs}

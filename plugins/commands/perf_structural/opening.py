@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from perf_structural.recalibration import Recalibration
     from perf_structural.structural_model import StructuralModel
 
-
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
 _SIGNS = (b'"representation"', b'"lower"', b'"upper"')
 
@@ -83,17 +82,12 @@ class PredictionsOpener(Opener):
         if not options.recalibrate:
             if output is not None:
                 raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
-            return judge(
-                path,
-                data,
-                column=options.column,
-                at=options.at,
-                quantile=options.quantile,
-                recalibration=options.recalibration,
-            )
-        needless = {"--recalibration": options.recalibration, "--at": options.at, "--quantile": options.quantile}
-        if flags := [flag for flag, value in needless.items() if value is not None]:
-            raise OptionError(f"{flags[0]} judges, and --recalibrate learns: give one of them")
+            chosen = asdict(options)
+            del chosen["recalibrate"]
+            return judge(path, data, **chosen)
+        for name in ("recalibration", "at", "quantile"):
+            if getattr(options, name) is not None:
+                raise OptionError(f"--{name} judges, and --recalibrate learns: give one of them")
         learned = recalibrate(path, data, column=options.column)
         if output is not None:
             learned.save(output)

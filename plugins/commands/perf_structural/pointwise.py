@@ -8,18 +8,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from perf_structural.algebra import (
-    Call,
-    Constant,
-    Expression,
-    Extremum,
-    Leaf,
-    Product,
-    Sum,
-    leaves,
-    ordered,
-    shown,
-)
+from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered, shown
 from perf_structural.functions import compute
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
@@ -39,10 +28,8 @@ class _Crossing:
 
     def add(self, values: Floats) -> None:
         """Look at further values."""
-        self.below += int(np.count_nonzero(values < 0.0))
-        self.zero += int(np.count_nonzero(values == 0.0))
-        self.above += int(np.count_nonzero(values > 0.0))
-        self.low, self.high = values.min(initial=self.low), values.max(initial=self.high)
+        below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
+        self.join(_Crossing(below, zero, above, values.min(initial=math.inf), values.max(initial=-math.inf)))
 
     def join(self, other: _Crossing) -> None:
         """Take over what another has looked at."""
@@ -96,7 +83,6 @@ class PointwiseEvaluation:
         return np.broadcast_to(node_values[self.root], (size,))
 
     def _value(self, node: Expression, operands: Sequence[Floats], quantities: Mapping[str, Floats]) -> Floats:
-        """One node."""
         match node:
             case Constant():
                 return np.asarray(node.value)

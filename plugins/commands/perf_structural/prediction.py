@@ -51,14 +51,8 @@ class Prediction(Result):
         evaluation = self.evaluation
         lowest, highest = evaluation.support
         limit = {} if evaluation.limit is None else {f"P(<= {evaluation.limit:g})": evaluation.below_limit}
-        return {
-            "mean": evaluation.mean,
-            "std": evaluation.std,
-            **evaluation.quantiles,
-            "lowest": lowest,
-            "highest": highest,
-            **limit,
-        }
+        figures = {"mean": evaluation.mean, "std": evaluation.std, **evaluation.quantiles}
+        return {**figures, "lowest": lowest, "highest": highest, **limit}
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""

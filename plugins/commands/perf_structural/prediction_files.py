@@ -19,11 +19,9 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 _ACCEPTED = (
     'a value as `perf stochastic summarize` writes it, a number, or {"lower": ..., "upper": ...} as '
-    "`perf predict --interval --json` "
-    "prints it, is expected"
+    "`perf predict --interval --json` prints it, is expected"
 )
 
 
@@ -56,7 +54,7 @@ def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
     name = os.fspath(path)
-    text = _text(path)
+    text = read_text(path)
     decoder, position = json.JSONDecoder(parse_constant=_refuse_constant), 0
     while text[position:].strip():
         position += len(text[position:]) - len(text[position:].lstrip())
@@ -95,7 +93,7 @@ def read_actual(
 ) -> tuple[str, Floats, Floats | None]:
     """Measured values from one column of a CSV table, a row for each run, in the order of the predictions."""
     name = os.fspath(path)
-    if _text(path).lstrip()[:1] in ("[", "{"):
+    if read_text(path).lstrip()[:1] in ("[", "{"):
         raise InputError(
             name, "is JSON, and the ACTUAL values are a CSV table; name the file of PREDICTIONS first", line=1
         )
@@ -116,7 +114,7 @@ def read_actual(
 
 def read_rows(path: str | os.PathLike[str], name: str = "") -> list[tuple[int, Mapping[str, str]]]:
     """The rows of a table of text, by the names in its first line, and the line of each."""
-    name, text = name or os.fspath(path), _text(path)
+    name, text = name or os.fspath(path), read_text(path)
     first = text.lstrip().partition("\n")[0]
     reader = csv.DictReader(
         io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True
@@ -156,7 +154,8 @@ def is_number(text: str) -> bool:
         return False
 
 
-def _text(path: str | os.PathLike[str]) -> str:
+def read_text(path: str | os.PathLike[str]) -> str:
+    """What a file of text holds; what is wrong with it is said in one line."""
     name = os.fspath(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")

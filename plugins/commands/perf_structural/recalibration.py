@@ -16,13 +16,13 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from perf_structural.prediction_files import read_text
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
 from perfcore.base.files import write_bytes
@@ -101,12 +101,8 @@ class Recalibration(Result):
         """Read what `perf validate --recalibrate -o` wrote."""
         name = os.fspath(path)
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))["recalibration"]
+            content = json.loads(read_text(path))["recalibration"]
             return cls(tuple(map(float, content["levels"])), tuple(map(float, content["places"])), int(content["runs"]))
-        except FileNotFoundError:
-            raise InputError(name, "there is no such file") from None
-        except OSError as error:
-            raise InputError(name, f"cannot be read: {error.strerror or error}") from error
         except DataError as error:
             raise InputError(name, f"recalibration: {error}") from None
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -167,13 +163,11 @@ class Recalibration(Result):
 
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
         """Which predicted quantiles become those of the given levels (...)."""
-        mapped: Floats = np.interp(np.asarray(levels), self.levels, self.places)
-        return mapped
+        return np.asarray(np.interp(np.asarray(levels), self.levels, self.places))
 
     def levels_of(self, places: Sequence[float] | Floats) -> Floats:
         """The probability of values up to what had the given places in the prediction (...)."""
-        mapped: Floats = np.interp(np.asarray(places), self.places, self.levels)
-        return mapped
+        return np.asarray(np.interp(np.asarray(places), self.places, self.levels))
 
 
 def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
@@ -219,9 +213,7 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
 
 
 def _map_of(places: Floats) -> Recalibration:
-    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, and lines
-    between.
-    """
+    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, lines between."""
     knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
     expected_scores = ndtri(np.arange(1, knots) / knots)
     observed_scores = np.quantile(

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ from perfcore.stochastic import StochasticValue, from_dict
 
 # One scrambled net, shifted anew by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled anew, in a fraction of the time.
-
 
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
 _MOST_AT_ONCE = 2**20
@@ -82,7 +81,7 @@ def evaluation_of(formula: Formula) -> PointwiseEvaluation:
 def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) -> list[Drawn]:
     """Values of formulas at some points of some nets."""
     keys = quantities_of(formulas)
-    correlate = _Correlated(keys, formulas)
+    correlated, factor = _correlation_of(keys, formulas)
     parts = [_Evaluated(formula, keys, np.empty((len(chosen), len(points)))) for formula in formulas]
     rng = np.random.default_rng(nets.seed)
     shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)[chosen.start : chosen.stop]
@@ -92,7 +91,9 @@ def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) 
             # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
             uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
             uniforms += 2.0 ** -(_DIGITS + 1)
-            correlate(uniforms)
+            if correlated:  # what rounding takes to 0 or 1 would be infinite as a normal
+                scores = ndtr(factor @ ndtri(uniforms[correlated]))
+                uniforms[correlated] = np.clip(scores, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
             for part in parts:
                 part.add(row, offset, uniforms)
         offset += digits.shape[1]
@@ -100,8 +101,6 @@ def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) 
 
 
 class _Evaluated:
-    """One formula and its values so far."""
-
     def __init__(self, formula: Formula, keys: Sequence[str], rows: Floats) -> None:
         names, place = leaves(formula.root), {key: row for row, key in enumerate(keys)}
         self.name, self.rows = formula.name, rows
@@ -131,25 +130,17 @@ def _net(dimensions: int, points: range, rng: np.random.Generator) -> Iterator[n
         yield np.ascontiguousarray((engine.random(piece) * 2.0**_DIGITS).astype(np.uint32).T)
 
 
-class _Correlated:
-    """Makes uniform numbers correlated as declared, in place."""
-
-    def __init__(self, keys: Sequence[str], formulas: Sequence[Formula]) -> None:
-        present = {
-            frozenset(map(formula.key, pair)): value
-            for formula in formulas
-            for pair, value in formula.correlations.items()
-            if pair <= formula.values.keys()
-        }
-        present = {pair: value for pair, value in present.items() if pair <= set(keys)}
-        self.rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
-        self.factor = factor_of([keys[k] for k in self.rows], present)
-
-    def __call__(self, uniforms: Floats) -> None:
-        if self.rows:
-            correlated = ndtr(self.factor @ ndtri(uniforms[self.rows]))
-            # What rounding takes to 0 or 1 would be infinite as a normal.
-            uniforms[self.rows] = np.clip(correlated, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
+def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[list[int], Floats]:
+    """Which quantities are correlated, and the matrix that makes their normal scores so."""
+    present = {
+        frozenset(map(formula.key, pair)): value
+        for formula in formulas
+        for pair, value in formula.correlations.items()
+        if pair <= formula.values.keys()
+    }
+    present = {pair: value for pair, value in present.items() if pair <= set(keys)}
+    rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
+    return rows, factor_of([keys[k] for k in rows], present)
 
 
 _KINDS: dict[str, type[Expression]] = {each.__name__: each for each in (Constant, Leaf, Sum, Product, Extremum, Call)}
@@ -169,7 +160,10 @@ def packed(formula: Formula) -> str:
     return json.dumps(
         {
             "nodes": [
-                [type(node).__name__, [position[operand] for operand in node.operands], *_content(node)]
+                [
+                    *(type(node).__name__, [position[operand] for operand in node.operands]),
+                    *(getattr(node, name) for name in type(node).__slots__),
+                ]
                 for node in nodes
             ],
             "values": {name: formula.values[name].to_dict() for name in names},
@@ -178,10 +172,6 @@ def packed(formula: Formula) -> str:
             ],
         }
     )
-
-
-def _content(node: Expression) -> list[Any]:
-    return [getattr(node, name) for name in type(node).__slots__]
 
 
 def _unpacked(message: str) -> Formula:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,9 +70,7 @@ class Solution(Result):
             "probability": self.probability,
             "value": None if self.found is None else self.found.value,
             "most": self.most,
-            "tried": [
-                {"value": trial.value, "probability": trial.probability, "error": trial.error} for trial in self.tried
-            ],
+            "tried": list(map(vars, self.tried)),
             "notes": list(self.notes),
         }
 
@@ -80,19 +78,14 @@ class Solution(Result):
 def parse_range(text: str) -> tuple[str, tuple[float, float]]:
     """An input and the range of its values, ``servers=1..64``; both are whole where both are written so."""
     name, _, words = (part.strip() for part in text.partition("="))
-    ends = _numbers(words.split(".."))
+    ends: list[float] = []
+    for kind in (float, int):  # whole numbers if all are written so
+        with contextlib.suppress(ValueError):
+            ends = [kind(word) for word in words.split("..")]
     low, high = ends if len(ends) == 2 else (0.0, 0.0)
     if not name or not low < high or not all(map(math.isfinite, (low, high))):
         raise OptionError(f"--for {text!r}: NAME=LOW..HIGH is expected, such as servers=1..64 or limit=0.1..2.0")
     return name, (low, high)
-
-
-def _numbers(words: Sequence[str]) -> list[float]:
-    """Whole numbers if all are written so, else any; none if one is no number."""
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return [kind(word) for word in words]
-    return []
 
 
 def solve_for(
@@ -118,7 +111,9 @@ def solve_for(
     low, high = ends
     kept = (suffices(low), suffices(high))
     if kept == (False, False):
-        inner = _interior(low, high, is_integer)
+        inner: list[float] = np.linspace(low, high, _INTERIOR + 2)[1:-1].tolist()
+        if is_integer:
+            inner = sorted({round(place) for place in inner} - {low, high})
         first = next((place for place, value in enumerate(inner) if suffices(value)), None)
         if first is not None:
             low, high, kept = (inner[first - 1] if first else low), inner[first], (False, True)
@@ -131,12 +126,6 @@ def solve_for(
     most = kept == (True, False)
     solution = None if threshold is None else trials[threshold]
     return Solution(name, units.pop(), limit, probability, solution, most, in_order)
-
-
-def _interior(low: float, high: float, is_integer: bool) -> list[float]:
-    """Values between two, evenly spread."""
-    places = np.linspace(low, high, _INTERIOR + 2)[1:-1].tolist()
-    return sorted({round(place) for place in places} - {low, high}) if is_integer else places
 
 
 def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_integer: bool) -> float:

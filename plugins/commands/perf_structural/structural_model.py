@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from perf_formulas.parser import Parser, Variable
-from perf_structural.composition import Composition, compose
+from perf_structural.composition import Composing, Composition
 from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, read_input
-from perf_structural.model_file import StructuralModelError, by_name, error_context, read_component, read_model_file
+from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perf_structural.recalibration import Recalibration
 from perf_structural.statistic import Statistic
@@ -72,7 +72,7 @@ class StructuralModel(Result):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
         """Read a model file."""
-        file, source = read_model_file(path), os.fspath(path)
+        file, source = read_as(ModelFile, path), os.fspath(path)
         return cls(
             equation=file.equation,
             inputs=file.inputs,
@@ -110,10 +110,21 @@ class StructuralModel(Result):
         return self.recalibrated(predict_jointly([self.part()], options, executor)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
-        """A prediction of the result as the model's recalibration corrects it; without one as it is."""
+        """A prediction of the result as the model's recalibration corrects it; without one as it is.
+
+        Figures are those of its histogram then, and draws keep their order.
+        """
         if not isinstance(self.recalibration, Recalibration):
             return prediction
-        return _recalibrated(prediction, self.recalibration)
+        evaluation, draws = prediction.evaluation, prediction.draws
+        value = self.recalibration.corrected(evaluation.value)
+        notes = (*evaluation.notes, self.recalibration.note)
+        if draws is not None:
+            ordered = np.sort(draws, axis=None)
+            levels = 0.5 * (ordered.searchsorted(draws) + ordered.searchsorted(draws, side="right")) / draws.size
+            draws = np.asarray(value.quantile(levels))
+        corrected = replace(evaluation, value=value, sample=None, errors={}, notes=notes)
+        return replace(prediction, evaluation=corrected, draws=draws)
 
     def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
         """Its result as what is predicted beside others; see `perf_structural.prediction.Part`."""
@@ -124,7 +135,7 @@ class StructuralModel(Result):
         return Part(name, "equation", self.source, self._composed(name, None))
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
-        return compose(equation, unit, self.inputs, self.components, self.correlations, self.source)
+        return Composing(self.inputs, self.components, self.source).result(equation, unit, self.correlations)
 
     def _read(self, inputs: Mapping[str, Any]) -> dict[str, Input]:
         definitions = {}
@@ -133,19 +144,6 @@ class StructuralModel(Result):
                 _check_name(name)
                 definitions[name] = entry if isinstance(entry, Input) else read_input(entry, self.folder)
         return definitions
-
-
-def _recalibrated(prediction: Prediction, recalibration: Recalibration) -> Prediction:
-    """A prediction after the correction; figures are those of its histogram then, and draws keep their order."""
-    evaluation = prediction.evaluation
-    value = recalibration.corrected(evaluation.value)
-    corrected = replace(evaluation, value=value, sample=None, errors={}, notes=(*evaluation.notes, recalibration.note))
-    draws = prediction.draws
-    if draws is not None:
-        ordered = np.sort(draws, axis=None)
-        levels = 0.5 * (ordered.searchsorted(draws) + ordered.searchsorted(draws, side="right")) / draws.size
-        draws = np.asarray(value.quantile(levels))
-    return replace(prediction, evaluation=corrected, draws=draws)
 
 
 def _check_name(name: str) -> None:
@@ -178,12 +176,7 @@ class Choice(Result):
             "by": self.statistic.name,
             "chosen": self.chosen,
             "candidates": [
-                {
-                    "candidate": name,
-                    "by": self.figures[name],
-                    "beaten": self.beaten.get(name),
-                    **prediction.to_dict(),
-                }
+                {"candidate": name, "by": self.figures[name], "beaten": self.beaten.get(name), **prediction.to_dict()}
                 for name, prediction in self.predictions.items()
             ],
         }
@@ -192,36 +185,20 @@ class Choice(Result):
 def predict_candidates(
     model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> dict[str, Prediction]:
-    """What the model predicts with each candidate's inputs in the place of its own; options as of `predict`."""
-    return predict_models(with_candidates(model, candidates), candidates, **options)
+    """What the model predicts with each candidate's inputs in the place of its own, all drawn at the same points.
 
-
-def with_candidates(model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]]) -> dict[str, StructuralModel]:
-    """The model with each candidate's inputs in the place of its own."""
+    Options are as of `StructuralModel.predict`.
+    """
     if not candidates:
         raise StructuralModelError(
             f"{model.source}: there are no candidates; write [[candidate]] tables with a name and inputs"
         )
-    models = {}
+    parts = []
     for name, inputs in candidates.items():
         with error_context(model.source, f"candidate {name!r}"):
-            models[name] = model.with_inputs(inputs)
-    return models
-
-
-def predict_models(
-    models: Mapping[str, StructuralModel], candidates: Mapping[str, Mapping[str, Any]], **options: Any
-) -> dict[str, Prediction]:
-    """What the model of each candidate predicts, all drawn at the same points; see `predict_candidates`."""
-    parts = []
-    for name, model in models.items():
-        with error_context(model.source, f"candidate {name!r}"):
-            parts.append(model.part(f"candidate {name!r}", set(candidates[name])))
+            parts.append(model.with_inputs(inputs).part(f"candidate {name!r}", set(inputs)))
     predicted = predict_jointly(parts, options)
-    return {
-        name: model.recalibrated(prediction)
-        for (name, model), (prediction,) in zip(models.items(), predicted, strict=True)
-    }
+    return {name: model.recalibrated(prediction) for name, (prediction,) in zip(candidates, predicted, strict=True)}
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:

@@ -11,55 +11,33 @@ __all__ = ["register_representations"]
 @hookimpl
 def register_representations(register: Register) -> None:
     """Announce the bundled representations."""
-    register(
-        "point",
-        "perf_stochastic.point:Point",
-        options="perfcore.hooks.options:NoOptions",
-        help="one number",
-        default_for=("number",),
-    )
-    register(
-        "normal",
-        "perf_stochastic.normal:Normal",
-        options="perfcore.hooks.options:NoOptions",
-        help="mean and standard deviation",
-        default_for=("moments",),
-    )
-    register(
-        "histogram",
-        "perf_stochastic.histogram:Histogram",
-        options="perf_stochastic.options:HistogramOptions",
-        help="bins with probabilities, and exact arithmetic",
-        default_for=("samples", "distributions"),
-    )
-    register(
-        "interval",
-        "perf_stochastic.interval:Interval",
-        options="perf_stochastic.options:IntervalOptions",
-        help="bounds, and nothing about what lies between",
-        default_for=("bounds",),
-    )
-    register(
-        "lognormal",
-        "perf_stochastic.families:Lognormal",
-        options="perfcore.hooks.options:NoOptions",
-        help="positive, with a long tail: mean and standard deviation of the logarithm",
-    )
-    register(
-        "gamma",
-        "perf_stochastic.families:Gamma",
-        options="perfcore.hooks.options:NoOptions",
-        help="sums of waiting times: mean and standard deviation",
-    )
-    register(
-        "exponential",
-        "perf_stochastic.families:Exponential",
-        options="perfcore.hooks.options:NoOptions",
-        help="a least value and a delay without memory",
-    )
-    register(
-        "empirical",
-        "perf_stochastic.empirical:Empirical",
-        options="perfcore.hooks.options:NoOptions",
-        help="the quantiles of samples, and a generalized Pareto tail",
-    )
+    none = "perfcore.hooks.options:NoOptions"
+    for name, home, options, help_text, default_for in (
+        ("point", "point:Point", none, "one number", ("number",)),
+        ("normal", "normal:Normal", none, "mean and standard deviation", ("moments",)),
+        (
+            "histogram",
+            "histogram:Histogram",
+            "perf_stochastic.options:HistogramOptions",
+            "bins with probabilities, and exact arithmetic",
+            ("samples", "distributions"),
+        ),
+        (
+            "interval",
+            "interval:Interval",
+            "perf_stochastic.options:IntervalOptions",
+            "bounds, and nothing about what lies between",
+            ("bounds",),
+        ),
+        (
+            "lognormal",
+            "families:Lognormal",
+            none,
+            "positive, with a long tail: mean and standard deviation of the logarithm",
+            (),
+        ),
+        ("gamma", "families:Gamma", none, "sums of waiting times: mean and standard deviation", ()),
+        ("exponential", "families:Exponential", none, "a least value and a delay without memory", ()),
+        ("empirical", "empirical:Empirical", none, "the quantiles of samples, and a generalized Pareto tail", ()),
+    ):
+        register(name, f"perf_stochastic.{home}", options=options, help=help_text, default_for=default_for)

@@ -29,15 +29,12 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
     low, high = float(samples.min()), float(samples.max())
     if low == high:
         return np.array([low, high]), np.ones(1), np.array([low])
-    if rule == "probability":
-        ordered = _sorted(samples)
-        return _counted(ordered, _quantile_edges(ordered, np.linspace(0.0, 1.0, bins + 1)))
-    if rule == "tails":
-        ordered = _sorted(samples)
-        return _counted(ordered, _quantile_edges(ordered, _tail_levels(bins)))
-    if rule == "curvature":
-        ordered = _sorted(samples)
-        return _counted(ordered, _curvature_edges(ordered, bins))
+    if rule in ("probability", "tails", "curvature"):
+        ordered = samples if (samples[1:] >= samples[:-1]).all() else np.sort(samples)  # they often come so
+        if rule == "curvature":
+            return _counted(ordered, _curvature_edges(ordered, bins))
+        levels = _tail_levels(bins) if rule == "tails" else np.linspace(0.0, 1.0, bins + 1)
+        return _counted(ordered, _quantile_edges(ordered, levels))
     edges = np.linspace(low, high, bins + 1) if rule == "width" else _of_numpy(samples, rule)
     # Samples are in the bin to their right, the largest in the last bin.
     bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
@@ -45,11 +42,6 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
     sums = np.bincount(bin_index, weights=samples, minlength=len(edges) - 1)
     means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
     return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
-
-
-def _sorted(samples: Floats) -> Floats:
-    """Samples in ascending order, as they often come."""
-    return samples if (samples[1:] >= samples[:-1]).all() else np.sort(samples)
 
 
 def _of_numpy(samples: Floats, rule: str) -> Floats:
@@ -71,8 +63,7 @@ def _tail_levels(bins: int) -> Floats:
     levels = scipy.special.expit(np.linspace(-reach, reach, 64 * (bins + 1)))
     levels[0], levels[-1] = 0.0, 1.0
     shares = (1.0 - _TAIL_SHARE) * levels + _TAIL_SHARE * np.linspace(0.0, 1.0, len(levels))
-    bin_levels: Floats = np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels)
-    return bin_levels
+    return np.asarray(np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels))
 
 
 def _cumulated(samples: Floats, counts: npt.NDArray[np.intp]) -> Floats:
@@ -94,8 +85,7 @@ def _sorted_quantiles(samples: Floats, levels: Floats) -> Floats:
     below = np.minimum(places.astype(np.intp), max(len(samples) - 2, 0))
     lower, upper, share = samples[below], samples[np.minimum(below + 1, len(samples) - 1)], places - below
     steps = upper - lower
-    quantiles: Floats = np.where(share < 0.5, lower + steps * share, upper - steps * (1.0 - share))
-    return quantiles
+    return np.asarray(np.where(share < 0.5, lower + steps * share, upper - steps * (1.0 - share)))
 
 
 def _quantile_edges(samples: Floats, levels: Floats) -> Floats:

@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.laws import (
-    Law,
-)
+from perf_stochastic.laws import Law
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
@@ -194,8 +192,7 @@ def _equidistributed(law: Law, bins: int) -> Floats:
     cumulated = np.concatenate([[0.0], np.cumsum(shares)])
     edges = np.interp(np.arange(bins + 1) * (cumulated[-1] / bins), cumulated, cells)
     edges[0], edges[-1] = low, high
-    distinct: Floats = edges[np.concatenate([[True], edges[1:] > edges[:-1]])]
-    return distinct
+    return np.asarray(edges[np.concatenate([[True], edges[1:] > edges[:-1]])])
 
 
 def _divided(law: Law, bins: int) -> Floats:
@@ -220,15 +217,13 @@ def _divided(law: Law, bins: int) -> Floats:
         worst = worst[np.argsort(-largest[worst], kind="stable")[: bins + 1 - len(cuts)]].tolist()
         new = [cuts[k] + distances[cuts[k] : cuts[k + 1]].argmax() for k in worst]
         cuts = np.sort(np.concatenate([cuts, new]))
-    edges: Floats = places[cuts]
-    return edges
+    return np.asarray(places[cuts])
 
 
 @functools.cache
 def _cell_levels(count: int) -> Floats:
     """Levels between cells, closer together in the tails (count + 1,)."""
-    levels: Floats = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count + 1))
-    return levels
+    return np.asarray(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count + 1)))
 
 
 def _spread_levels(law: Law, places: Floats) -> Floats:

@@ -18,7 +18,6 @@ from perfcore.stochastic import StochasticValue, checked_samples
 # Source: J. Zhang and M. A. Stephens, "A new and efficient estimation method for the generalized Pareto distribution",
 # Technometrics 51, 2009: an average over the profile likelihood, which always exists and is as precise as the maximum.
 
-
 _LEAST_SHAPE = 1e-9  # below, it is exponential to the precision of floats
 _PRIOR_QUANTILE, _PRIOR_SCALE = 0.25, 3.0  # section 3 of the paper
 _FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samples beside
@@ -108,13 +107,7 @@ class Empirical(StochasticValue):
     shape: float
 
     def __init__(
-        self,
-        levels: npt.ArrayLike,
-        places: npt.ArrayLike,
-        scale: float,
-        shape: float,
-        *,
-        notes: tuple[str, ...] = (),
+        self, levels: npt.ArrayLike, places: npt.ArrayLike, scale: float, shape: float, *, notes: tuple[str, ...] = ()
     ) -> None:
         rows = [np.asarray(row, dtype=np.float64) for row in (levels, places)]
         if rows[0].shape != rows[1].shape or rows[0].ndim != 1 or len(rows[0]) < 2:

@@ -156,8 +156,7 @@ class Histogram(StochasticValue):
     def pdf(self, x: npt.ArrayLike) -> Floats:
         """Constant between edges and means."""
         pieces = self.distribution
-        density: Floats = pieces.table[2].take(pieces.place(np.asarray(x, dtype=np.float64)))
-        return density
+        return np.asarray(pieces.table[2].take(pieces.place(np.asarray(x, dtype=np.float64))))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """The inverse of `cdf`."""

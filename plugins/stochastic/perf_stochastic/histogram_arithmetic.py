@@ -193,20 +193,12 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
     "sqrt": lambda operands, count: _sqrt(operands[0], count),
 }
 
-
 # Schopf's own arithmetic, kept for comparison: interval arithmetic on all pairs of bins, each with the product of two
 # probabilities, spread evenly (`cartesian`). A sum of two uniform values is triangular: probability moves outward.
 # Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
 # 1999, section 3.3.
 
-_OF_PAIRS = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-}
+_OF_PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
 
 
 def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:

@@ -66,10 +66,6 @@ def _add(*operands: Bounds) -> Bounds:
     return _outward(sum(lower, Fraction()), sum(upper, Fraction()))
 
 
-def _subtract(x: Bounds, y: Bounds) -> Bounds:
-    return _add(x, (-y[1], -y[0]))
-
-
 def _multiply(*operands: Bounds) -> Bounds:
     product = operands[0]
     for x in operands[1:]:
@@ -137,7 +133,7 @@ def _sqrt(x: Bounds) -> Bounds:
 
 OPERATIONS: Mapping[str, Callable[..., Bounds]] = {
     "add": _add,
-    "subtract": _subtract,
+    "subtract": lambda x, y: _add(x, (-y[1], -y[0])),
     "multiply": _multiply,
     "divide": _divide,
     "power": _power,
@@ -149,7 +145,6 @@ OPERATIONS: Mapping[str, Callable[..., Bounds]] = {
     "log": _log,
     "sqrt": _sqrt,
 }
-
 
 _REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
 

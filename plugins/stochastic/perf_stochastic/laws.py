@@ -32,8 +32,15 @@ _COMPILED_FROM = 2**17
 _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 
-
 _NONE = (np.empty(0), np.empty(0))
+
+
+def _by_place(places: Floats, masses: Floats) -> tuple[Floats, Floats]:
+    """Each place once, with the sum of its probabilities."""
+    distinct, inverse = np.unique(places, return_inverse=True)
+    sums = np.zeros(len(distinct))
+    np.add.at(sums, inverse, masses)
+    return distinct, sums
 
 
 class Law(Protocol):
@@ -93,8 +100,8 @@ class LawOfTwo:
         return cdf, integral
 
     def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
-        """The same by a compiled kernel, where there is one."""
-        return self.of_many(z)
+        """The same by a compiled kernel."""
+        raise NotImplementedError
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         """What single values of Y (k, 1) with their probabilities (k,) add, likewise."""
@@ -126,10 +133,7 @@ class LawOfTwo:
         (at_x, of_x), (at_y, of_y) = self.x.atoms, self.y.atoms
         if not (len(at_x) and len(at_y)):
             return _NONE
-        places, inverse = np.unique(self.combine(at_x[:, None], at_y).ravel(), return_inverse=True)
-        masses = np.zeros(len(places))
-        np.add.at(masses, inverse, np.outer(of_x, of_y).ravel())
-        return places, masses
+        return _by_place(self.combine(at_x[:, None], at_y).ravel(), np.outer(of_x, of_y).ravel())
 
 
 class SumLaw(LawOfTwo):
@@ -220,9 +224,7 @@ def mixture(parts: Sequence[tuple[float, Law]]) -> ComputedLaw:
     ends = [law.support for _, law in parts]
     part_atoms = [law.atoms for _, law in parts]
     weighted = [weight * masses for (weight, _), (_, masses) in zip(parts, part_atoms, strict=True)]
-    places, inverse = np.unique(np.concatenate([part_places for part_places, _ in part_atoms]), return_inverse=True)
-    masses = np.zeros(len(places))
-    np.add.at(masses, inverse, np.concatenate(weighted))
+    atoms = _by_place(np.concatenate([places for places, _ in part_atoms]), np.concatenate(weighted))
 
     def cdf_and_integral(z: Floats) -> tuple[Floats, Floats]:
         cdf, integral = np.zeros(len(z)), np.zeros(len(z))
@@ -241,7 +243,7 @@ def mixture(parts: Sequence[tuple[float, Law]]) -> ComputedLaw:
     return ComputedLaw(
         (min(low for low, _ in ends), max(high for _, high in ends)),
         sum(weight * law.mean for weight, law in parts),
-        (places, masses),
+        atoms,
         cdf_and_integral,
         lambda: np.concatenate([law.places() for _, law in parts]),
         any(law.is_smooth for _, law in parts),
@@ -295,21 +297,17 @@ def image(function: Monotone, x: PiecewiseUniform) -> ComputedLaw:
 
 
 def _exp_average(low: Floats, high: Floats) -> Floats:
-    width = high - low
-    mean: Floats = np.exp(low) * np.expm1(width) / width
-    return mean
+    return np.asarray(np.exp(low) * np.expm1(high - low) / (high - low))
 
 
 def _log_average(low: Floats, high: Floats) -> Floats:
     width = high - low
-    mean: Floats = np.log(low) + (high / width * np.log1p(width / low) - 1.0)
-    return mean
+    return np.asarray(np.log(low) + (high / width * np.log1p(width / low) - 1.0))
 
 
 def _sqrt_average(low: Floats, high: Floats) -> Floats:
     a, b = np.sqrt(low), np.sqrt(high)
-    mean: Floats = 2.0 / 3.0 * (a * a + a * b + b * b) / (a + b)
-    return mean
+    return np.asarray(2.0 / 3.0 * (a * a + a * b + b * b) / (a + b))
 
 
 EXP = Monotone(np.exp, lambda z: np.log(np.maximum(z, np.finfo(np.float64).tiny)), _exp_average)
@@ -326,8 +324,7 @@ def power(exponent: float) -> Monotone:
         with np.errstate(divide="ignore"):
             logarithm = np.log(low / high)
         rise = -logarithm if exponent == -1.0 else -np.expm1((exponent + 1.0) * logarithm) / (exponent + 1.0)
-        mean: Floats = sign * high**exponent * rise / (1.0 - low / high)
-        return mean
+        return np.asarray(sign * high**exponent * rise / (1.0 - low / high))
 
     return Monotone(lambda x: sign * x**exponent, lambda z: (sign * z) ** (1.0 / exponent), average)
 

@@ -43,7 +43,6 @@ def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLi
 # Variates", Journal of the Royal Statistical Society 93 (1930); the skewness of a product from the cumulants of
 # quadratic forms.
 
-
 _GRID = np.linspace(-5.0, 5.0, 401)  # standard deviations at which two distribution functions are compared
 _MIDPOINTS = ndtri((np.arange(4000) + 0.5) / 4000.0)
 _HERMITE_NODES = 64
@@ -282,7 +281,6 @@ _SIMPLE: dict[str, Callable[..., Moments]] = {
     "log": lambda correlation, x: _of_positive("log", x),
     "sqrt": lambda correlation, x: _of_positive("sqrt", x),
 }
-
 
 _FEWEST = 20  # below, the test's distribution is not the one that it assumes
 _DOUBTFUL = 0.05

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.piecewise_uniform import PiecewiseUniform, log_or_zero
 from perfcore.base.arrays import Floats
 from perfcore.base.kernels import announce_compilation, kernel
 
@@ -203,11 +203,6 @@ def _summed(
     return sums[0], sums[1]
 
 
-def _logarithms(x: Floats) -> Floats:
-    """Of what is above 0; before a first knot of 0 there is no place that needs one."""
-    return np.log(x, out=np.zeros(len(x)), where=x > 0.0)
-
-
 def sum_pairs(x: PiecewiseUniform, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
     """What `SumLaw.of_knots` gives."""
     return _summed(_sum, x, np.vstack([x.table, x.second]), z, knots, jumps)
@@ -219,7 +214,7 @@ def product_pairs(
     """What `ProductLaw.of_knots` gives, for places and knots above 0."""
     left, start, slope, right, mean, inverse = columns
     rise = slope * (right - left)
-    rows = [right, start + rise, slope, mean + 0.5 * rise * (right + left), inverse, _logarithms(right / x.knots[-1])]
+    rows = [right, start + rise, slope, mean + 0.5 * rise * (right + left), inverse, log_or_zero(right / x.knots[-1])]
     return _summed(_product, x, np.vstack(rows), z, knots, jumps)
 
 
@@ -227,5 +222,5 @@ def quotient_pairs(x: PiecewiseUniform, z: Floats, knots: Floats, jumps: Floats)
     """What `QuotientLaw.of_knots` gives, for places and knots above 0."""
     left, start, slope, integral = x.table
     inverse = np.divide(1.0, left, out=np.full(len(left), np.inf), where=left > 0.0)
-    rows = [left, integral, start, slope, np.zeros(len(left)), inverse, _logarithms(left / x.knots[-1])]
+    rows = [left, integral, start, slope, np.zeros(len(left)), inverse, log_or_zero(left / x.knots[-1])]
     return _summed(_quotient, x, np.vstack(rows), z, knots[::-1].copy(), jumps[::-1].copy())

@@ -20,6 +20,11 @@ _NARROWEST = 1.0 / sys.float_info.max  # below it a density is no number
 _GUIDE = 2048  # levels at which a quantile's search may begin
 
 
+def log_or_zero(x: Floats) -> Floats:
+    """log(x), and 0 at 0, where nothing needs it or it is multiplied by 0."""
+    return np.log(x, out=np.zeros(len(x)), where=x > 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class PiecewiseUniform:
     """Pieces with probabilities, each spread evenly or, without width, on one value.
@@ -36,8 +41,7 @@ class PiecewiseUniform:
     @cached_property
     def widths(self) -> Floats:
         """Widths of the pieces (n,)."""
-        widths: Floats = self.knots[1:] - self.knots[:-1]
-        return widths
+        return np.asarray(self.knots[1:] - self.knots[:-1])
 
     @property
     def range(self) -> float:
@@ -117,8 +121,7 @@ class PiecewiseUniform:
     def cdf(self, x: Floats) -> Floats:
         """F at ``x`` (...)."""
         base, start, slope = self.table[:3, self.place(x)]
-        probability: Floats = start + slope * (x - base)
-        return probability
+        return np.asarray(start + slope * (x - base))
 
     def cdf_and_integral(self, x: Floats) -> tuple[Floats, Floats]:
         """F and its integral up to ``x`` (...)."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from perf_stochastic.laws import Law, LawOfTwo, SumLaw, mixture, negated
-from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
+from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform, log_or_zero
 from perfcore.base.arrays import Floats
 
 # A place 0 is moved up by what does not matter, so that logarithms exist.
@@ -120,7 +120,7 @@ class QuotientLaw(_OfPositive):
         """In the order of X's table: E[X; X <= k] and E[X log X; X <= k], k the knot to the left."""
         x = self.x
         ends, high = _integral_of_x_log_x(x.knots), x.knots[1:]
-        logs = np.where(x.is_spread, x.densities * np.diff(ends), x.masses * high * _log(high))
+        logs = np.where(x.is_spread, x.densities * np.diff(ends), x.masses * high * log_or_zero(high))
         logs = np.concatenate([[0.0, 0.0], np.cumsum(logs)])
         logs -= x.table[2] * np.concatenate([ends[:1], ends])
         return np.concatenate([[0.0, 0.0], np.cumsum(_means(x))]), logs
@@ -166,14 +166,9 @@ def _inverses(x: PiecewiseUniform) -> Floats:
     return inverses
 
 
-def _log(x: Floats) -> Floats:
-    """log(x), and 0 at 0, where it is multiplied by 0."""
-    return np.log(x, out=np.zeros(len(x)), where=x > 0.0)
-
-
 def _integral_of_x_log_x(x: Floats) -> Floats:
     """From 0 on."""
-    return x * x * (0.5 * _log(x) - 0.25)
+    return x * x * (0.5 * log_or_zero(x) - 0.25)
 
 
 _AS_GOOD_AS_0 = 1e-100  # of the largest value
