@@ -99,6 +99,12 @@ KINDS = {
     "PhaseComparison": lambda: perfcore.compare(golden("phases"), golden("phases")),
     "PhaseModel": lambda: golden("phases"),
     "UtilizationCurve": lambda: "examples/step.csv",
+    "RegressionModel": lambda: perfcore.fit(
+        "examples/npb/timings.csv", fitter="regression", formula="a + b/P", where="system=T3D,code=LU"
+    ),
+    "UslModel": lambda: perfcore.fit(
+        pd.DataFrame({"p": [1, 2, 4, 8, 16], "throughput": [10.0, 19.0, 35.0, 58.0, 80.0]}), fitter="usl"
+    ),
     "Ranking": lambda: perfcore.rank("examples/npb/timings.csv", fitter="individual", where="system=T3D,code=LU"),
     "Added": added,
     "Measurements": lambda: "examples/npb/timings.csv",
