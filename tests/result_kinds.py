@@ -100,7 +100,7 @@ KINDS = {
     "PhaseModel": lambda: golden("phases"),
     "UtilizationCurve": lambda: "examples/step.csv",
     "RegressionModel": lambda: perfcore.fit(
-        "examples/npb/timings.csv", fitter="regression", formula="a + b/P", where="system=T3D,code=LU"
+        "examples/npb/timings.csv", fitter="regression", formula="a + b/p", where="system=T3D,code=LU"
     ),
     "UslModel": lambda: perfcore.fit(
         pd.DataFrame({"p": [1, 2, 4, 8, 16], "throughput": [10.0, 19.0, 35.0, 58.0, 80.0]}), fitter="usl"

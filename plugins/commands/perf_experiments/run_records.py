@@ -154,7 +154,7 @@ class Runs(Result):
         """JSON-ready."""
         rows = [
             {name: value for name, value in vars(run).items() if name not in (*_PRINTED, "environment")}
-            | {"wall_s": run.wall_ns / 1e9}
+            | {"wall_s": run.wall_ns / 1e9, "peak_memory_mib": run.peak_memory_kib / 1024}
             for run in self.listed
         ]
         if not self.in_full:
