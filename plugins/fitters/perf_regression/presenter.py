@@ -251,3 +251,4 @@ def _draw_residuals(influence: pd.DataFrame, kind: str, axes: Axes) -> None:
         axes.plot(influence["fitted"], influence[name], "o", **style)
         axes.axhline(0.0, color=MODEL)
         axes.set(xlabel="fitted", ylabel=label)
+    axes.locator_params(axis="x", nbins=4)
