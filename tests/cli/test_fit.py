@@ -83,7 +83,7 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
             ["--fitter", "worley", "--break-tolerance", "nan"],
             "worley: --break-tolerance 'nan': a finite number is expected",
         ),
-        (["--start", "equal"], "No such option '--start'"),
+        (["--begin", "equal"], "No such option '--begin'"),
         (["--degree", "mixed"], "is now --fitter worley --degree mixed"),
         (["--busy", "run"], "--busy and --idle belong to traces"),
         (["--plot", "phases.jpg"], "cannot draw 'phases.jpg': the ending must be one of .png, .svg, .pdf, .html"),

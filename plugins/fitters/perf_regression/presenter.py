@@ -175,6 +175,7 @@ class UslPresenter(RegressionPresenter):
             _draw_fit(result, data, axes)
             for peak in peaks:
                 axes.axvline(peak, color=RULE, linestyle=":", label="peak")
+            axes.legend(fontsize="x-small")
 
         return panels | {"fit": draw}
 
@@ -251,4 +252,4 @@ def _draw_residuals(influence: pd.DataFrame, kind: str, axes: Axes) -> None:
         axes.plot(influence["fitted"], influence[name], "o", **style)
         axes.axhline(0.0, color=MODEL)
         axes.set(xlabel="fitted", ylabel=label)
-    axes.locator_params(axis="x", nbins=4)
+    axes.locator_params(axis="x", nbins=3)
