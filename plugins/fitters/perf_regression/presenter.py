@@ -242,7 +242,7 @@ def _draw_residuals(influence: pd.DataFrame, kind: str, axes: Axes) -> None:
     if kind == "influence":
         axes.plot(influence["leverage"], influence["cooks_distance"], "o", **style)
         axes.axhline(_INFLUENTIAL, color=RULE, linestyle="--")
-        axes.set(xlabel="leverage", ylabel="Cook's distance")
+        axes.set(xlabel="leverage", ylabel="Cook's distance", xticks=[0.0, 0.5, 1.0])
     elif kind == "normal quantiles":
         (expected, ordered), (slope, intercept, _) = probplot(influence[name].dropna())
         axes.plot(expected, ordered, "o", **style)
@@ -252,4 +252,3 @@ def _draw_residuals(influence: pd.DataFrame, kind: str, axes: Axes) -> None:
         axes.plot(influence["fitted"], influence[name], "o", **style)
         axes.axhline(0.0, color=MODEL)
         axes.set(xlabel="fitted", ylabel=label)
-    axes.locator_params(axis="x", nbins=3)
