@@ -45,7 +45,7 @@ def register_commands(register: Register) -> None:
     """Announce the command, and the function behind it."""
     register(
         "limit",
-        "perfcore_amdahl.limit:command",
+        "perfcore_amdahl.limit:limit",
         help="The largest speedup of a program.",
         group="Model",
         function="perfcore_amdahl.limit:limit",

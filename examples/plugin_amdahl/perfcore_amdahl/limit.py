@@ -1,19 +1,36 @@
 """``perf limit MODEL``: the speedup that no number of processors exceeds."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
 import perfcore
+from perfcore.hooks.parameters import Argument
+from perfcore.results import Result
 
 
-def limit(model: Any) -> float:
+@dataclass(frozen=True, repr=False)
+class Limit(Result):
     """The time on one processor over the time on endlessly many."""
+
+    speedup: float
+
+    def summary(self) -> list[str]:
+        """What the command prints."""
+        return [f"speedup below {self.speedup:.4g}"]
+
+    def to_dict(self) -> dict[str, float]:
+        """What ``--json`` prints."""
+        return {"speedup": self.speedup}
+
+
+def limit(model: Annotated[Any, Argument("MODEL")]) -> Limit:
+    """Say how fast a program gets on endlessly many processors, by its model.
+
+    Parameters
+    ----------
+    model : Model, str or path
+        A model of times over processors.
+    """
     loaded = perfcore.load(model) if isinstance(model, str) else model
     first, last = loaded.predict([1.0, 1e15])
-    return float(first / last)
-
-
-def command(model: Annotated[str, typer.Argument(help="A model of times over processors.")]) -> None:
-    """Print the largest speedup of MODEL."""
-    typer.echo(f"speedup below {limit(model):.4g}")
+    return Limit(float(first / last))

@@ -35,7 +35,7 @@ class TestContract(FitterSuite):
 def test_exact_data_give_the_law_back():
     model = AmdahlFitter().fit(runs(), NoOptions())
     np.testing.assert_allclose([each.estimate for each in model.parameters], (SERIAL, PARALLEL), rtol=1e-12)
-    assert limit(model) == pytest.approx((SERIAL + PARALLEL) / SERIAL)
+    assert limit(model).speedup == pytest.approx((SERIAL + PARALLEL) / SERIAL)
 
 
 def test_standard_errors_are_those_of_many_repetitions():
