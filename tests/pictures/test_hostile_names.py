@@ -207,6 +207,10 @@ SUBJECTS = {
     "StructuralModel": structural,
     "IndividualModel": individual,
     "JointModel": lambda: perfcore.fit(pairs(), fitter="strohmaier", functions="1/p,1"),
+    "RegressionModel": lambda: perfcore.fit(
+        pairs(), fitter="regression", formula="a + b/p", by=("code", "system"), weights="relative"
+    ),
+    "UslModel": lambda: perfcore.fit(table(NAMES[2:3], "code"), fitter="usl", quantity="time"),
     "Answers": lambda: perfcore.whatif(messages(), network="0"),
     "MessageTable": lambda: perfcore.messages(messages()),
     "Iterations": lambda: perfcore.iterations(steps()),
@@ -307,5 +311,7 @@ def test_lines_of_text_are_lines(kind, capsys):
         return
     print_findings(shown)
     lines = capsys.readouterr().out.removesuffix("\n").split("\n")
-    assert len(lines) == len(shown.summary()) + sum(2 + bool(title) + len(rows) for title, _, rows in shown.tables())
+    below = len(shown.closing()) + bool(shown.closing())
+    tables = sum(2 + bool(title) + len(rows) for title, _, rows in shown.tables())
+    assert len(lines) == len(shown.summary()) + tables + below
     assert all(line.isprintable() for line in lines)
