@@ -1,25 +1,25 @@
 """Written by plugins/stubs/write_stubs.py."""
 
-from perf_analysis.messages import messages as messages
-from perf_analysis.overheads import overheads as overheads
-from perf_analysis.profile import profile as profile
+from perf_analysis.api import messages as messages
+from perf_analysis.api import overheads as overheads
+from perf_analysis.api import profile as profile
+from perf_analysis.api import whatif as whatif
 from perf_analysis.summarize import summarize as summarize
-from perf_analysis.whatif import whatif as whatif
 from perf_basics.api import formats as formats
 from perf_basics.api import info as info
 from perf_basics.api import plugins as plugins
 from perf_basics.api import predict as predict
 from perf_experiments.api import design as design
+from perf_experiments.api import next_points as next_points
 from perf_experiments.api import run as run
 from perf_experiments.api import runs as runs
 from perf_experiments.api import sample as sample
-from perf_experiments.next_runs import next_points as next_points
 from perf_explore.api import explore as explore
 from perf_explore.api import view as view
 from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import compare as compare
 from perf_gate.api import gate as gate
-from perf_gate.api import verify as verify
+from perf_gate.api import validate as validate
 from perf_structural.api import decide as decide
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
@@ -28,7 +28,7 @@ from perf_structural.api import value as value
 from perf_structural.composed_models import max_ as max_
 from perf_structural.judging import judge as judge
 from perf_views.picture import plot as plot
-from perf_worley.iterations.iterations import iterations as iterations
+from perf_worley.iterations.api import iterations as iterations
 from perfcore.base.errors import PerfError as PerfError
 from perfcore.data.curve import UtilizationCurve as UtilizationCurve
 from perfcore.data.measurements import Measurements as Measurements
