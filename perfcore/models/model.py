@@ -19,9 +19,8 @@ from perfcore.hooks.registry import registry
 from perfcore.results import Result
 
 if TYPE_CHECKING:
-    from perfcore.models.design_rows import DesignRows, Rival
+    from perfcore.models.design_rows import DesignRows, GrowthDraws, PartDraws, Rival
     from perfcore.models.observed import Observed
-    from perfcore.models.part_draws import GrowthDraws, PartDraws
 
 __all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "model_of"]
 

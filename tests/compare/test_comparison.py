@@ -23,8 +23,8 @@ from perf_gate.comparison import (
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
+from perfcore.models.design_rows import N_DRAWS, Drawn
 from perfcore.models.model import Model, Origin, Parameter
-from perfcore.models.part_draws import N_DRAWS, Drawn
 
 
 def profile(work, start, unit="time_s", names=("work", "start")):

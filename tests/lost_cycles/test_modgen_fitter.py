@@ -125,7 +125,7 @@ def test_the_hierarchy_leads_from_the_overview_to_one_fit():
 
 def test_five_steps_of_the_paper(generate, tmp_path):
     """Poor R^2 of synchronization, at some P; an added formula and more replications; a good one."""
-    from perf_lost_cycles.figures import overview
+    from perf_lost_cycles.pictures import overview
 
     first = fit(generate.profile())
     place = first.names.index(SYNC)

@@ -13,7 +13,7 @@ def register_commands(register: Register) -> None:
     """Announce the command."""
     register(
         "explore",
-        "perf_explore.cli.explore:command",
+        "perf_explore.cli:command",
         group="Look",
         help="Data and models as a page in the browser, or in one file.",
         function="perf_explore.api:explore",

@@ -17,8 +17,8 @@ from perf_tables.names import plain_name
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.registry import registry
+from perfcore.models.design_rows import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.models.model import Model
-from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.results import Result
 
 CATEGORY = "category"  # the variable of models by category; their first level is the total

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_lost_cycles.figures import POOR_R2, category_figures, overview, shares
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.options import CRITERIA
+from perf_lost_cycles.pictures import POOR_R2, category_figures, overview, shares
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:

@@ -26,10 +26,9 @@ from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.roles import shown_names
-from perfcore.models.design_rows import DesignRows, Rival
+from perfcore.models.design_rows import N_DRAWS, DesignRows, Drawn, GrowthDraws, PartDraws, Rival
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.observed import Observed
-from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from perf_worley.bracketing import bracket_root
-from perf_worley.factor_tree import PhaseBasis, error_tree
+from perf_worley.factor_tree import PhaseBasis, bracket_root, error_tree
 from perf_worley.options import MOST_PHASES, WorleyOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress

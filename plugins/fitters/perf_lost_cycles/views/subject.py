@@ -12,10 +12,10 @@ import numpy.typing as npt
 from perf_formulas.formula import renamed
 from perf_lost_cycles.categories.category_sum import CategorySum
 from perf_lost_cycles.default_models.sets import formula_over
-from perf_lost_cycles.figures import overview
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.forms import weighted_r2
 from perf_lost_cycles.modgen.model import Generation, ModgenModel
+from perf_lost_cycles.pictures import overview
 from perf_views.contents import Block, Cell, Link, Table, Text, ViewPath
 from perfcore.base.arrays import Floats, Ints
 
