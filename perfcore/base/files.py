@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from perfcore.base.errors import InputError, OptionError
@@ -29,6 +30,18 @@ def check_files(picture: str | os.PathLike[str] | None, *others: str | os.PathLi
     for path in (picture, *others):
         if path is not None:
             check_folder(path)
+
+
+def refuse_input(output: str | os.PathLike[str], texts: Iterable[str]) -> None:
+    """Refuse to write over a file that is read, also through a link: texts are paths, patterns, lists and NAME=PATH."""
+    target = Path(output)
+    parts = {part for text in texts for part in (text, text.rpartition("=")[2], *text.split(","))}
+    for part in sorted(parts) if target.is_file() else ():
+        with contextlib.suppress(OSError, ValueError):  # words that are no names of files
+            for path in [part] if Path(part).exists() else glob.glob(part):  # noqa: PTH207 - folders are any
+                if target.samefile(path):
+                    what = "an input" if path == os.fspath(output) else f"the input {path}"
+                    raise InputError(output, f"is {what}; name another")
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +14,15 @@ import typer.core
 import typer.main
 
 from perfcore.base.errors import OptionError
-from perfcore.base.files import check_files
+from perfcore.base.files import check_files, refuse_input
 from perfcore.cli.output import print_result, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
-from perfcore.cli.signature import former_options, options_source, selected_name, with_signature
+from perfcore.cli.signature import flags_of, former_options, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
 from perfcore.hooks.registry import Entry, registry
 
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
+_WRITTEN = {"--output", "--plot", "--summary", "--junit"}
 CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -52,6 +54,7 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     typed = with_signature(function, words)
     if is_declared(function):
         typed = _showing(typed, entry, function)
+    typed = _keeping_inputs(typed)
     typed.__doc__ = plain(typed.__doc__ or entry.help)
     epilog = "\n\n".join([f"{heading}:", *(f"{name}: {plain(text)}" for name, text in choices)]) if choices else None
     app = typer.Typer(add_completion=False, rich_markup_mode=markup_mode())
@@ -65,6 +68,23 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
         pair.split("=", 1) for pair in (*entry.former, *former_options(function)) if pair.startswith("--")
     )
     return command
+
+
+def _keeping_inputs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command that refuses to write over a file that it reads."""
+    parameters = inspect.signature(command).parameters
+    written = [name for name, parameter in parameters.items() if _WRITTEN.intersection(flags_of(parameter))]
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Any:
+        others = [value for name, value in values.items() if name not in written]
+        texts = [text for value in others for text in (value if isinstance(value, list) else [value])]
+        for name in written:
+            if values[name]:
+                refuse_input(values[name], [text for text in texts if isinstance(text, str) and text])
+        return command(**values)
+
+    return run
 
 
 def _refuse_alone(function: Callable[..., Any], values: Mapping[str, Any]) -> None:

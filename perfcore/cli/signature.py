@@ -56,7 +56,7 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
     """
     parameters, groups = _parameters(function)
     source = options_source(function)
-    flags = {flag for parameter in parameters.values() for flag in _flags(parameter)}
+    flags = {flag for parameter in parameters.values() for flag in flags_of(parameter)}
     declared = {
         field.name: _as_parameter(panel, field)
         for panel, field in _fields(source, parameters, given_options(words))
@@ -150,7 +150,7 @@ def _of_group(group: type) -> Iterator[inspect.Parameter]:
         )
 
 
-def _flags(parameter: inspect.Parameter) -> list[str]:
+def flags_of(parameter: inspect.Parameter) -> list[str]:
     """``--at`` and its like of a parameter that is an option."""
     for part in typing.get_args(parameter.annotation):
         if isinstance(part, typer.models.OptionInfo):
@@ -216,7 +216,7 @@ def _key(flag: str) -> str:
 
 
 def _default(flag: str, parameters: Mapping[str, inspect.Parameter]) -> str | None:
-    return next((each.default for each in parameters.values() if f"--{flag}" in _flags(each)), None)
+    return next((each.default for each in parameters.values() if f"--{flag}" in flags_of(each)), None)
 
 
 def _attribute(entry: Entry, attribute: str) -> Any:

@@ -47,6 +47,23 @@ def options_of_files():
 
 
 @pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
+@pytest.mark.parametrize("link", [False, True])
+def test_an_input_is_never_replaced(refused, folder, name, flag, link):
+    """In every command that reads a file and writes one, also through a link."""
+    words = [*WORDS[name], "--with", "a=none.csv"] if name == "stochastic eval" else WORDS[name]
+    paths = [word.rpartition("=")[2] for word in words if word.rpartition(".")[2] in ("csv", "json", "prv", "toml")]
+    if not paths:
+        pytest.skip("reads no file")
+    path, output = folder / paths[0], "link.csv" if link else paths[0]
+    path.write_text("measured")
+    if link:
+        (folder / output).symlink_to(path)
+    message = refused(*name.split(), *words, flag, output)
+    assert message == f"{output}: is {f'the input {paths[0]}' if link else 'an input'}; name another"
+    assert path.read_text() == "measured"
+
+
+@pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
 def test_a_folder_that_does_not_exist_is_said_before_anything_else(refused, folder, name, flag):
     (folder / "model.toml").write_text('equation = "x"\n[inputs]\nx = "none.json"\n')
     ending = "png" if flag == "--plot" or name == "plot" else ENDINGS.get(name, "csv")
