@@ -98,6 +98,20 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+@contextlib.contextmanager
+def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let one process at a time read a file and replace it; the lock is on its folder, and ends with the process."""
+    import fcntl
+
+    folder = os.open(Path(path).resolve().parent, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # of a file system without locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Keep a file that exists from being replaced unasked, before the work whose result is to go there."""
     if not overwrite and Path(path).is_file():

@@ -1,6 +1,7 @@
 """Steps in histories: where they are, how sure that is, and what noise is not taken for one."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -217,3 +218,14 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
     file.write_bytes(before + b"[1, 2]\n")
     assert perf("gate", file, "--commit", "commit") == 2
     assert "history.jsonl:21: an object of numbers and texts is expected" in capsys.readouterr().err
+
+
+def test_jobs_at_once_lose_no_commit(tmp_path):
+    history = tmp_path / "history.jsonl"
+    rows = pd.DataFrame({"bench": ["sort"] * 2, "time_s": [1.0, 1.1]})
+    with ThreadPoolExecutor(8) as jobs:
+        added = jobs.map(lambda k: perfcore.add_to_history(history, rows, commit=f"c{k}", value="time_s"), range(24))
+        assert len(list(added)) == 24
+    lines = history.read_text().splitlines()
+    assert sorted(json.loads(line)["commit"] for line in lines) == sorted(f"c{k}" for k in range(24))
+    assert [path.name for path in tmp_path.iterdir()] == ["history.jsonl"]

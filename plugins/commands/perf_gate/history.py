@@ -22,7 +22,7 @@ from perf_statistics.gating import Outcome, benjamini_hochberg
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import alone, check_folder, write_bytes
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -74,15 +74,17 @@ def append_rows(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]])
     target = Path(path)
     if target.suffix.lower() not in (".jsonl", ".ndjson"):
         raise OptionError(f"{os.fspath(path)}: a history is kept in a file that ends in .jsonl")
-    old = [row for _, row in rows_of(target)] if target.is_file() else []
-    units = {row.get("benchmark"): row.get("unit", "") for row in old}
-    for row in new:
-        if (file_unit := units.get(row["benchmark"], row["unit"])) != row["unit"]:
-            raise DataError(f"{os.fspath(path)}: {row['benchmark']} is in {file_unit or 'no unit'}, not {row['unit']}")
-    before = target.read_bytes() if target.is_file() else b""
-    if before and not before.endswith(b"\n"):
-        before += b"\n"
-    write_bytes(path, before + b"".join(msgspec.json.encode(row) + b"\n" for row in new))
+    check_folder(path)
+    with alone(path):
+        old = [row for _, row in rows_of(target)] if target.is_file() else []
+        units = {row.get("benchmark"): row.get("unit", "") for row in old}
+        for row in new:
+            if (unit := units.get(row["benchmark"], row["unit"])) != row["unit"]:
+                raise DataError(f"{os.fspath(path)}: {row['benchmark']} is in {unit or 'no unit'}, not {row['unit']}")
+        before = target.read_bytes() if target.is_file() else b""
+        if before and not before.endswith(b"\n"):
+            before += b"\n"
+        write_bytes(path, before + b"".join(msgspec.json.encode(row) + b"\n" for row in new))
     names = tuple(dict.fromkeys(str(row["benchmark"]) for row in new))
     return Added(os.fspath(path), str(new[0]["commit"]), names, len(old) + len(new))
 
