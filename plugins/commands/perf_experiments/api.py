@@ -222,8 +222,8 @@ def run(
     launcher : str
         local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.
     values : sequence of str
-        Value in the output, such as ``'time=Time in seconds = *([0-9.]+)'``; the first is what is modelled, without any the
-        wall time. May be repeated.
+        Value in the output, such as ``'time=Time in seconds = *([0-9.]+)'``; the first is what is modelled, without any
+        the wall time. May be repeated.
     results : str, optional
         File that a run writes: .json of numbers, or text that ``--value`` searches.
     limit : str, or float in seconds, optional
