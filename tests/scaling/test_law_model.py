@@ -328,3 +328,10 @@ def test_two_parameters_that_cannot_be_told_apart(points, reason):
     with pytest.raises(DataError) as raised:
         perfcore.fit(data, fitter="scaling", parameter="p,n")
     assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize("level", [128, 128.0, np.int64(128), np.float64(128), np.array([128.0]), [128]])
+def test_a_target_is_any_number(level):
+    runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.0, 4.5, 2.7, 1.9]})
+    model = perfcore.fit(runs, fitter="scaling", at={"p": level})
+    assert [float(text.partition("=")[2]) for text in model.origin.options["at"]] == [128.0]

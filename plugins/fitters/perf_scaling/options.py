@@ -38,7 +38,9 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
 def parse_target(raw: Any) -> tuple[str, ...]:
     """A point: ``p=4096`` or ``p=4096,n=1e6``, one level of each parameter, as texts."""
     if isinstance(raw, Mapping):
-        raw = [f"{name}={level!r}" for name, level in raw.items()]
+        levels = {name: getattr(level, "tolist", lambda level=level: level)() for name, level in raw.items()}
+        levels = {name: one[0] if isinstance(one, list) and len(one) == 1 else one for name, one in levels.items()}
+        raw = [f"{name}={level!r}" for name, level in levels.items()]
     try:
         places = parse_places([raw] if isinstance(raw, str) else map(str, raw))
         is_point = all(len(parse_values(text)) == 1 for text in places.values())
