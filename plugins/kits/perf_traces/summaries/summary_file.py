@@ -183,7 +183,8 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _array(content: bytes) -> Ints:
     """Whole numbers from the bytes of a ``.npy`` of `_bytes_of`."""
-    bytewise = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    with np.errstate(invalid="ignore"):  # of a shape that a damaged file names
+        bytewise = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     if bytewise.dtype != np.uint8 or bytewise.ndim < 2 or bytewise.shape[0] not in (1, 2, 4, 8):
         raise ValueError("an array is no array of whole numbers")
     numbers = np.zeros(bytewise.shape[1:], dtype=np.int64)
