@@ -18,6 +18,7 @@ from perf_gate.benchmark_runs import LongTable, long_table
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_rate
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.recognise import Reading
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def is_json_lines(path: Path) -> bool:
     with path.open("rb") as file:
         first = next((line for line in file if line.strip()), b"")
     try:
-        row = msgspec.json.decode(first)
+        row = decode_json(first)
     except (UnicodeDecodeError, msgspec.MsgspecError):
         return False
     return bool(row) and _is_flat(row)
@@ -57,9 +58,9 @@ def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line)
+            row = decode_json(line)
         except (UnicodeDecodeError, msgspec.MsgspecError) as error:
-            raise InputError(path, f"is not JSON: {error}", line=number) from None
+            raise InputError(path, f"is not JSON: {json_problem(line, error)[0]}", line=number) from None
         if not _is_flat(row):
             raise InputError(path, "an object of numbers and texts is expected", line=number)
         rows.append((number, row))
@@ -104,7 +105,7 @@ def read_asv(path: Path) -> LongTable:
         if file.name in _NOT_RESULTS:
             continue
         try:
-            document = msgspec.json.decode(file.read_bytes(), type=_Results)
+            document = decode_json(file.read_bytes(), _Results)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             raise InputError(file, f"is not a result of asv: {error}") from None
         machine = str(document.params.get("machine", file.parent.name))
@@ -134,7 +135,7 @@ def _units(path: Path) -> dict[str, str]:
     """Unit of each benchmark, as ``benchmarks.json`` says it."""
     file = path / "benchmarks.json"
     try:
-        benchmarks = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        benchmarks = decode_json(file.read_bytes(), dict[str, Any])
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
         return {}
     units = {name: str(about.get("unit", "")) for name, about in benchmarks.items() if isinstance(about, dict)}
@@ -201,7 +202,7 @@ def read_benchmark_action(path: Path) -> LongTable:
 
     content = path.read_bytes().partition(b"=")[2].strip().removesuffix(b";")
     try:
-        data = msgspec.json.decode(content, type=_Data)
+        data = decode_json(content, _Data)
     except (UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise InputError(path, f"is not data of github-action-benchmark: {error}") from None
     rows = [
