@@ -237,7 +237,6 @@ def _checked(runs: Measurements) -> Measurements:
             raise DataError(
                 f"{runs.source}: usl fits one program; choose one, such as --where {column}={next(iter(names))}"
             )
-    numbers_of(runs, str(runs.roles.value), optional=True)
     points = len(np.unique(numbers_of(runs, columns[0])))
     if points < _LEAST_POINTS:
         raise DataError(f"{runs.source}: usl needs {_LEAST_POINTS} or more values of {columns[0]}; there are {points}")
