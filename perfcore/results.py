@@ -10,6 +10,7 @@ import functools
 import html
 import importlib
 import itertools
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -218,16 +219,29 @@ class Result(Shown):
         """Lines that say what it is and how sure."""
         return presenter_of(self).summary(self)
 
-    def closing(self) -> list[str]:
-        """Lines below the tables: caveats by their labels, and what to do next."""
+    def closing(self, width: int | None = None) -> list[str]:
+        """Lines below the tables: caveats by their labels, and what to do next.
+
+        With a width, of the texts of a label those that fit into a line; it is wrapped where one does not.
+        """
         presenter = presenter_of(self)
         caveats, command = presenter.caveats(self), presenter.next_command(self)
-        lines = [f"{label}: {'; '.join(texts)}" for label, texts in caveats.items() if texts]
+        lines = []
+        for label, texts in caveats.items():
+            line = f"{label}: {'; '.join(texts)}"
+            kept = len(texts)
+            while width is not None and len(line) > width and kept > 1:
+                kept -= 1
+                line = f"{label}: {'; '.join(texts[:kept])}; {len(texts) - kept} more (--all)"
+            if texts:
+                lines += [line] if width is None else textwrap.wrap(line, width, subsequent_indent="  ")
         return [*lines, *([f"Next: {command}"] if command else [])]
 
-    def tables(self) -> Tables:
+    def tables(self, verbose: bool = True) -> Tables:
         """Each table that the command line prints; it unpacks into title, header and rows."""
-        return _tables(self)
+        if verbose:
+            return _tables(self)
+        return [each for each in presenter_of(self).tables(self) if each.importance in ("default", "brief")]
 
     def plain_tables(self) -> Tables:
         """Tables for other programs, as CSV has them."""
@@ -265,7 +279,7 @@ def cut(text: str, most: int = _LINE_LETTERS) -> str:
 
 
 def _tables(result: Any) -> Tables:
-    return [table for table in presenter_of(result).tables(result) if table.importance != "data"]
+    return [table for table in presenter_of(result).tables(result) if table.importance in ("default", "verbose")]
 
 
 def presenter_of(result: Any) -> Presenter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Table", "as_table", "csv_lines", "html_table", "latex_lines", "printable", "printed", "shorten"]
+__all__ = ["Column", "Table", "csv_lines", "html_table", "latex_lines", "printable", "printed", "shorten"]
 
-Importance = Literal["default", "verbose", "data"]  # always shown; with --verbose; only in CSV, frames and JSON
+# Always shown, only without --all, only with it, and only in CSV, frames and JSON.
+Importance = Literal["default", "brief", "verbose", "data"]
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST, _LEAST_WIDTH = 240, 12  # letters of a cell where the width is not limited, and where it is very small
+_ROWS, _MANY_DIGITS = 12, re.compile(r"\.[5-9]g")  # of the short form: rows, and formats that it rounds to four digits
 _JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
@@ -56,7 +58,7 @@ class Column:
             return f"{self.name} [{self.unit}]" if self.unit else self.name, [_text(v, self.format) for v in values]
         amounts = [abs(v) * _NANOSECONDS[self.unit] for value in values for v in _parts(value) if _is_known(v)]
         largest = max((amount for amount in amounts if amount != float("inf")), default=0)
-        unit = next((name for name, size in _NANOSECONDS.items() if largest >= size), self.unit)
+        unit = next((name for name, size in _NANOSECONDS.items() if largest >= size), "ns" if largest else "s")
         factor = _NANOSECONDS[self.unit] / _NANOSECONDS[unit]
         scaled = [tuple(v if v is None else v * factor for v in _parts(value)) for value in values]
         return f"{self.name} [{unit}]", [_text(v[0] if len(v) == 1 else v, ".4g") for v in scaled]
@@ -111,17 +113,23 @@ class Table:
         header, columns = [], []
         for column in self.columns:
             if column.importance == "default" or (verbose and column.importance == "verbose"):
-                name, cells = column.cells(self._values(column)[: self.limit])
+                rounds = not verbose and isinstance(column.format, str) and _MANY_DIGITS.fullmatch(column.format)
+                kind = replace(column, format=".4g") if rounds else column
+                name, cells = kind.cells(self._values(column)[: self.most_rows(verbose)])
                 if not self.drops_empty or not cells or any(cell not in ("", "-") for cell in cells):
                     header.append(name)
                     columns.append(cells)
         return header, [list(row) for row in zip(*columns, strict=True)]
 
-    @property
-    def left_out(self) -> int:
+    def most_rows(self, verbose: bool = True) -> int | None:
+        """How many rows are shown at most."""
+        return self.limit if verbose else min(_ROWS, self.limit or _ROWS)
+
+    def left_out(self, verbose: bool = True) -> int:
         """How many rows are not shown."""
         count = len(self.rows if self.rows is not None else self.columns[0].value if self.columns else ())
-        return max(0, count - (count if self.limit is None else self.limit))
+        most = self.most_rows(verbose)
+        return max(0, count - (count if most is None else most))
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.title, *self.shown()))
@@ -141,15 +149,6 @@ class Table:
         frame = pd.DataFrame(dict(enumerate(values for _, values in self.data)))
         frame.columns = [name for name, _ in self.data]
         return frame
-
-
-def as_table(table: Any) -> Table:
-    """A table as it is declared, of title, header and rows of text too."""
-    if isinstance(table, Table):
-        return table
-    title, header, rows = table
-    columns = [Column(name, [row[k] for row in rows], key=name) for k, name in enumerate(header)]
-    return Table(columns, title=title, drops_empty=False)
 
 
 def _parts(value: Any) -> Sequence[Any]:
@@ -215,7 +214,11 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
         shorten(column, most) if max(map(len, column)) > most else column
         for column, most in zip(columns, limits, strict=True)
     ]
-    return list(zip(*texts, strict=True)) or [()], numeric
+    lengths = [max(map(len, column)) + 2 for column in texts]
+    while not verbose and len(lengths) > 1 and width is not None and sum(lengths) - 2 > width:
+        lengths.pop()  # what is declared first matters most
+    texts = texts[: len(lengths)]
+    return list(zip(*texts, strict=True)) or [()], numeric[: len(lengths)]
 
 
 def _limits(columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[int]:

@@ -86,7 +86,7 @@ JSON = {
 }  # fmt: skip
 # What is said of the program; as wide as the variable COLUMNS says.
 COLUMNS = "100"
-HELP = {"perf": ["--help"], "plugins-list": ["plugins"], "fit-worley": ["fit", "--fitter", "worley", "--help"]}
+HELP = {"perf": ["--help"], "plugins-list": ["plugins", "--all"], "fit-worley": ["fit", "--fitter", "worley", "--help"]}
 
 
 def run(words: list[str]) -> str:

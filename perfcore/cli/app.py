@@ -48,13 +48,7 @@ class CommandGroup(typer.core.TyperGroup):
         return typer.core.TyperCommand(cmd_name, help=text, short_help=text, rich_help_panel=_group(entry))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Make the command that the line names, with the options of what the rest of the line selects.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such command; the nearest is named.
-        """
+        """Make the command that the line names, with the options of what the rest of the line selects."""
         entries = registry().entries("commands")
         for count in (2, 1):  # `gate record` is a command beside `gate FILE`
             entry = entries.get(self.prefix + " ".join(args[:count]))

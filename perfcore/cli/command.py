@@ -15,7 +15,7 @@ import typer.main
 
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_files, refuse_input
-from perfcore.cli.output import print_result, reporting
+from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
 from perfcore.cli.signature import flags_of, former_options, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
@@ -23,7 +23,7 @@ from perfcore.hooks.registry import Entry, registry
 
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
 _WRITTEN = {"--output", "--plot", "--summary", "--junit"}
-CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def markup_mode() -> Any:
@@ -37,13 +37,7 @@ def plain(text: str) -> str:
 
 
 def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand:
-    """The command of an entry for the words that follow its name.
-
-    Raises
-    ------
-    PluginError
-        Its function cannot be imported.
-    """
+    """The command of an entry for the words that follow its name."""
     function: Callable[..., Any] = entry.load()
     source = options_source(function)
     choices: list[tuple[str, str]] = []
@@ -54,7 +48,7 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     typed = with_signature(function, words)
     if is_declared(function):
         typed = _showing(typed, entry, function)
-    typed = _keeping_inputs(typed)
+    typed = _finished(typed)
     typed.__doc__ = plain(typed.__doc__ or entry.help)
     epilog = "\n\n".join([f"{heading}:", *(f"{name}: {plain(text)}" for name, text in choices)]) if choices else None
     app = typer.Typer(add_completion=False, rich_markup_mode=markup_mode())
@@ -70,20 +64,26 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     return command
 
 
-def _keeping_inputs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command that refuses to write over a file that it reads."""
-    parameters = inspect.signature(command).parameters
-    written = [name for name, parameter in parameters.items() if _WRITTEN.intersection(flags_of(parameter))]
+def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command that refuses to write over a file that it reads, and shows everything with ``--all``."""
+    signature = inspect.signature(command)
+    flags = {name: flags_of(parameter) for name, parameter in signature.parameters.items()}
+    written = [name for name in flags if _WRITTEN.intersection(flags[name])]
+    free = [flag for flag in ("--all", "--verbose", "-v") if not any(flag in each for each in flags.values())]
+    kind = Annotated[bool, typer.Option(*free, help="Print all rows, columns and details.")]
+    everything = inspect.Parameter("everything", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
 
     @functools.wraps(command)
-    def run(**values: Any) -> Any:
+    def run(*, everything: bool = False, **values: Any) -> Any:
         others = [value for name, value in values.items() if name not in written]
         texts = [text for value in others for text in (value if isinstance(value, list) else [value])]
         for name in written:
             if values[name]:
                 refuse_input(values[name], [text for text in texts if isinstance(text, str) and text])
+        VERBOSE.set(everything)
         return command(**values)
 
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), everything])  # type: ignore[attr-defined]
     return run
 
 

@@ -3,59 +3,73 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from contextvars import ContextVar
+from typing import Any
 
 import typer
 
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
 from perfcore.results import Result
-from perfcore.tables import Table, as_table, csv_lines, latex_lines, printable, printed
+from perfcore.tables import Table, csv_lines, latex_lines, printable, printed
 
 _SCHEMA = "perfcore-output/1"
+_LINES, _COLUMNS = 25, 100  # of the short form, where there is no terminal
+VERBOSE = ContextVar("VERBOSE", default=False)  # --all
 
 
-def print_table(table: Any, rows: Sequence[Sequence[str]] | None = None, *, verbose: bool = True) -> None:
-    """Print a table: by rich in the width of a terminal, else as aligned text of any width.
+def print_table(table: Table) -> None:
+    """Print a table: by rich in the width of a terminal, else as aligned text."""
+    for line in _table_lines(table):
+        typer.echo(line)
 
-    Parameters
-    ----------
-    table : Table, or sequence of str
-        A header where rows of text are given.
-    """
-    table = as_table(table if rows is None else ("", table, rows))
-    if sys.stdout.isatty():
-        _print_in_terminal(table, verbose)
+
+def _table_lines(table: Table) -> list[str]:
+    """Title, rows and how many there are more."""
+    verbose, is_terminal = VERBOSE.get(), sys.stdout.isatty()
+    cells, numeric = printed(table, None if verbose and not is_terminal else _width(), verbose)
+    lines = [printable(table.title)] if table.title else []
+    if is_terminal:
+        lines += _drawn(cells, numeric)
     else:
-        lines, numeric = printed(table, None, verbose)
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        for line in lines:
-            cells = zip(line, widths, numeric, strict=True)
-            typer.echo(
-                "  ".join(text.rjust(size) if right else text.ljust(size) for text, size, right in cells).rstrip()
-            )
-    if left_out := table.left_out:
-        typer.echo(f"... {left_out} more row{'s' * (left_out != 1)}")
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells if any(cells[0]) else cells[1:]:
+            aligned = zip(row, widths, numeric, strict=True)
+            lines.append("  ".join(t.rjust(size) if right else t.ljust(size) for t, size, right in aligned).rstrip())
+    if left_out := table.left_out(verbose):
+        hint = " (--all)" if table.left_out(True) < left_out else ""
+        lines.append(f"... {left_out} more row{'s' * (left_out != 1)}{hint}")
+    return lines
 
 
-def _print_in_terminal(table: Table, verbose: bool) -> None:
+def _width() -> int:
+    """Columns of the terminal, or as COLUMNS says."""
+    return shutil.get_terminal_size((_COLUMNS, 0)).columns
+
+
+def _drawn(cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
+    """Lines of a table as rich draws it."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text
 
     console = Console(highlight=False)
-    (header, *lines), numeric = printed(table, console.width, verbose)
-    drawn = Drawn(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    header, *rows = cells
+    drawn = Drawn(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(header))
     for name, right in zip(header, numeric, strict=True):
         drawn.add_column(Text(name), justify="right" if right else "left", no_wrap=True)
-    for line in lines:
-        drawn.add_row(*map(Text, line))
-    needed = sum(max(map(cell_len, column)) + 2 for column in zip(header, *lines, strict=True))
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    needed = sum(max(map(cell_len, column)) + 2 for column in zip(*cells, strict=True))
     console.width = max(console.width, needed)  # numbers are never cut
-    console.print(drawn)
+    with console.capture() as capture:
+        console.print(drawn)
+    return capture.get().splitlines()
 
 
 def print_plainly(table_format: str, tables: Sequence[Any]) -> None:
@@ -67,32 +81,27 @@ def print_plainly(table_format: str, tables: Sequence[Any]) -> None:
             typer.echo(line)
 
 
-class Findings(Protocol):
-    """What a command found: a model, a prediction, a comparison."""
+def print_findings(findings: Result, **files: str | None) -> None:
+    """Print the answer, a table, caveats and the next command; with --all every line and table.
 
-    def summary(self) -> list[str]:
-        """What is said first."""
-
-    def tables(self) -> list[Any]:
-        """What is shown in columns."""
-
-
-def print_findings(findings: Findings, **files: str | None) -> None:
-    """Summary, tables and remarks, and by what they are the files that were written."""
-    summary, tables = findings.summary(), findings.tables()  # what is wrong is said before anything is printed
-    for line in summary:
-        typer.echo(printable(line))
-    for table in map(as_table, tables):
-        typer.echo()
-        if table.title:
-            typer.echo(printable(table.title))
-        print_table(table)
-    closing: list[str] = getattr(findings, "closing", list)()
-    for number, line in enumerate(closing):
-        typer.echo("\n" * (not number) + printable(line))
-    for label, path in files.items():
-        if path is not None:
-            typer.echo(f"{label}: {typer.format_filename(path)}")
+    ``files`` are those that were written, by what they are.
+    """
+    verbose, width = VERBOSE.get(), _width()
+    summary, tables = findings.summary(), findings.tables(verbose)  # errors come before output
+    closing = findings.closing(None if verbose else width)
+    names = [f"{label}: {typer.format_filename(path)}" for label, path in files.items() if path is not None]
+    lines = [printable(line) for line in summary]
+    if not verbose:
+        lines = textwrap.wrap(lines[0], width, break_long_words=False, break_on_hyphens=False) if lines else []
+    room = _LINES - len(lines) - len(closing) - len(names) - 1
+    for number, table in enumerate(tables):
+        shown = ["", *_table_lines(table)]
+        if verbose or not number or len(shown) <= room:
+            lines += shown
+            room -= len(shown)
+    lines += [*([""] if closing else []), *map(printable, closing), *names]
+    for line in lines:
+        typer.echo(line)
 
 
 def print_result(result: Any, as_json: bool, table_format: str | None) -> None:
@@ -113,15 +122,7 @@ def print_result(result: Any, as_json: bool, table_format: str | None) -> None:
 
 
 def print_json(kind: str, content: Any) -> None:
-    """One JSON document in the envelope that all share; NaN and infinity become null.
-
-    Parameters
-    ----------
-    kind : str
-        What it is: ``"ranking"``, ``"comparison"``.
-    content : mapping or sequence
-        A sequence becomes ``rows``. What has a schema of its own, as model files do, is printed as it is.
-    """
+    """One JSON document in the envelope that all share; NaN and infinity become null, and a sequence ``rows``."""
     import msgspec
 
     if not isinstance(content, Mapping):

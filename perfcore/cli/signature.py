@@ -45,15 +45,7 @@ Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
 
 
 def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callable[..., Any]:
-    """The command as typer shall see it for one line of words.
-
-    Parameters
-    ----------
-    function : callable
-        The command.
-    words : sequence of str
-        What follows its name on the command line, also while that is being typed.
-    """
+    """The command as typer reads it; ``words`` follow its name on the command line, also while that is typed."""
     parameters, groups = _parameters(function)
     source = options_source(function)
     flags = {flag for parameter in parameters.values() for flag in flags_of(parameter)}

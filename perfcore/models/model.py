@@ -102,6 +102,11 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         return {}
 
+    @property
+    def target(self) -> Mapping[str, float]:
+        """Point that is predicted where none is named; by default the largest measured value of each variable."""
+        return {symbol: high for symbol, (_, high) in self.ranges.items()}
+
     def predict(self, points: Points, interval: float | None = None) -> npt.NDArray[np.float64]:
         """Values of the model.
 

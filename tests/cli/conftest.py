@@ -51,10 +51,14 @@ CHOSEN = re.compile(r"^perf: fitter .*; --fitter names another\n", re.MULTILINE)
 
 @pytest.fixture
 def perf(monkeypatch, capsys):
-    """Run the program; what it says on stderr is a failure, unless a status, or one of several, is expected."""
+    """Run the program with ``--all``; output on stderr is a failure, unless a status, or one of several, is expected."""
 
-    def run(*words, status=0, name="perf") -> Outcome:
-        monkeypatch.setattr(sys, "argv", [name, *map(str, words)])
+    def run(*words, status=0, name="perf", short=False) -> Outcome:
+        line = list(map(str, words))
+        if not short and line and not line[0].startswith("-") and "--help" not in line:  # tests read the details, too
+            first = 2 if line[0] in ("experiment", "stochastic") or line[:2] == ["gate", "record"] else 1
+            line[first:first] = ["--all"]
+        monkeypatch.setattr(sys, "argv", [name, *line])
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = capsys.readouterr()

@@ -6,12 +6,14 @@ import pytest
 @pytest.mark.usefixtures("folder")
 def test_a_curve_and_what_can_be_done_with_it(perf):
     lines = perf("info", "curve.csv").lines
-    facts = {line[: line.index("  ")]: line.split("  ")[-1].strip() for line in lines if line[0] != " "}
+    facts = {
+        line[: line.index("  ")]: line.split("  ")[-1].strip() for line in lines if line[:1].strip() and "  " in line
+    }
     assert facts["kind"] == "utilization curve"
     assert facts["steps"] == "4"
     assert facts["mean"] == "3.4"  # (40 * 1 + 60 * 5) / 100
     assert facts["next"].startswith("perf fit curve.csv")
-    assert lines[-2].strip().startswith("perf plot curve.csv")
+    assert lines[-4].strip().startswith("perf plot curve.csv")
     assert facts["notes"].startswith("start has no unit: its times are taken in us")
 
 

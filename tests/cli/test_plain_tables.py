@@ -78,4 +78,4 @@ def test_predictions_as_csv(perf):
     rows = list(csv.DictReader(io.StringIO(text)))
     expected = json.loads(perf(*predict, "--json").out)["rows"]
     assert [float(row["value"]) for row in rows] == [point["value"] for point in expected]
-    assert text.splitlines()[0] == ",".join(perf(*predict).lines[0].split())
+    assert text.splitlines()[0] == ",".join(perf(*predict).lines[2].split())

@@ -71,9 +71,9 @@ class OverheadRuns(Result):
             scaling["predicted"] = [each.to_dict() for each in self.predicted]
         return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}
 
-    def closing(self) -> list[str]:
+    def closing(self, width: int | None = None) -> list[str]:
         """How efficiencies are defined, below the tables of single runs."""
-        return [*(() if self.is_comparison else DEFINITIONS), *super().closing()]
+        return [*(() if self.is_comparison or width is not None else DEFINITIONS), *super().closing(width)]
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write times by category to a .csv file, one row for each; gives what the command line says of it."""

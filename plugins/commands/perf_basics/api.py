@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import PerfError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from perfcore.models.model import Model
+
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Result):
@@ -26,6 +28,10 @@ class Predictions(Result):
     values: npt.NDArray[np.float64]  # value; with bounds also lower and upper
     remarks: Sequence[str] = ()  # what to keep in mind at each point; empty where there is nothing
     meaning: str = ""  # what the bounds are of, where the model says
+    model: Model | None = None
+    interval: float | None = None
+    file: str = ""  # of the model
+    assumed: Mapping[str, float] = field(default_factory=dict)  # levels of the model's target that were not named
 
     @property
     def names(self) -> list[str]:
@@ -106,7 +112,7 @@ def info(data: Any, **options: Any) -> Facts:
     return Facts(describe(data, getattr(data, "source", "data")))
 
 
-def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: float | None = None) -> Predictions:
+def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any] = (), interval: float | None = None) -> Predictions:
     """Values of a model at every combination of levels.
 
     Parameters
@@ -114,7 +120,7 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     model : Model, str or path
         A fitted model, or its file. A structural model predicts by its own method.
     at : str, iterable of str, or mapping
-        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_tables.arguments.grid`.
+        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_tables.arguments.grid`. Default: the model's target.
     interval : float, optional
         Coverage of bounds, 0 to 1.
 
@@ -130,15 +136,18 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     >>> predict(model, at="t=1,5").values.tolist()
     [2.0, 8.0]
     """
-    from perf_tables.arguments import grid
+    from perf_tables.arguments import grid, levels_at
     from perfcore.models.model import load
 
     loaded = load(model) if isinstance(model, (str, os.PathLike)) else model
+    file = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
     columns = grid(loaded, at)
     points: Any = next(iter(columns.values())) if len(loaded.variables) == 1 else columns
     meaning = "" if interval is None else loaded.bounds_meaning
     named = {loaded.shown_names[symbol]: levels for symbol, levels in columns.items()}
-    return Predictions(named, loaded.predict(points, interval=interval), loaded.remarks(points), meaning)
+    values = loaded.predict(points, interval=interval)
+    assumed = {loaded.shown_names[s]: v for s, v in loaded.target.items() if s not in levels_at(loaded, at)}
+    return Predictions(named, values, loaded.remarks(points), meaning, loaded, interval, file, assumed)
 
 
 def formats() -> Listing:

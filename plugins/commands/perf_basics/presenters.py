@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perf_basics.api import Facts, Listing, Predictions
+import numpy as np
+
+from perf_basics.api import Facts, Predictions
 from perf_views.names import short_name
 from perfcore.base.errors import listing
 from perfcore.results import Column, Presenter, Table, Tables
@@ -15,6 +19,19 @@ if TYPE_CHECKING:
 
 _ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "to be told")
 _FUNCTIONS = ("states", "busy")
+_LABELS = {"rows to know about": "data notes", "to be told": "missing options", "busy": "busy states"}
+_IN_ANSWER = (
+    "kind",
+    "rows",
+    "next",
+    "locations",
+    "intervals",
+    "duration",
+    "steps",
+    "start",
+    "mean",
+    "mean utilization",
+)
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
 _LONGEST_NAME = 60
@@ -23,18 +40,85 @@ _LONGEST_NAME = 60
 class PredictionsPresenter(Presenter):
     """A row for each point."""
 
-    def summary(self, result: Predictions) -> list[str]:
-        """How many, and over what."""
-        count = len(result.values)
-        return [f"{count} prediction{'s' * (count != 1)} over {', '.join(result.points)}"]
+    def answer(self, result: Predictions) -> str:
+        """The prediction, or of several the largest; how far it is extrapolated."""
+        values = result.values.reshape(len(result.values), -1)
+        common = {name: column[0] for name, column in result.points.items() if len(set(column)) == 1}
+        place = ", ".join(f"{name}={_number(level)}" for name, level in common.items())
+        start = f"At {place}{_extrapolation(result)}: " if place else ""
+        unit = f" {result.model.unit}" if result.model is not None and result.model.unit else ""
+        if len(values) == 0 or np.isnan(values[:, 0]).all():
+            return f"{start}{len(values)} prediction{'s' * (len(values) != 1)}, none with a value"
+        k = int(np.nanargmax(values[:, 0]))
+        text = f"{values[k, 0]:.3g}{unit}"
+        if values.shape[1] == 3 and not np.isnan(values[k]).any():
+            text += f", {result.interval:.0%} interval [{values[k, 1]:.3g}, {values[k, 2]:.3g}]"
+        if len(values) == 1:
+            return f"{start}{text}"
+        which = ", ".join(f"{name}={_number(c[k])}" for name, c in result.points.items() if name not in common)
+        if (total := _total(result)) is not None:
+            part = which.partition("=")[2]
+            return f"{start}{total:.3g}{unit} in total; {part} is {values[k, 0] / total:.0%} of it ({text})"
+        return f"{start}largest of {len(values)} predictions is {text}, at {which}"
 
     def tables(self, result: Predictions) -> Tables:
-        """Variables, values, and remarks where there are any."""
-        values = result.values.reshape(len(result.values), -1)
-        points = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
-        columns = [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
-        remarks = [Column("remark", list(result.remarks))] if any(result.remarks) else []
-        return [Table([*points, *columns, *remarks])]
+        """Variables, values, and remarks where they differ."""
+        values, total = result.values.reshape(len(result.values), -1), _total(result)
+        unit = (result.model.unit if result.model is not None else None) or ""
+        names = [name for name, column in result.points.items() if len(set(column)) > 1 or len(values) == 1]
+        order = np.argsort(-values[:, 0], kind="stable") if total is not None else np.arange(len(values))
+        points = [Column(n, [result.points[n][k] for k in order], format=_number, key=n) for n in names]
+        remarks = Column("remark", [result.remarks[k] for k in order] if any(result.remarks) else [None] * len(values))
+        brief = [Column("predicted", values[order, 0], unit)]
+        if total is not None:
+            brief.insert(0, Column("share", values[order, 0] / total, format=".1%"))
+        if values.shape[1] == 3:
+            brief.append(Column(f"{result.interval:.0%} interval", values[order, 1:], format=".3g"))
+        differ = [remarks] if len(set(result.remarks)) > 1 else []
+        every = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
+        every += [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
+        every += [Column("remark", list(result.remarks))] if any(result.remarks) else []
+        return [Table([*points, *brief, *differ], importance="brief"), Table(every, importance="verbose")]
+
+    def next_command(self, result: Predictions) -> str:
+        """What to measure for a narrower interval."""
+        if not result.file or _extrapolation(result) == "" or len(result.values) != 1:
+            return ""
+        point = ",".join(f"{name}={_number(column[0])}" for name, column in result.points.items())
+        return f"perf experiment next {shlex.quote(result.file)} --target {shlex.quote(point)}"
+
+    def caveats(self, result: Predictions) -> dict[str, Sequence[str]]:
+        """Levels that were not named, extrapolation, and what the intervals are of."""
+        assumed = [f"{name}={_number(level)}" for name, level in result.assumed.items()]
+        remarks = list(dict.fromkeys(filter(None, result.remarks)))
+        meaning = [result.meaning] if result.meaning else []
+        return {
+            "Assumed": [f"{', '.join(assumed)}, the target of the fit (--at)"] if assumed else [],
+            "Uncertain": [*(remarks if len(set(result.remarks)) == 1 else []), *meaning],
+        }
+
+
+def _total(result: Predictions) -> float | None:
+    """Sum of what is predicted at one point, where the model is one of parts that add up."""
+    model = result.model
+    symbols = {} if model is None else {model.shown_names[symbol]: symbol for symbol in model.variables}
+    parts = [name for name, symbol in symbols.items() if model is not None and symbol in model.levels]
+    numbers = {name: column for name, column in result.points.items() if name not in parts}
+    if model is None or len(parts) != 1 or any(len(set(column)) > 1 for column in numbers.values()):
+        return None
+    draws = model.part_draws({symbols[name]: np.array(column[:1]) for name, column in numbers.items()})
+    if draws is None:
+        return None
+    return float(draws.parts.values.sum() if draws.total is None else draws.total.values[0])
+
+
+def _extrapolation(result: Predictions) -> str:
+    """How far beyond the data the points lie, where they do."""
+    if result.model is None:
+        return ""
+    ranges = {result.model.shown_names[symbol]: bounds for symbol, bounds in result.model.ranges.items()}
+    factors = [max(result.points[name]) / high for name, (_, high) in ranges.items() if name in result.points and high]
+    return f" ({max(factors):.3g}x beyond the data)" if factors and max(factors) > 1.0 else ""
 
 
 def _number(value: object) -> str:
@@ -44,17 +128,34 @@ def _number(value: object) -> str:
 class FactsPresenter(Presenter):
     """A line for each fact."""
 
+    def answer(self, result: Facts) -> str:
+        """What it is, and how much."""
+        facts = result.facts
+        kind, points = facts["kind"], facts.get("points", [])
+        if kind == "measurements":
+            over = "; ".join(points) or "no parameter named"
+            return f"{facts['rows']} measurements of {facts['value']} over {over}"
+        parts = [f"{facts[name]:,} {name}" for name in ("locations", "intervals", "samples", "steps") if name in facts]
+        shown = [f"{kind}: {', '.join(parts)}", *([f"{facts['duration']}"] if "duration" in facts else [])]
+        if "mean utilization" in facts:
+            shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
+        return ", ".join(shown)
+
     def summary(self, result: Facts) -> list[str]:
-        """Name and text of each."""
-        width = max(map(len, result.facts))
-        lines = []
-        for name, value in result.facts.items():
-            text = value
-            if isinstance(value, list) and name not in _ONE_LINE_EACH:
-                text = _functions(value) if name in _FUNCTIONS else listing(map(_shortened, value), _MOST_NAMES)
-            for number, line in enumerate(text if isinstance(text, list) else [text]):
-                lines.append(f"{('' if number else name).ljust(width)}  {line}")
-        return lines
+        """The answer, and name and text of each."""
+        rows = _fact_rows(result.facts)
+        width = max(len(name) for name, _ in rows)
+        return [self.answer(result), *(f"{name.ljust(width)}  {line}" for name, line in rows)]
+
+    def tables(self, result: Facts) -> Tables:
+        """What is not in the answer or empty."""
+        facts = {n: v for n, v in result.facts.items() if n not in _IN_ANSWER and v not in ("none", "all", [])}
+        return [Table([Column("", 0), Column("", 1)], _fact_rows(facts), importance="brief")]
+
+    def next_command(self, result: Facts) -> str:
+        """The first that is suggested."""
+        commands = result.facts.get("next", [])
+        return commands[0] if commands else ""
 
     def frame(self, result: Facts) -> pd.DataFrame:
         """A row for each fact."""
@@ -63,31 +164,25 @@ class FactsPresenter(Presenter):
         return pd.DataFrame({"fact": list(result.facts), "value": list(result.facts.values())})
 
 
-class ListingPresenter(Presenter):
-    """A row for each."""
-
-    def summary(self, result: Listing) -> list[str]:
-        """How many there are."""
-        return [f"{len(result.rows)} {result.what}"]
-
-    def tables(self, result: Listing) -> Tables:
-        """The names as they stand in the rows."""
-        columns = {
-            name: [_joined(row[name]) for row in result.rows] for name in (result.rows[0] if result.rows else ())
-        }
-        return [Table([Column(name, cells, key=name) for name, cells in columns.items()], drops_empty=False)]
-
-    def frame(self, result: Listing) -> pd.DataFrame:
-        """The rows."""
-        import pandas as pd
-
-        return pd.DataFrame(list(result.rows))
+def _per_cent(text: str) -> str:
+    """``0.732 of 4`` for a person."""
+    share, _, count = text.partition(" of ")
+    return f"{float(share):.1%} of {count} processor{'s' * (count != '1')}"
 
 
-def _joined(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else None if value is None else str(value)
+def _fact_rows(facts: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Names and texts, the name once."""
+    rows = []
+    for name, value in facts.items():
+        text = value
+        if isinstance(value, list) and name not in _ONE_LINE_EACH:
+            text = _functions(value) if name in _FUNCTIONS else listing(map(_shortened, value), _MOST_NAMES)
+        elif name == "mean utilization":
+            text = _per_cent(str(value))
+        label = _LABELS.get(name, name)
+        for number, line in enumerate(text if isinstance(text, list) else [text]):
+            rows.append(("" if number else label, str(line)))
+    return rows
 
 
 def _functions(names: list[str]) -> str:

@@ -91,8 +91,12 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
 
 
 def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
-    """Every combination of the levels that are asked for, as one column for each variable of a model."""
-    levels = {**model.levels, **levels_at(model, at, option)}
+    """Every combination of the levels that are asked for, as one column for each variable of a model.
+
+    Numbers that are not named are those of the model's target.
+    """
+    target = {symbol: [level] for symbol, level in model.target.items()}
+    levels = {**target, **model.levels, **levels_at(model, at, option)}
     for symbol in model.variables:
         if symbol not in levels:
             raise OptionError(f"the model is one of {', '.join(model.variables)}; give {option} {symbol}=...")

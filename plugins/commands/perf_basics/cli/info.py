@@ -1,4 +1,4 @@
-"""``perf info``: what a file is, how much is in it, and what can be done with it."""
+"""``perf info``: what a file contains, and which commands apply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what DATA is, how much is in it, and what can be done with it.
+    """Show what DATA contains and which commands apply.
 
     DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set. Its format is
-    told from its content.
+    detected from its content.
 
     \b
     perf info trace.prv
@@ -56,31 +56,18 @@ def command(
     if as_json:
         print_json("info", {"facts": facts})
         return
-    for line in Facts(facts).summary():
-        typer.echo(line)
+    print_findings(Facts(facts))
 
 
 def _list_formats(as_json: bool) -> None:
     with reporting():
         from perf_basics.api import formats
 
-        facts = formats().rows
+        listed = formats()
     if as_json:
-        print_json("formats", facts)
-        return
-    header = ["format", "endings", "gives", "writes", "what it is", "example"]
-    rows = [
-        [
-            fact["name"],
-            " ".join(fact["endings"]),
-            fact["gives"],
-            "yes" if fact["writes"] else "",
-            fact["help"] if fact["problem"] is None else f"{fact['help']} ({fact['problem']})",
-            fact["example"],
-        ]
-        for fact in facts
-    ]
-    print_table(header, rows)
+        print_json("formats", listed.rows)
+    else:
+        print_findings(listed)
 
 
 def _format(reading: Reading) -> str:

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from perfcore.base.errors import MissingDependencyError, OptionError, PerfError, PluginError, UnknownNameError
-from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.output import print_findings, print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, registry
+from perfcore.tables import Column, Table
 
 _CHECK = "check"
 
@@ -63,11 +64,11 @@ def command(
 def _list(as_json: bool) -> None:
     from perf_basics.api import plugins
 
-    rows = plugins().rows
+    listed = plugins()
     if as_json:
-        print_json("plugins", rows)
-        return
-    print_table(["kind", "name", "from", "what it is"], [list(row.values()) for row in rows])
+        print_json("plugins", listed.rows)
+    else:
+        print_findings(listed)
 
 
 def _check(entries: list[Entry], plugin: str | None) -> None:
@@ -128,18 +129,13 @@ def _one(entry: Entry, as_json: bool) -> None:
         typer.echo("\n" + summary.split("\n    Examples")[0].replace("\n    ", "\n").rstrip())
     if fields:
         typer.echo()
-        print_table(
-            ["option", "default", "accepts", "what it does"],
-            [
-                [
-                    field.name,
-                    field.default_text,
-                    "|".join(field.choices) if field.choices else field.metavar or field.type.__name__,
-                    field.help,
-                ]
-                for field in fields
-            ],
-        )
+        columns = [
+            Column("option", "name"),
+            Column("default", "default_text"),
+            Column("value", lambda f: "|".join(f.choices) if f.choices else f.metavar or f.type.__name__),
+            Column("description", "help"),
+        ]
+        print_table(Table(columns, fields))
 
 
 def _rows(entry: Entry, rows: list[dict[str, str]], as_json: bool) -> None:
@@ -150,4 +146,4 @@ def _rows(entry: Entry, rows: list[dict[str, str]], as_json: bool) -> None:
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
     typer.echo()
-    print_table(list(rows[0]) if rows else [], [list(row.values()) for row in rows])
+    print_table(Table([Column(name, name) for name in (rows[0] if rows else ())], rows))

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from perfcore.base.errors import InputError, OptionError
-from perfcore.cli.output import print_findings, print_json, print_plainly, print_table, reporting
+from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import At, Json, TableFormat
 from perfcore.hooks.parameters import OptionsOfEach
+
+_USUAL = 0.95  # coverage of intervals where none is named
 
 
 def command(
@@ -20,7 +22,7 @@ def command(
     ],
     at: At = None,
     interval: Annotated[
-        float | None, typer.Option("--interval", metavar="X", help="Coverage of bounds to print, such as 0.95.")
+        float | None, typer.Option("--interval", metavar="X", help="Coverage of the intervals (default: 0.95).")
     ] = None,
     picture: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw a distribution: .png, .svg, .pdf or .html.")
@@ -39,8 +41,8 @@ def command(
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
-    A fitted model takes --at and --interval; variables that are left out and have names, such as code and system, take
-    all of them. A structural model takes the other options.
+    A fitted model takes --at (default: the target of the fit) and --interval; variables that are left out and have
+    names, such as code and system, take all of them. A structural model takes the other options.
 
     \b
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
@@ -66,9 +68,7 @@ def command(
         raise OptionError(NO_PARTS.format(model))
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
-    if not at:
-        raise OptionError("Missing option '--at'")
-    _predict_fitted(model, at, interval, as_json, table_format)
+    _predict_fitted(model, at or [], interval, as_json, table_format)
 
 
 def _predict_special(
@@ -111,13 +111,15 @@ def _predict_fitted(
     with reporting():
         from perf_basics.api import predict
 
-        predictions = predict(model, places, interval)
+        try:
+            predictions = predict(model, places, _USUAL if interval is None else interval)
+        except PerfError:
+            if interval is not None:
+                raise
+            predictions = predict(model, places)  # models of this kind, or of these data, have no intervals
     if as_json:
         print_json("predictions", predictions.to_dict())
     elif table_format is not None:
         print_plainly(table_format, predictions.tables())
     else:
-        for _, header, rows in predictions.tables():
-            print_table(header, rows)
-        if predictions.meaning:
-            typer.echo(predictions.meaning)
+        print_findings(predictions)
