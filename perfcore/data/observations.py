@@ -263,7 +263,9 @@ def values_of(
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     negative = numbers < 0.0
     left_out = {
-        "-1": negative if minus_one and (numbers[negative] == -1.0).all() else np.zeros_like(negative),
+        "-1": negative
+        if minus_one and (numbers > 0.0).any() and (numbers[negative] == -1.0).all()
+        else np.zeros_like(negative),
         "0": (numbers == 0.0) & (not zeros) & bool((numbers > 0.0).any()),
         "inf": np.isinf(numbers),
     }
@@ -345,7 +347,8 @@ def without_duplicates(
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition."""
     # As texts, so that cells of any kind can be compared.
-    number = data.table.astype(str).groupby(list(data.table.columns), sort=False, dropna=False).ngroup().to_numpy()
+    groups = data.table.astype(str).groupby(list(data.table.columns), sort=False, dropna=False)
+    number = np.asarray(groups.ngroup(), dtype=np.int64)
     first = np.unique(number, return_index=True)[1][number]
     repeated = (first < np.arange(len(first))) & kept
     if not repeated.any() or duplicates == "keep":
@@ -401,7 +404,8 @@ def _repetition_note(table: pd.DataFrame, roles: set[str], group: Ints, repetiti
     differ: Sequence[str] = [
         str(name)
         for name in table.columns
-        if name not in roles and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
+        if name not in (*roles, "run", "repetition")
+        and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
     ]
     text = (
         f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "

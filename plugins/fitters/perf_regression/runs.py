@@ -45,7 +45,7 @@ def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]
     import pandas as pd
 
     runs.require_roles()
-    value, columns = str(runs.roles.value), list(runs.table.columns)
+    columns = list(runs.table.columns)
     is_positive = options.family == "gamma" or options.weights == "relative"
     y = values_of(runs, notes := list[str](), zeros=not is_positive, signed=not is_positive, minus_one=is_positive)
     for note in notes:

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NoReturn
 from perf_io.exported_formats import export_command
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
-from perf_io.tables.layout import INDEX, Layout, layout_of, tail_of
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
+from perf_io.tables.layout import INDEX, Layout, layout_of, tail_of
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Column, Table, sql_number
 from perf_io.tables.table_write import write_table
@@ -93,6 +93,8 @@ class CsvReader(Reader):
             layout = layout_of(source)
             if not layout.is_plain or layout.holds_one_number:
                 return guess or UNSURE  # formats of other readers are such tables, too
+            if len(layout.names) == 1:
+                return guess
             columns = [Column(name, "number") for name in layout.names if name != INDEX]
             assign_roles(columns, TableOptions(), source.name)
         except InputError:
@@ -128,7 +130,9 @@ def _with_delimiters(path: Path, layout: Layout) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
         copy = Path(folder) / "table"
         with path.open(encoding=layout.encoding, errors="replace") as lines, copy.open("w", encoding="utf-8") as rows:
-            rows.writelines(f"{(layout.rewrite(line) if layout.rewrite else line).rstrip(_LINE_END)}\n" for line in lines)
+            rows.writelines(
+                f"{(layout.rewrite(line) if layout.rewrite else line).rstrip(_LINE_END)}\n" for line in lines
+            )
         yield copy
 
 

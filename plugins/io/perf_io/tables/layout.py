@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 from perf_io.tables.table import has_decimal_comma
 from perf_io.text import is_number
 from perfcore.base.errors import InputError
+from perfcore.data.selection import is_mark
 from perfcore.data.units import unit_of_text
 from perfcore.reading.source import Source
 
@@ -64,16 +66,17 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     )
     if first is None:
         raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
-    rewrite, steps = None, list[str]()
+    rewrite: Callable[[str], str] | None = None
+    steps = list[str]()
     delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
     if (boxed := next((n for n, line in enumerate(lines[first:], first) if _is_boxed(lines, n)), None)) is not None:
         first, rewrite, delimiter = boxed, _cells_of_box, "\t"
     elif (delimiter not in lines[first] or "\t\t" in lines[first]) and (by_blanks := _by_blanks(lines[first:])):
         rewrite, delimiter = by_blanks, "\t"
-        above = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
-        count, words = (len(by_blanks(lines[n].lstrip("#%/ \t")).split("\t")) for n in (first, above))
+        marked = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
+        count, words = (len(by_blanks(lines[n].lstrip("#%/ \t")).split("\t")) for n in (first, marked))
         if is_number(by_blanks(lines[first]).split("\t")[0]) and count == words:
-            first, rewrite = above, _behind_mark(by_blanks, lines[above])
+            first, rewrite = marked, _behind_mark(by_blanks, lines[marked])
     if rewrite is not None:
         lines = [rewrite(line) + "\n" for line in lines]
     names, length = _fields(source, lines, first, delimiter)
@@ -91,7 +94,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
             f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
             line=first + 1,
         )
-    rows = [row for row in csv.reader(lines[skip : skip + _LOOKED_AT], delimiter=delimiter) if any(row)]
+    rows = list[list[str]]()
+    with contextlib.suppress(csv.Error):  # which the reading of the rows says with its line
+        rows += [row for row in csv.reader(lines[skip : skip + _LOOKED_AT], delimiter=delimiter) if any(row)]
     if (joined := _with_second_line(names, rows)) is not None:
         skip += next(n for n, line in enumerate(lines[skip:], 1) if line.strip())
         names, rows = joined, rows[1:]
@@ -119,7 +124,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         rewrite=rewrite,
         steps=tuple(steps),
         has_empty_rows=has_empty_rows,
-        holds_one_number=len(names) == 1 and len(rows) > 1 and all(is_number(cell) for row in rows for cell in row),
+        holds_one_number=len(names) == 1
+        and len(rows) > 1
+        and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
         decimal=decimal,
     )
 
@@ -169,7 +176,11 @@ def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:
 
 
 def _by_single_blanks(line: str) -> str:
-    return "" if _is_no_row(line) else "\t".join((_WORDS if is_number(line.split()[0]) else _HEADINGS).findall(line))
+    return (
+        ""
+        if _is_no_row(line)
+        else "\t".join((_WORDS if is_number(line.split(maxsplit=1)[0]) else _HEADINGS).findall(line))
+    )
 
 
 def _by_several_blanks(line: str) -> str:

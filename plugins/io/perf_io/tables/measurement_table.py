@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from perf_io.options import TableOptions
 from perf_io.tables.duck import quoted_name
-from perf_io.tables.tidy import Tidy, numbered_runs, tidied
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
+from perf_io.tables.tidy import Tidy, numbered_runs, tidied
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements

@@ -61,8 +61,8 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     if roles.kind == "series":
         columns = {column.name: column_values for column, column_values in zip(roles.values, values, strict=True)}
         gaps = (_check_missing(table, column, columns[column.name]) for column in roles.values)
-        notes = (*table.said(*itertools.chain(*gaps)), *roles.notes)
-        return Series(times, columns, roles.time_unit, source=table.source, notes=notes)
+        told = table.said(*itertools.chain(*gaps))
+        return Series(times, columns, roles.time_unit, source=table.source, notes=(*told, *roles.notes))
     heights = values[0]
     if len(heights) > 1 and np.isnan(heights[-1]) and not table.at_row(len(heights) - 1)[1].get(roles.values[0].name):
         _check_heights(table, roles, heights[:-1])
@@ -173,7 +173,11 @@ def _curve(
     make: Callable[..., UtilizationCurve] = UtilizationCurve,
     cure: str = "",
 ) -> UtilizationCurve:
-    facts = {"n_locations": table.facts.get("n_locations"), "source": table.source, "notes": (*table.said(), *roles.notes)}
+    facts = {
+        "n_locations": table.facts.get("n_locations"),
+        "source": table.source,
+        "notes": (*table.said(), *roles.notes),
+    }
     # A curve that was written here is of processors.
     quantity = PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
     try:

@@ -125,10 +125,11 @@ class Table:
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""
         rows = self._first_rows(f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t")
-        steps = f"SELECT name, t - lag(t) OVER (PARTITION BY name) AS step, lag(name) OVER () <> name AS other FROM ({rows})"
+        step = "t - lag(t) OVER (PARTITION BY name) AS step"
+        steps = f"SELECT name, {step}, lag(name) OVER () <> name AS other FROM ({rows})"
         query = f"SELECT count(*), count(DISTINCT name), min(step) > 0, count(*) FILTER (other) FROM ({steps})"
         ((count, names, increase, changes),) = self.database.rows(query)
-        return bool(increase) and 1 < names and 2 * names <= count <= 2 * changes + 2
+        return bool(increase) and names > 1 and 2 * names <= count <= 2 * changes + 2
 
     def is_sweep(self, varied: Column, time: Column) -> bool:
         """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""

@@ -5,8 +5,9 @@ Each step looks at the names of the columns, changes the table, and says in a no
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,23 +64,23 @@ def numbered_runs(columns: Sequence[str]) -> Group | None:
         if (match := _NUMBERED.fullmatch(bare.strip())) is not None:
             key = ((match["stem"] or "").lower(), "" if unit is None else unit.label)
             groups.setdefault(key, {})[int(match["number"])] = column
-    for (stem, unit), of_number in groups.items():
+    for (stem, label), of_number in groups.items():
         *before, last = [word for word in re.split(r"[\W_]+", stem) if word] or [""]
         first = min(of_number)
         if len(of_number) < 2 or first > 1 or sorted(of_number) != list(range(first, first + len(of_number))):
             continue
         if last in _RUNS or (last in _MEASURED and len(of_number) > 2):
-            quantity = "_".join(before if last in _RUNS else [*before, last]) or ("time" if is_time(unit) else "value")
+            quantity = "_".join(before if last in _RUNS else [*before, last]) or ("time" if is_time(label) else "value")
             numbers = sorted(of_number)
-            name = f"{quantity}_{unit}" if unit else quantity
+            name = f"{quantity}_{label}" if label else quantity
             return Group(tuple(of_number[k] for k in numbers), tuple(numbers), "run", name)
     return None
 
 
-def _repetitions_in_columns(tidy: Tidy, named: Collection[str]) -> None:
+def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
     frame = tidy.frame
     group = numbered_runs([str(column) for column in frame.columns])
-    if group is None or (not named.isdisjoint(group.columns) and not named.issuperset(group.columns)):
+    if group is None or (not named.isdisjoint(group.columns) and not named >= {*group.columns}):
         return
     runs = frame[list(group.columns)].apply(_numbers)
     folds = (runs.max(axis=1) / runs[runs > 0].min(axis=1)).dropna()
@@ -104,7 +105,22 @@ def _repetitions_in_columns(tidy: Tidy, named: Collection[str]) -> None:
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
-_VERSIONS = frozenset("old new before after baseline base optimized optimised patched head main master current".split())
+_VERSIONS = frozenset(
+    [
+        "old",
+        "new",
+        "before",
+        "after",
+        "baseline",
+        "base",
+        "optimized",
+        "optimised",
+        "patched",
+        "head",
+        "main",
+        "current",
+    ]
+)
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 
 
@@ -129,7 +145,7 @@ def levels_of_columns(columns: Sequence[str]) -> Group | None:
     return None
 
 
-def _levels_in_columns(tidy: Tidy, named: Collection[str]) -> None:
+def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     columns = [str(column) for column in tidy.frame.columns]
     group = levels_of_columns(columns)
     if group is None or not named.isdisjoint(group.columns):
@@ -142,7 +158,7 @@ def _levels_in_columns(tidy: Tidy, named: Collection[str]) -> None:
         left, name = left.rename(columns={others[0]: corner[1]}), corner[2]
         others[0] = corner[1]
     assumed = not name
-    name = name or ("n" if any(map(is_processors, others)) or group.levels[0] > 4 else "p")  # noqa: PLR2004
+    name = name or ("n" if any(map(is_processors, others)) or group.levels[0] > 4 else "p")
     name = f"{name}_" if name in others else name
     texts = [column for column in others if left[column].dtype.kind not in "iuf" and left[column].nunique() > 1]
     group = group._replace(name=name)
@@ -182,7 +198,7 @@ HYPERFINE = ("command", "mean", "stddev", "median", "user", "system", "min", "ma
 _PARAMETER = "parameter_"  # how hyperfine's tables call what was varied
 
 
-def _commands(tidy: Tidy, named: Collection[str]) -> None:
+def _commands(tidy: Tidy, named: Set[str]) -> None:
     """Tell commands apart that are more than one with other numbers, and read their numbers."""
     frame = tidy.frame
     if "command" not in frame.columns or "command" in named or frame["command"].isna().any():
@@ -222,9 +238,10 @@ def numbers_of_commands(
     """
     templates = []
     for command, values in zip(commands, parameters, strict=True):
-        texts = {f"{v:g}" if isinstance(v, float) else str(v): name for name, v in values.items()}
+        texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
         pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
-        templates.append(re.sub(pattern, lambda m, t=texts: f"{{{t[m[0]]}}}", command) if pattern else command)
+        parts = re.split(f"({pattern})", command) if pattern else [command]
+        templates.append("".join(texts.get(part, part) for part in parts))
     if any(parameters) or len(set(commands)) < 2:
         return templates, {}
     bare = [_NUMBER.sub("{}", command) for command in commands]
@@ -237,14 +254,14 @@ def numbers_of_commands(
     places = {tuple(places) for places in varied.values()}
     if len(places) != 1 or len(only := places.pop()) != 1:
         return templates, {}
-    values = [float(row[only[0]]) for row in cells]
+    numbers = [float(row[only[0]]) for row in cells]
     before = re.search(r"([A-Za-z][\w-]*)[\s=]*$", bare[0].split("{}")[only[0]])
     name = re.sub(r"\W", "_", before[1]) if before else "n"
     series = []
     for template, row in zip(bare, cells, strict=True):
-        numbers = iter([*row[: only[0]], f"{{{name}}}", *row[only[0] + 1 :]])
-        series.append(re.sub(r"\{\}", lambda _, n=numbers: next(n), template))
-    return series, {name: values}
+        kept = [*row[: only[0]], f"{{{name}}}", *row[only[0] + 1 :], ""]
+        series.append("".join(itertools.chain(*zip(template.split("{}"), kept, strict=True))))
+    return series, {name: numbers}
 
 
 _NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
@@ -255,19 +272,21 @@ _PER = re.compile(
 )
 
 
-def _total_processors(tidy: Tidy, named: Collection[str]) -> None:
-    """Add the number of processors, where nodes and what runs on each of them are columns and no other layout has it."""
+def _total_processors(tidy: Tidy, named: Set[str]) -> None:
+    """Add the number of processors, where nodes and what runs on each are columns, and one layout has it."""
     frame = tidy.frame
     plain = {str(column): re.sub(r"[\s\-]+", "_", str(column).strip()) for column in frame.columns}
     nodes = [column for column, name in plain.items() if _NODES.fullmatch(name)]
-    parts = [c for c, name in plain.items() if _PER.fullmatch(name) and ("per" in name.lower() or name.lower()[1:] == "pn")]
+    parts = [
+        c for c, name in plain.items() if _PER.fullmatch(name) and ("per" in name.lower() or name.lower()[1:] == "pn")
+    ]
     threads = [c for c, name in plain.items() if re.fullmatch(r"(?i)omp_num_threads|threads_per_\w+", name)]
     if tidy.roles or named or len(nodes) != 1 or not parts or not {*parts, *threads}.isdisjoint(nodes):
         return
     sides = list(dict.fromkeys([*nodes, *parts, *threads]))
     counts = frame[sides]
     known = [c for c in map(str, frame.columns) if c not in sides and is_processors(c)]
-    if known or any(kind.kind not in "iu" for kind in counts.dtypes) or not (counts >= 1).all(axis=None):
+    if known or any(kind.kind not in "iuf" for kind in counts.dtypes) or not (counts >= 1).all(axis=None):
         return
     total = counts.prod(axis=1)
     if (counts.drop_duplicates().assign(total=total).duplicated("total")).any() or total.nunique() < 2:
@@ -287,7 +306,7 @@ _GRIDS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def _grid_of_processors(tidy: Tidy, named: Collection[str]) -> None:
+def _grid_of_processors(tidy: Tidy, named: Set[str]) -> None:
     """Add the number of processors of a grid, where it is told in no other way."""
     table = tidy.frame
     sides = next((grid for grid in _GRIDS if set(grid) <= set(table.columns)), None)
