@@ -155,8 +155,8 @@ def _advice_on(
 def percent(share: float) -> str:
     """A relative difference as a person writes it."""
     if share < _INVISIBLE:
-        return f"under {100.0 * _INVISIBLE:g} %"
-    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
+        return f"under {100.0 * _INVISIBLE:g}%"
+    return f"{100.0 * share:.2g}%" if share < 0.995 else f"{100.0 * share:.0f}%"
 
 
 def deciding_points(model: FittedModel, symbol: str) -> Floats:

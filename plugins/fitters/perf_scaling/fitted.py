@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
+    from perf_scaling.best_fit import BestFits
     from perf_scaling.call_tree import Whole
     from perf_scaling.posterior.posterior import Draws, Posterior
     from perf_scaling.terms import Law, PathData
@@ -58,6 +59,8 @@ class FittedModel(Protocol):
     def posterior(self) -> Posterior: ...
     @property
     def fitted(self) -> Floats: ...
+    @property
+    def best(self) -> BestFits: ...
     @property
     def rows(self) -> Any: ...
 
