@@ -47,6 +47,8 @@ class Measurements(Shown):
         Where it came from, for messages.
     lines : (n_rows,) sequence of int, optional
         Line of each row in the source.
+    notes : sequence of str
+        What its reader assumed and left out.
 
     Raises
     ------
@@ -77,7 +79,9 @@ class Measurements(Shown):
         unit: str | None = None,
         source: str = "measurements",
         lines: Sequence[int] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
+        self.notes = tuple(notes)
         if not len(table):
             raise DataError(f"{source}: the table has no rows")
         columns = list(table.columns)
@@ -140,7 +144,9 @@ class Measurements(Shown):
         }
         explicit = {role: columns for role, columns in arguments.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
-        measurements = Measurements(self.table, **{**kept, **explicit}, source=self.source, lines=self._lines)
+        measurements = Measurements(
+            self.table, **{**kept, **explicit}, source=self.source, lines=self._lines, notes=self.notes
+        )
         measurements._rows = self._rows
         return measurements
 

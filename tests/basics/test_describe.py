@@ -57,9 +57,9 @@ def test_measurements_of_codes_on_systems():
     assert (facts["observations"], facts["range"]) == (4, "1 to 7 ms")
     assert facts["never measured"] == "1 of 4 pairs: cg on b"
     empty, copied, repeated = facts["rows to know about"]
-    assert copied == "left out, a copy of another row in every column: row 6"
-    assert empty.endswith("left out, without time_ms: row 4")
-    assert repeated.startswith("1 of 4 points have several runs")
+    assert copied.startswith("1 row repeats an earlier one in every column (row 6)")
+    assert empty == "left out, without time_ms: 1 of 7 rows: empty (row 4)"
+    assert repeated.startswith("2 of 4 points have several runs")
     assert facts["next"] == []  # no pair was measured often enough
 
 

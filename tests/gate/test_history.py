@@ -117,22 +117,22 @@ def test_outliers_are_no_steps() -> None:
 def test_an_exact_threefold_slowdown_fails_also_without_noise() -> None:
     for values in (np.zeros(30), np.random.default_rng(1).normal(0.0, 0.02, 30)):
         verdict = perfcore.gate(history({"sort": values + np.log(3.0) * (np.arange(30) >= 25)}), commit="commit")
-        assert verdict.outcome == "failed"
+        assert verdict.outcome == "fail"
         assert verdict.judged[0].alarm.place == 25
         assert np.exp(verdict.judged[0].alarm.size) == pytest.approx(3.0, rel=0.05)
-    assert perfcore.gate(history({"sort": np.zeros(30)}), commit="commit").outcome == "passed"
+    assert perfcore.gate(history({"sort": np.zeros(30)}), commit="commit").outcome == "pass"
 
 
 def test_only_new_changes_to_slower_fail() -> None:
     rng = np.random.default_rng(3)
     old = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 20)}
-    assert perfcore.gate(history(old), commit="commit").outcome == "passed"
-    assert perfcore.gate(history(old), commit="commit", since="c010").outcome == "failed"
+    assert perfcore.gate(history(old), commit="commit").outcome == "pass"
+    assert perfcore.gate(history(old), commit="commit", since="c010").outcome == "fail"
     faster = {"sort": rng.normal(0.0, 0.01, 60) - 0.1 * (np.arange(60) >= 52)}
-    assert perfcore.gate(history(faster), commit="commit").outcome == "passed"
-    assert perfcore.gate(history(faster), commit="commit", better="larger").outcome == "failed"
+    assert perfcore.gate(history(faster), commit="commit").outcome == "pass"
+    assert perfcore.gate(history(faster), commit="commit", better="larger").outcome == "fail"
     slower = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 52)}
-    assert perfcore.gate(history(slower), commit="commit", slower_than="1.2x").outcome == "passed"
+    assert perfcore.gate(history(slower), commit="commit", slower_than="1.2x").outcome == "pass"
 
 
 def test_machines_are_effects() -> None:
@@ -140,15 +140,15 @@ def test_machines_are_effects() -> None:
     table = history({"sort": rng.normal(0.0, 0.01, 60)})
     table["box"] = np.where(np.arange(60) < 50, rng.choice(["a", "b"], 60), "b")
     table.loc[table["box"] == "b", "time_s"] *= 1.5
-    assert perfcore.gate(table, commit="commit", machine="box").outcome == "passed"
+    assert perfcore.gate(table, commit="commit", machine="box").outcome == "pass"
     table.loc[55:, "time_s"] *= 1.2
-    assert perfcore.gate(table, commit="commit", machine="box").outcome == "failed"
+    assert perfcore.gate(table, commit="commit", machine="box").outcome == "fail"
 
 
 def test_many_series_do_not_make_false_alarms() -> None:
     rng = np.random.default_rng(6)
     verdict = perfcore.gate(history({f"b{k}": noise(rng, 40, 0.5) for k in range(100)}), commit="commit")
-    assert sum(each.outcome == "failed" for each in verdict.judged) <= 1
+    assert sum(each.outcome == "fail" for each in verdict.judged) <= 1
 
 
 def test_folders_of_asv(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_folders_of_asv(tmp_path: Path) -> None:
         columns = {"result_columns": ["result", "params"], "results": result}
         (tmp_path / "box" / f"{99 - at:08x}-py.json").write_text(json.dumps({**document, **columns}))
     verdict = perfcore.gate(tmp_path)
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.judged[0].series.name == "b.time(1)"
     assert verdict.judged[0].alarm.place == 25
     (tmp_path / "box" / "broken.json").write_text("{")
@@ -174,9 +174,9 @@ def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
     rng = np.random.default_rng(9)
     values = np.exp(rng.normal(0.0, 0.01, 30)) * np.where(np.arange(30) >= 25, 0.5, 1.0)
     for tool, unit, outcome in (
-        ("pytest", "iter/sec", "failed"),
-        ("customBiggerIsBetter", "points", "failed"),
-        ("customSmallerIsBetter", "s", "passed"),
+        ("pytest", "iter/sec", "fail"),
+        ("customBiggerIsBetter", "points", "fail"),
+        ("customSmallerIsBetter", "s", "pass"),
     ):
         entries = [
             {
@@ -207,7 +207,7 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
         assert perf("gate", "record", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
     assert "1 value of c19 added; 20 in all" in capsys.readouterr().out
     verdict = perfcore.gate(file, commit="commit")
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.judged[0].commit_of(verdict.judged[0].alarm) == "c16"
     before = file.read_bytes()
     (tmp_path / "r.csv").write_text("bench,time_ms\nsort,3\n")

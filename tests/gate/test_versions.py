@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_exactly_three_times_as_slow_fails_in_every_format(tmp_path: Path, write
     old = write(tmp_path / "old.json", {"sort": RUNS[0].tolist(), "dict": RUNS[1].tolist()})
     new = write(tmp_path / "new.json", {"sort": (3 * RUNS[0]).tolist(), "dict": (3 * RUNS[1]).tolist()})
     verdict = perfcore.gate(old, new)
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.judged.slower.all()
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
 
@@ -75,14 +76,22 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
         for write, folder in ((hyperfine, "hyperfine"), (pytest_benchmark, "pytest"), (google, "google")):
             (tmp_path / folder).mkdir(exist_ok=True)
             times = {name: [time] for name, time in zip(rows["bench"], rows["time_s"], strict=True)}
-            write(tmp_path / folder / f"{version}_{number}.json", times)
+            path = Path(write(tmp_path / folder / f"{version}_{number}.json", times))
+            os.utime(path, (0, 10.0 * number + 3.0 * (version == "new")))
     expected = perfcore.gate(table)
-    assert [expected.judged.outcome_of(k).value for k in range(2)] == ["passed", "failed"]
+    assert [expected.judged.outcome_of(k).value for k in range(2)] == ["pass", "fail"]
     for folder in ("hyperfine", "pytest", "google"):
         found = perfcore.gate(tmp_path / folder / "old_*.json", tmp_path / folder / "new_*.json")
-        assert set(found.layouts) == {"turn"}
+        assert set(found.designs) == {"interleaved"}
         at = [found.benchmarks.index(name) for name in expected.benchmarks]
         np.testing.assert_allclose(found.judged.p_slow[at], expected.judged.p_slow, rtol=1e-9)
+    for path in (tmp_path / "hyperfine").glob("old_*.json"):
+        os.utime(path, (0, path.stat().st_mtime - 86400.0))  # a day earlier
+    sides = [tmp_path / "hyperfine" / name for name in ("old_*.json", "new_*.json")]
+    apart = perfcore.gate(*sides)
+    assert set(apart.designs) == {"sessions"}
+    assert any("10 + 10 separate sessions" in line and "measured" in line for line in apart.closing())
+    assert set(perfcore.gate(*sides, design="interleaved").designs) == {"interleaved"}
 
 
 def test_order_of_rows_and_units_change_nothing() -> None:
@@ -100,26 +109,26 @@ def test_order_of_rows_and_units_change_nothing() -> None:
 
 def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     verdict = perfcore.gate(rounds({f"b{k}": 1.1 for k in range(12)}, noise=0.01))
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.shift is not None
     assert verdict.shift.lower < 1.1 < verdict.shift.upper
-    assert any("all 12 together slower" in line for line in verdict.summary())
+    assert any(line.startswith("Common shift: all 12 1.") and "fail" in line for line in verdict.closing())
 
 
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, table in (
-        ("passed", rounds({"a": 1.0})),
-        ("failed", rounds({"a": 1.5})),
-        ("undecided", rounds({"a": 1.0}, k=2)),
+        ("pass", rounds({"a": 1.0})),
+        ("fail", rounds({"a": 1.5})),
+        ("inconclusive", rounds({"a": 1.0}, k=2)),
     ):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
-    assert perf("gate", str(tmp_path / "passed.csv")) == 0
-    assert perf("gate", str(tmp_path / "failed.csv"), "--json") == 1
-    assert perf("gate", str(tmp_path / "undecided.csv")) == 3
-    assert perf("gate", str(tmp_path / "undecided.csv"), "--undecided", "pass") == 0
-    assert perf("gate", str(tmp_path / "undecided.csv"), "--undecided", "fail") == 1
+    assert perf("gate", str(tmp_path / "pass.csv")) == 0
+    assert perf("gate", str(tmp_path / "fail.csv"), "--json") == 1
+    assert perf("gate", str(tmp_path / "inconclusive.csv")) == 3
+    assert perf("gate", str(tmp_path / "inconclusive.csv"), "--inconclusive", "pass") == 0
+    assert perf("gate", str(tmp_path / "inconclusive.csv"), "--inconclusive", "fail") == 1
     capsys.readouterr()
-    assert perf("gate", str(tmp_path / "passed.csv"), "--base", "older") == 2
+    assert perf("gate", str(tmp_path / "pass.csv"), "--base", "older") == 2
     assert "unknown version in column version" in capsys.readouterr().err
 
 
@@ -180,20 +189,22 @@ def in_turn(factor: float, k: int = 6, gap_after: int = 0) -> list[tuple[str, in
 def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_path: Path) -> None:
     path = keep(tmp_path / "s.db", in_turn(1.2))
     verdict = perfcore.gate(path)
-    assert (verdict.names, verdict.layouts, verdict.outcome.value) == (("old", "new"), ("turn",), "failed")
+    assert (verdict.names, verdict.designs, verdict.outcome.value) == (("old", "new"), ("interleaved",), "fail")
     assert verdict.estimates.rounds.tolist() == [6]
-    assert perfcore.gate(path, base="new", new="old").outcome == "passed"
+    assert perfcore.gate(path, base="new", new="old").outcome == "pass"
     assert perf("gate", path) == 1
     assert perf("gate", path, "--value", "wall_s", "--value", "user_s") == 1
 
 
 def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
     rows = [
-        (v, number, 10.0 * (number + 100 * (v == "new")), 1.0 + 0.001 * number)
+        (v, number, 10.0 * (number + 6 * (v == "new")), 1.0 + 0.001 * number)
         for v in ("old", "new")
         for number in range(6)
     ]
-    assert perfcore.gate(keep(tmp_path / "s.db", rows)).layouts == ("blocks",)
+    assert perfcore.gate(keep(tmp_path / "s.db", rows)).designs == ("blocked",)
+    a_day_later = [(v, number, at + 86400.0 * (v == "new"), wall) for v, number, at, wall in rows]
+    assert perfcore.gate(keep(tmp_path / "t.db", a_day_later)).designs == ("sessions",)
 
 
 # Versions measured in rounds: order, commands, resuming, and what is refused.
@@ -253,13 +264,13 @@ def test_rounds_are_added_until_it_is_decided(tmp_path: Path) -> None:
     store = tmp_path / "r.db"
     versions = {"old": SAYS % "1.0", "new": SAYS % "3.0"}
     verdict = perfcore.gate(run=versions, value=[VALUE], warmup=0, store=store)
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.estimates.rounds.tolist() == [5]  # the first look
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
     again = perfcore.gate(run=versions, value=[VALUE], warmup=0, store=store)
     assert again.to_dict() == verdict.to_dict()
     assert len(perfcore.runs(store).listed) == 10  # nothing was measured again
-    assert perfcore.gate(store).outcome == "failed"
+    assert perfcore.gate(store).outcome == "fail"
 
 
 def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import glob
 import shlex
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
-from perf_tables.names import is_speed, what_zero_means
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines
@@ -30,8 +29,8 @@ from perfcore.reading.recognise import read
 from perfcore.results import further_presenters
 
 
-def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
-    """What data are, how much there is, and which commands apply."""
+def describe(data: Any, name: str, reading: str = "", told: Sequence[str] = ()) -> dict[str, Any]:
+    """What data are, how much there is, and which commands apply; with what was told while they were read."""
     named = shlex.quote(name) + reading
     if isinstance(data, Trace):
         facts = _trace(data, named)
@@ -57,7 +56,8 @@ def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
             facts["next"] = [more + reading]
     else:
         facts = {"kind": type(data).__name__}
-    notes = list(getattr(data, "notes", ()))
+    source = f"{getattr(data, 'source', name)}: "
+    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *(text.removeprefix(source) for text in told)]))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 
@@ -154,7 +154,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
 def _mixed_runs(data: Measurements) -> str:
     """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
     try:
-        refuse_unnamed_of_codes(_without_zeros(data)[0])
+        refuse_unnamed_of_codes(data)
     except OptionError as error:
         return str(error)
     return ""
@@ -243,31 +243,12 @@ def _more_files(data: Measurements, name: str) -> str | None:
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
     """The observations, or what is wrong; and the option that helps where rows are copies of others."""
     problem = ""
-    for rows, note in ((data, ""), _without_zeros(data)):
-        for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
-            try:
-                observations = rows.observations(duplicates=duplicates)
-            except PerfError as error:
-                problem = problem or str(error)
-            else:
-                return replace(observations, notes=(*([note] if note else []), *observations.notes)), "", flags
+    for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
+        try:
+            return data.observations(duplicates=duplicates), "", flags
+        except PerfError as error:
+            problem = problem or str(error)
     return None, problem, ""
-
-
-def _without_zeros(data: Measurements) -> tuple[Measurements, str]:
-    """The rows that are not 0, and a note about the others."""
-    value = data.roles.value
-    if value is None or data.table[value].dtype.kind not in "iuf":
-        return data, ""
-    zeros = int((data.table[value] == 0).sum())
-    if not 0 < zeros < len(data.table):
-        return data, ""
-    meaning = what_zero_means(is_speed(data.roles.unit, value))
-    note = f"{zeros} row{'s' if zeros > 1 else ''} with {value} 0, {meaning}: left out"
-    try:
-        return data.where([f"{value}!=0"]), note
-    except PerfError:  # a name that stands in no condition
-        return data, ""
 
 
 def _plot(name: str) -> str:

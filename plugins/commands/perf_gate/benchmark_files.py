@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
 import itertools
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +18,7 @@ from perf_gate.benchmark_runs import LongTable, long_table
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_rate
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.recognise import Reading
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ def is_json_lines(path: Path) -> bool:
     with path.open("rb") as file:
         first = next((line for line in file if line.strip()), b"")
     try:
-        row = msgspec.json.decode(first)
+        row = decode_json(first)
     except (UnicodeDecodeError, msgspec.MsgspecError):
         return False
     return bool(row) and _is_flat(row)
@@ -54,9 +58,9 @@ def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line)
+            row = decode_json(line)
         except (UnicodeDecodeError, msgspec.MsgspecError) as error:
-            raise InputError(path, f"is not JSON: {error}", line=number) from None
+            raise InputError(path, f"is not JSON: {json_problem(line, error)[0]}", line=number) from None
         if not _is_flat(row):
             raise InputError(path, "an object of numbers and texts is expected", line=number)
         rows.append((number, row))
@@ -101,7 +105,7 @@ def read_asv(path: Path) -> LongTable:
         if file.name in _NOT_RESULTS:
             continue
         try:
-            document = msgspec.json.decode(file.read_bytes(), type=_Results)
+            document = decode_json(file.read_bytes(), _Results)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             raise InputError(file, f"is not a result of asv: {error}") from None
         machine = str(document.params.get("machine", file.parent.name))
@@ -122,8 +126,8 @@ def read_asv(path: Path) -> LongTable:
 
 def _of_commits(table: pd.DataFrame, labels: list[str], keys: tuple[str, ...], path: Path, reader: str) -> LongTable:
     """One value for each benchmark and commit."""
-    runs = table[["value", "order", "machine", "unit", "better"]]
-    runs = runs.assign(session=0, round=float("nan"), metric="value")
+    runs = table[["value", "order", "machine", "unit", "better"]].assign(session=0, metric="value", number=1.0)
+    runs = runs.assign(**dict.fromkeys(("round", "deviation", "written"), float("nan")))
     return LongTable(runs, table[labels], keys, str(path), reader, 1, False)
 
 
@@ -131,7 +135,7 @@ def _units(path: Path) -> dict[str, str]:
     """Unit of each benchmark, as ``benchmarks.json`` says it."""
     file = path / "benchmarks.json"
     try:
-        benchmarks = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        benchmarks = decode_json(file.read_bytes(), dict[str, Any])
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
         return {}
     units = {name: str(about.get("unit", "")) for name, about in benchmarks.items() if isinstance(about, dict)}
@@ -198,7 +202,7 @@ def read_benchmark_action(path: Path) -> LongTable:
 
     content = path.read_bytes().partition(b"=")[2].strip().removesuffix(b";")
     try:
-        data = msgspec.json.decode(content, type=_Data)
+        data = decode_json(content, _Data)
     except (UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise InputError(path, f"is not data of github-action-benchmark: {error}") from None
     rows = [
@@ -245,13 +249,50 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
         return read_json_lines(file) if is_json_lines(file) else read_file(str(file))
 
     tables = [long_table(reading, values, session) for session, reading in enumerate(map(read_one, files))]
+    about = [_about(file) for file in files]
+    known = all(when is not None for _, when in about)  # else the clock of the file system counts
+    for table, file, (_, when) in zip(tables, files, about, strict=True):
+        table.runs["written"] = when if known else file.stat().st_mtime if file.is_file() else float("nan")
+    machines = tuple(machine for machine, _ in about if machine)
     keys = tuple(dict.fromkeys(key for table in tables for key in table.keys))
     if len(tables) == 1:
-        return replace(tables[0], source=name)
+        return replace(tables[0], source=name, machines=machines)
     runs, labels = (
         pd.concat([getattr(table, part) for table in tables], ignore_index=True) for part in ("runs", "labels")
     )
-    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), tables[0].local, tables[0].local_rounds)
+    local = tables[0].local, tables[0].local_rounds
+    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), *local, machines)
+
+
+# What files of benchmark tools say of their machine, and when they were written.
+_MACHINE = {
+    "context": ("num_cpus", "mhz_per_cpu", "caches"),
+    "machine_info": ("machine", "system", "cpu.brand_raw", "cpu.count"),
+    "params": ("machine", "cpu", "num_cpu", "arch"),
+}
+
+
+def _about(file: Path) -> tuple[dict[str, str], float | None]:
+    """What a file says of its machine, and its date in seconds."""
+    try:
+        document = json.loads(file.read_bytes()) if file.suffix == ".json" else None
+    except (OSError, ValueError, RecursionError):
+        return {}, None
+    if not isinstance(document, dict):
+        return {}, None
+    machine: dict[str, str] = {}
+    for part, names in _MACHINE.items():
+        about = document.get(part)
+        for name in names if isinstance(about, dict) else ():
+            found = functools.reduce(lambda d, key: d.get(key) if isinstance(d, dict) else None, name.split("."), about)
+            if found:
+                machine[name.rpartition(".")[2]] = json.dumps(found).strip('"')
+    context = document.get("context")
+    date = document.get("datetime") or (context.get("date") if isinstance(context, dict) else None)
+    try:
+        return machine, datetime.datetime.fromisoformat(str(date)).timestamp() if date else None
+    except ValueError:
+        return machine, None
 
 
 def files_of(name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.confounders import is_run_identifier
+from perf_tables.confounders import is_run_identifier, spread_columns, spread_of_rows
 from perf_tables.names import is_speed
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -95,6 +96,7 @@ class LongTable:
     files: int
     local: bool  # order and rounds are counted in each file anew, and say nothing across files
     local_rounds: bool = False  # rounds alone are
+    machines: tuple[Mapping[str, str], ...] = ()  # what the files say of theirs
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column tells apart, and what they are called."""
@@ -164,6 +166,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     order = _order(table, columns, reading.reader)
     names = [key for key in keys if key.lower() not in VERSIONS]
     rounds = rounds_together(table, names) if is_store else _rounds(table, columns, reading.reader)
+    deviation, number = _spread(data) if columns == [roles.value] else (float("nan"), 1.0)
     parts = []
     for column in columns:
         numbers = pd.to_numeric(table[column], errors="coerce")
@@ -171,7 +174,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         if not good.all():
             row = int((~good).to_numpy().argmax())
             cell_text = str(table[column].iloc[row])[:40]
-            data.refuse(row, f"{column} is {cell_text}; a positive number is expected; mend or remove the row")
+            data.refuse(row, f"{column} is {cell_text}; a positive number is expected. Remove the row or measure again")
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
         parts.append(
             pd.DataFrame(
@@ -184,6 +187,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                     "metric": column,
                     "unit": _units(table) if unit is None else unit,
                     "better": _better(table),
+                    **{"deviation": deviation, "number": number, "written": float("nan")},
                 }
             )
         )
@@ -191,6 +195,21 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     labels = pd.concat([table] * len(columns), ignore_index=True)
     local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
     return LongTable(runs, labels, keys, data.source, reading.reader, 1, local, is_store)
+
+
+_USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine
+
+
+def _spread(data: Measurements) -> tuple[Any, Any]:
+    """Standard deviation and number of the runs behind each row; NaN and 1 where rows are runs."""
+    columns, rows = spread_columns(data), np.arange(len(data.table))
+    spread = None if columns is None else spread_of_rows(data, np.ones(len(rows), dtype=bool), rows)
+    if columns is None or spread is None:
+        return float("nan"), 1.0
+    if columns.number is None:
+        progress.note(f"{data.source}: assumed {_USUAL_RUNS:g} runs behind each mean, since no column counts them")
+    counts = spread.counts if columns.number else np.where(spread.counts > 1.0, _USUAL_RUNS, 1.0)
+    return np.where(counts > 1.0, np.sqrt(spread.variances), np.nan), counts
 
 
 def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
@@ -352,12 +371,16 @@ def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[s
 def in_unit(runs: pd.DataFrame, unit: str) -> pd.DataFrame | None:
     """Runs with their values in a unit; None where one of theirs is of another quantity, or not known."""
     factors = {}
-    for label in dict.fromkeys(runs["unit"]):
+    labels = runs["unit"].unique().tolist()
+    if labels == [unit]:
+        return runs
+    for label in labels:
         factor = 1.0 if label == unit else _unit_factor(unit_of_text(str(label)), unit_of_text(unit))
         if factor is None:
             return None
         factors[label] = factor
-    return runs.assign(value=runs["value"] * runs["unit"].map(factors), unit=unit)
+    scale = runs["unit"].map(factors)
+    return runs.assign(value=runs["value"] * scale, deviation=runs["deviation"] * scale, unit=unit)
 
 
 def _taken_apart(column: str) -> tuple[str, KnownUnit | None]:
@@ -387,6 +410,7 @@ class Matched:
     runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]  # of each benchmark
     larger_is_better: dict[str, bool]
     units: dict[str, str]
+    counted: dict[str, bool]  # whether values are counts, which may be exact
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
 
 
@@ -419,11 +443,37 @@ def match(first: LongTable, second: LongTable) -> Matched:
             unsure[str(groups[0][name]["metric"].iloc[0])] = None
         larger[name] = better_of(groups[0][name]) == "larger"
     if unsure:
-        progress.note(
-            f"nothing says which values of {listing(unsure, 3)} are better; smaller is taken, --better larger says "
-            "otherwise"
-        )
-    return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
+        progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
+    counted = {name: _is_count(units[name], str(groups[0][name]["metric"].iloc[0])) for name in names}
+    return Matched(names, (groups[0], groups[1]), larger, units, counted, (only[0], only[1]))
+
+
+_COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
+
+
+def _is_count(unit: str, metric: str) -> bool:
+    known_unit = unit_of_text(unit)
+    return _last_word(metric) in _COUNTS or (known_unit is not None and known_unit.kind in ("bytes", "operations"))
+
+
+_CLOCK = "mhz_per_cpu"  # varies a little from run to run
+_SAME_CLOCK = 1.05
+
+
+def machine_difference(first: LongTable, second: LongTable) -> str:
+    """In what the machines of two versions differ; empty where nothing shows it."""
+    for one, other in itertools.product(first.machines, second.machines):
+        for name in sorted(one.keys() & other.keys()):
+            if name == _CLOCK:
+                clocks = sorted([float(one[name]), float(other[name])])
+                if clocks[1] <= _SAME_CLOCK * clocks[0]:
+                    continue
+            if one[name] != other[name]:
+                return f"{name} {one[name]} and {other[name]}"
+    names = [set(side.runs["machine"].astype(str)) - {""} for side in (first, second)]
+    if first.machines or second.machines or not all(names) or names[0] & names[1]:
+        return ""
+    return f"machine {min(names[0])} and {min(names[1])}"
 
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:
@@ -463,12 +513,24 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             local = ["round"] if side.local_rounds else ["order", "round"] if side.local else []
             unknown = dict.fromkeys(local, float("nan"))
         tables.append(side.runs.assign(benchmark=names, **unknown))
+        _refuse_duplicates(side, names)
     if not several and len(metrics) > 1:
         raise DataError(
             f"{sides[0].source} and {sides[1].source} measure different things, or in different units "
             f"({', '.join(sorted(metrics))}); name what both have with --value, or convert one"
         )
     return tables
+
+
+def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
+    """Refuse two results of one name in a file, whose repetitions are numbered anew."""
+    if "repetition" not in side.labels or side.reader in TABLES:
+        return
+    about = {column: side.labels[column] for column in ("repetition", "fork", *_ROUND) if column in side.labels}
+    rows = side.runs[["session", "metric", "machine"]].assign(benchmark=names, **about)
+    if (twice := rows.duplicated()).any():
+        name = rows.loc[twice, "benchmark"].iloc[0]
+        raise DataError(f"{side.source}: two benchmarks are called {name!r}; give each a name of its own")
 
 
 def text_of(value: object) -> str:

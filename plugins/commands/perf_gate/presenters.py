@@ -15,23 +15,26 @@ from perf_gate.change_detection import FEWEST_VALUES, change_of
 from perf_gate.history import WINDOW, Added, HistoryGate, JudgedSeries
 from perf_gate.self_test import SelfTest
 from perf_gate.versions import VersionGate
-from perf_statistics.gating import Outcome
+from perf_statistics.gating import FEWEST_ROUNDS, NOISY, NOISY_LIMIT, Outcome
 from perf_views.colours import CAREFUL, DATA, GOOD, MODEL, QUIET, RULE
-from perf_views.names import shortened
+from perf_views.names import shortened, shortened_apart
 from perfcore.base.errors import InputError, listing
 from perfcore.base.files import write_bytes
+from perfcore.data.units import seconds_per
 from perfcore.results import Column, Panel, Panels, Presenter, Result, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}
+_SIGNS = {"pass": "✅", "fail": "❌", "inconclusive": "❔"}
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_NAMED = 4
-_MOST_ROWS = 40
+_MOST_ROWS = 12
+_NAME, _WIDTH = 36, 100  # letters of a benchmark's name and of a line
 _MOST_DRAWN = 40  # benchmarks
 _MOST_PANELS = 6  # histories
 _LONGEST_LINE = 30  # bars
+_RUN = "perf gate --run --version old='OLD COMMAND' --version new='NEW COMMAND'"
 _SHORT = 12  # letters of a commit that tell it from others
 _HEX = set("0123456789abcdef")
 _DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
@@ -42,7 +45,7 @@ def markdown(result: Result) -> str:
     """Title, summary and tables as GitHub's and GitLab's Markdown."""
     title = result.title
     sign = _SIGNS.get(title.rpartition(": ")[2], "")
-    first, *others = result.summary()
+    first, *others = [*result.summary(), *result.closing()]
     parts = [f"## {sign} {_cell(title)}".replace("  ", " "), "", f"**{_cell(first)}**", ""]
     parts += [f"- {_cell(line)}" for line in others] + ([""] if others else [])
     for caption, header, rows in result.tables():
@@ -62,15 +65,15 @@ def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
-    """Write a suite of cases: name, outcome, and what is said of it; undecided is skipped."""
-    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("failed", "undecided")]
+    """Write a suite of cases: name, outcome, and text; inconclusive is skipped."""
+    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("fail", "inconclusive")]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',
     ]
     for name, outcome, text in cases:
         head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(name)}"
-        tag = {"failed": "failure", "undecided": "skipped"}.get(outcome)
+        tag = {"fail": "failure", "inconclusive": "skipped"}.get(outcome)
         lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(text)}/></testcase>")
     write_bytes(path, ("\n".join([*lines, "</testsuite>"]) + "\n").encode())
 
@@ -93,50 +96,91 @@ def _line(cells: Sequence[str]) -> str:
 
 
 class VersionGatePresenter(Presenter):
-    """How many times as slow each benchmark is, with bounds and verdict."""
+    """How many times as slow each benchmark is, with interval and verdict."""
 
     def title(self, result: VersionGate) -> str:
         """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}: {result.outcome.value}"
 
-    def summary(self, result: VersionGate) -> list[str]:
-        """The verdict, what it rests on, and what to do."""
-        lines = [_verdict(result)]
-        if (shift := result.shift) is not None:
-            word = "slower" if shift.ratio > 1.0 else "faster"
-            lines.append(
-                f"all {shift.benchmarks} together {word}: {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}]: "
-                "the machine, the compiler or a library, perhaps; it is in the figures above, not subtracted"
-            )
-        if "sessions" in result.layouts and result.between is None:
-            lines.append(
-                "nobody knows what the machine did between the two sessions: measured so, nothing passes, and only "
-                "what is far slower fails; measure both in turn, or say how sessions differ, such as --session-cv 2%"
-            )
-        elif "sessions" in result.layouts and result.between is not None:
-            lines.append(f"two sessions, of which the same version would differ by {100.0 * result.between:g} %")
-        if "blocks" in result.layouts:
-            lines.append("one version after the other, so that drift of the machine counts as doubt; in turn is surer")
-        sides = zip(result.names, result.only, strict=True)
-        return lines + [f"only {name} has {listing(only, 5)}; not compared" for name, only in sides if only]
+    def answer(self, result: VersionGate) -> str:
+        """The verdict, its criterion, and the largest effect."""
+        count, limit = len(result), f"{result.judged.threshold:g}x"
+        of = f"of {count} benchmarks"
+        if slow := int(result.judged.slower.sum()):
+            errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
+            text = f"FAIL  {slow} {of} slower than {limit} ({errors})"
+        elif result.outcome is Outcome.FAILED:
+            return f"FAIL  {sum(map(len, result.only))} benchmarks are missing in one version"
+        elif result.outcome is Outcome.PASSED:
+            text = f"PASS  none {of} slower than {limit} (95% confidence)"
+        else:
+            text = f"INCONCLUSIVE  {int((~result.judged.not_slower).sum())} {of} possibly slower than {limit}"
+        k = _order(result)[0]
+        ratio, (lower, upper) = np.exp(result.estimates.log_ratio[k]), np.exp(result.estimates.bounds()[k])
+        interval = f" [{lower:.3f}, {upper:.3f}]" if np.isfinite(upper) else ""
+        largest = f"{text}; {shortened(result.benchmarks[k], _NAME)} {ratio:.3f}x{interval}"
+        return largest if len(largest) <= _WIDTH else text
 
     def tables(self, result: VersionGate) -> Tables:
-        """A row for each benchmark, those that fail first."""
+        """A row for each benchmark, the largest slowdown first."""
         order, bounds = _order(result), np.exp(result.estimates.bounds())
+        unit = result.units[0] if len(set(result.units)) == 1 else ""
+        names = dict(zip(result.benchmarks, shortened_apart(result.benchmarks, _NAME), strict=True))
         columns = [
-            Column("benchmark", [result.benchmarks[k] for k in order]),
-            Column("verdict", [result.judged.outcome_of(k).value for k in order], key="outcome"),
-            Column(result.names[0], result.values[0, order], key="first"),
-            Column(result.names[1], result.values[1, order], key="second"),
-            Column("unit", [result.units[k] for k in order]),
-            Column("times as slow", np.exp(result.estimates.log_ratio[order]), format=".3f", key="slowdown"),
+            Column("benchmark", [result.benchmarks[k] for k in order], format=names.__getitem__),
+            Column(shortened(result.names[0], _SHORT), result.values[0, order], unit, key="first"),
+            Column(shortened(result.names[1], _SHORT), result.values[1, order], unit, key="second"),
+            Column("unit", ["" if unit else result.units[k] for k in order], key=()),
+            Column("unit", [result.units[k] for k in order], importance="data"),
+            Column("ratio", np.exp(result.estimates.log_ratio[order]), format=".3f", key="slowdown"),
             Column("95% interval", bounds[order], format=".3f", key=("at_least", "at_most")),
+            Column("verdict", [result.judged.outcome_of(k).value for k in order], key="outcome"),
             Column("p slow", result.judged.p_slow[order], importance="data"),
             Column("p not slower", result.judged.p_not_slower[order], importance="data"),
-            Column("rounds", result.estimates.rounds[order]),
-            Column("layout", [result.layouts[k] for k in order], importance="data"),
+            Column("rounds", result.estimates.rounds[order], importance="data"),
+            Column("layout", [result.designs[k] for k in order], importance="data"),
         ]
         return [Table(columns, limit=_MOST_ROWS)]
+
+    def caveats(self, result: VersionGate) -> dict[str, Sequence[str]]:
+        """The common shift, the design, the direction, and what keeps the verdict open."""
+        shifts = []
+        if (shift := result.shift) is not None:
+            text = f"all {shift.benchmarks} {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}], {shift.outcome}"
+            share = (
+                "" if shift.usual is None else f"; {shift.usual:.1%} of session pairs without a change shift as much"
+            )
+            shifts = [text + share]
+        better: dict[str, dict[str, None]] = {}
+        for unit, larger in zip(result.units, result.larger_is_better.tolist(), strict=True):
+            text = "old/new, larger is better" if larger else "new/old, smaller is better"
+            better.setdefault(text, {})[unit or "no unit"] = None
+        sides = zip(result.names, result.only, strict=True)
+        return {
+            "Common shift": shifts,
+            "Ratio": [f"{text} ({listing([*units], 3)})" for text, units in better.items()],
+            "Assumed": _designs(result),
+            "Uncertain": _doubts(result),
+            "Not compared": [f"only {name} has {listing(only, 3)}" for name, only in sides if only],
+        }
+
+    def next_command(self, result: VersionGate) -> str:
+        """What decides, or confirms, where the verdict is not pass."""
+        if result.outcome is Outcome.PASSED or "counts" in result.designs:
+            return ""
+        more = result.more_rounds
+        rounds = int(more.max())
+        if result.outcome is Outcome.FAILED:
+            return "" if "sessions" not in result.designs else f"{_RUN}  (confirm interleaved)"
+        if rounds <= 0:
+            return "" if set(result.designs) == {"interleaved"} else _RUN
+        seconds = rounds * sum(
+            float(pair.sum()) * (seconds_per(unit) or 0.0)
+            for pair, unit in zip(result.values.T, result.units, strict=True)
+        )
+        minutes = f", {seconds / 60.0:.1g} min" if seconds >= 1.0 else ""
+        kind = "rounds" if "sessions" in result.designs else "more rounds"
+        return f"{_RUN}  ({rounds} {kind} decide, 90% likely{minutes})"
 
     def panels(self, result: VersionGate, data: Any = None) -> Panels:
         """Each benchmark's ratio with its bounds beside the threshold."""
@@ -155,67 +199,56 @@ def _draw_ratios(axes: Axes, result: VersionGate) -> None:
     axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
     axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")
+    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95% interval)")
 
 
 def _order(result: VersionGate) -> list[int]:
-    """Benchmarks that fail, then those undecided, then the others; in each the slowest first."""
-    rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
+    """Benchmarks by effect, the largest slowdown first."""
     slowness = np.nan_to_num(result.estimates.log_ratio, nan=-np.inf)
-    return sorted(range(len(result)), key=lambda k: (rank[result.judged.outcome_of(k)], -slowness[k]))
-
-
-def _verdict(result: VersionGate) -> str:
-    threshold, count = f"{result.judged.threshold:g}x", len(result)
-    ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
-    order = _order(result)
-    among = f" among {count}" if count > 1 else ""
-    slow = [k for k in order if result.judged.slower[k]]
-    if slow:
-        named = [f"{result.benchmarks[k]} {ratio[k]:.3f}x (at least {bounds[k, 0]:.3f}x)" for k in slow[:_MOST_NAMED]]
-        chance = f"5 % chance of any false alarm{among}" if result.errors == "fwer" else "5 % of such alarms are false"
-        return f"failed: {', '.join(named)}{_more(slow)}, surely slower than {threshold}; {chance}"
-    if result.outcome is Outcome.FAILED:
-        return "failed: benchmarks are missing"
-    if result.outcome is Outcome.PASSED:
-        largest = int(np.argmax(result.estimates.log_ratio))
-        at_most = f"{ratio[largest]:.3f}x, at most {bounds[largest, 1]:.3f}x"
-        counts = sorted(set(result.estimates.rounds.tolist()))
-        words = {"turn": "rounds in turn", "blocks": "runs of one after the other", "sessions": "runs in two sessions"}
-        layouts = list(dict.fromkeys(result.layouts))
-        measured = f"{counts[0]} to {counts[-1]} " if len(counts) > 1 else f"{counts[0]} "
-        measured += words[layouts[0]] if len(layouts) == 1 else "rounds or runs"
-        if count == 1:
-            claim = f"{result.benchmarks[0]} is not slower than {threshold}, 95 % sure ({at_most})"
-        else:
-            claim = f"none of {count} slower than {threshold}, 95 % sure of each "
-            claim += f"(largest: {result.benchmarks[largest]} {at_most})"
-        return f"passed: {claim}; {measured}"
-    left_open = [k for k in order if not result.judged.not_slower[k]]
-    named = [_open(result, k) for k in left_open[:_MOST_NAMED]]
-    more = f";{_more(left_open)}" if len(left_open) > _MOST_NAMED else ""
-    others = count - len(left_open)
-    passed = f"; {others} other{'s' if others > 1 else ''} not slower" if others else ""
-    return f"undecided: {'; '.join(named)}{more}{passed}"
-
-
-def _open(result: VersionGate, k: int) -> str:
-    """What the data say of a benchmark that they leave open, and what would decide."""
-    ratio, bounds = float(np.exp(result.estimates.log_ratio[k])), np.exp(result.estimates.bounds()[k])
-    name, more = result.benchmarks[k], int(result.more_rounds[k])
-    if not np.isfinite(bounds).all():
-        runs = int(result.estimates.rounds[k])
-        return f"{name} {ratio:.3f}x, of {runs} round{'s' if runs != 1 else ''}: at least 3 are needed"
-    advice = f": {more} more round{'s decide' if more > 1 else ' decides'} (90 % likely)" if more > 0 else ""
-    if result.layouts[k] == "turn" and more < 0:
-        hidden = float(result.estimates.rounding[k]) >= np.log(result.judged.threshold)
-        reason = "its values have too few digits" if hidden else "too near to the threshold"
-        advice = f": {reason} for any number of rounds"
-    return f"{name} {ratio:.3f}x, between {bounds[0]:.2f}x and {bounds[1]:.2f}x{advice}"
+    return sorted(range(len(result)), key=lambda k: -float(slowness[k]))
 
 
 def _more(listed: Sequence[Any]) -> str:
     return f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+
+
+def _designs(result: VersionGate) -> list[str]:
+    """What each design was taken from."""
+    texts = []
+    for design in dict.fromkeys(result.designs):
+        orders = [order for order in result.orders if order.design == design]
+        count, reason = len(orders[0].first), orders[0].reason
+        if design == "sessions":
+            sessions = f"{count} + {len(orders[0].second)} separate sessions"
+            cv = float(np.nanmedian(result.session_cv)) if np.isfinite(result.session_cv).any() else None
+            given, measured = result.between is not None, count + len(orders[0].second) > 3
+            source = "--session-cv" if given else "measured" if measured else "from run-to-run noise; see --session-cv"
+            texts.append(sessions if cv is None else f"{sessions}, session CV {cv:.2%} ({source})")
+        elif design == "interleaved":
+            texts.append(f"{count} interleaved rounds ({reason})")
+        elif design == "blocked":
+            texts.append(f"one version after the other ({reason}), so that drift counts as uncertainty")
+        else:
+            texts.append(f"exact comparison ({reason})")
+    return texts
+
+
+def _doubts(result: VersionGate) -> list[str]:
+    """Why a verdict is open that more of the same would not decide."""
+    texts = [f"the machines differ ({result.machines}), so two sessions decide nothing"] if result.machines else []
+    noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
+    if noisy:
+        texts.append(f"{noisy} with noise above {NOISY:.0%}: two sessions fail only beyond {NOISY_LIMIT:g}x")
+    few = ~result.estimates.decides & (result.estimates.rounds < FEWEST_ROUNDS)
+    if few.any():
+        rounds = int(result.estimates.rounds[few].min())
+        texts.append(f"{rounds} run{'s' * (rounds != 1)} per version, at least {FEWEST_ROUNDS} are needed")
+    hidden = result.estimates.rounding >= np.log(result.judged.threshold)
+    if hidden.any():
+        texts.append(
+            f"values of {listing([result.benchmarks[k] for k in np.flatnonzero(hidden)], 2)} have too few digits"
+        )
+    return texts
 
 
 class HistoryGatePresenter(Presenter):

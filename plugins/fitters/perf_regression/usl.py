@@ -21,7 +21,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import numbers_of
+from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.units import is_rate, is_time
 
 _LEAST_POINTS = 4
@@ -237,7 +237,7 @@ def _checked(runs: Measurements) -> Measurements:
             raise DataError(
                 f"{runs.source}: usl fits one program; choose one, such as --where {column}={next(iter(names))}"
             )
-    numbers_of(runs, str(runs.roles.value), optional=True)
+    values_of(runs, [])
     points = len(np.unique(numbers_of(runs, columns[0])))
     if points < _LEAST_POINTS:
         raise DataError(f"{runs.source}: usl needs {_LEAST_POINTS} or more values of {columns[0]}; there are {points}")

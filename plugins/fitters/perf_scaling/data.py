@@ -13,11 +13,11 @@ import numpy as np
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
-from perf_tables.names import is_speed, no_number, what_zero_means
+from perf_tables.names import is_speed, what_zero_means
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, paths_of, values_of, without_duplicates
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
@@ -141,12 +141,8 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     data.require_roles()
     roles = data.roles
     assert roles.value is not None
-    value = _values(data, roles.value)
+    value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
-    if not kept.any():
-        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
-    if not kept.all():
-        notes.append(f"left out, without {roles.value}: {int((~kept).sum()):,} of {len(kept):,} rows")
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     if len(points) > _MOST_PARAMETERS:
         raise OptionError(
@@ -227,22 +223,6 @@ def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
     return data.with_roles(left, roles.value, unit=roles.unit, **kinds)
-
-
-def _values(data: Measurements, name: str) -> Floats:
-    """The values, NaN where there is none; unlike elsewhere 0 and negative numbers pass: they are a path's matter."""
-    import pandas as pd
-
-    column = data.table[name]
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    unread = np.isnan(numbers)
-    if unread.any():
-        texts = column[unread].astype(str).str.strip().str.lower()
-        wrong = ~(column[unread].isna() | texts.isin(["", "nan", "na", "none", "null", "<na>"]))
-        if wrong.any():
-            row = int(wrong.idxmax())
-            data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
-    return np.where(np.isinf(numbers), np.nan, numbers)
 
 
 def _without_zeros(
@@ -384,7 +364,7 @@ def observed_by_path(model: FittedModel, data: Any, where: str | None = None) ->
     runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
     runs.require_roles()
     assert runs.roles.value is not None
-    value = numbers_of(runs, runs.roles.value, optional=True, zero=True)
+    value = values_of(runs, [])
     kept = value > 0.0  # no error can be relative to 0
     names, path = paths_of(runs, kept)
     if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):

@@ -54,7 +54,9 @@ class TableOptions:
 class TextTableOptions(TableOptions):
     """Which column is what, and how numbers are written."""
 
-    decimal: str = option(".", "decimal sign of numbers; with a comma, a point makes none", choices=(".", ","))
+    decimal: str = option(
+        "auto", "decimal sign of numbers (auto: a comma where no number has a point)", choices=("auto", ".", ",")
+    )
 
 
 def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from perf_tables.names import plain_name
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.observations import numbers_of, paths_of
+from perfcore.data.observations import numbers_of, paths_of, values_of
 from perfcore.data.roles import shown_names
 from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
 
@@ -287,7 +287,7 @@ def refuse_unnamed_of_codes(data: Measurements) -> None:
     Numbers as `refuse_unnamed_factors` judges them, texts as `refuse_unnamed_names`.
     """
     roles = data.roles
-    value = numbers_of(data, str(roles.value), optional=True)
+    value = values_of(data, [])
     kept = ~np.isnan(value)
     if not kept.any():
         return

@@ -82,7 +82,7 @@ def command(
         if on is not None and fitter is not None:
             check_executor(fitter)
         with executor_of(on) as executor:
-            measured = how.read_file(data, types_to_read(fitter))
+            measured = how.read_file(data, types_to_read(fitter, options))
             model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
         if output is not None:
             model.save(output)

@@ -15,6 +15,7 @@ from perf_io.text import decode_document
 from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]
@@ -553,9 +554,9 @@ class MlperfLogReader(ResultReader):
             if not mark:
                 continue
             try:
-                event = msgspec.json.decode(document.encode(), type=_Event)
+                event = decode_json(document.encode(), _Event)
             except msgspec.MsgspecError as error:
-                found.refuse(f"is no event of MLPerf: {error}", number)
+                found.refuse(f"is no event of MLPerf: {json_problem(document.encode(), error)[0]}", number)
             interval = event.key.removesuffix("_start").removesuffix("_stop")
             if event.event_type == "INTERVAL_START":
                 begun[interval] = event

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.columns import Roles, assign_roles, split_name, unit_of_times
+from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.samples import read_samples, read_steps
@@ -20,6 +20,7 @@ from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
+from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
@@ -34,8 +35,8 @@ _OF_TRACERS = frozenset({"ts"})
 def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
     """The unit of a table's times, and what to say about it."""
     times = [column for column in (roles.start, roles.end) if column is not None]
-    if chosen_unit is not None:
-        return chosen_unit, ()
+    if chosen_unit is not None or not times:
+        return chosen_unit or "s", ()
     if any(column.kind == "timestamp" for column in times):
         return "s", ("times are dates, counted in s since 1970 (UTC where they have no offset)",)
     if not roles.time_unit:
@@ -132,12 +133,13 @@ _NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
 _UNIT = r"[^\s0-9.,+-][^0-9,]*?"
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
 _SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
-_CLOCK = r"(?:([0-9]+)-)?([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
 _MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
 _FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
 _MAGNITUDE = re.compile(rf"\s*{_PLAIN}\s*[kKMGT]\s*")
-_MISSING = frozenset(["-", "--", "?", "n/a", "na", "null", "none"])  # in place of a number
+_MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
 _SECOND = KnownUnit("time", "s", 1.0)
 
 
@@ -146,13 +148,14 @@ class _Notation(NamedTuple):
 
     sql: str
     label: str | None
+    note: str = ""
 
 
 def parse_numeric_cells(table: Table) -> Table:
     """The table with plain numbers where cells are numbers with units, or in groups of digits."""
     texts_of = _first_texts(table)
     table = replace(table, columns=tuple(_with_magnitudes(column, texts_of) for column in table.columns))
-    originals, parts, columns = {}, [], []
+    originals, parts, columns, notes = {}, [], [], list(table.notes)
     for column in table.columns:
         cell = f"CAST({quoted_name(column.name)} AS VARCHAR)"
         notation = _notation(table, column, _swapped(cell, table.decimal), texts_of.get(column.name, ()))
@@ -172,6 +175,7 @@ def parse_numeric_cells(table: Table) -> Table:
         )
         columns.append(Column(name, "number"))
         originals[name] = column.name
+        notes += [notation.note] if notation.note else []
     if not originals:
         return table
 
@@ -185,6 +189,7 @@ def parse_numeric_cells(table: Table) -> Table:
         columns=tuple(columns),
         types={**table.types, **dict.fromkeys(originals, "text")},
         at_row=at_row,
+        notes=tuple(notes),
     )
 
 
@@ -204,8 +209,8 @@ def _swapped(text: str, decimal: str) -> str:
 
 def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> _Notation | None:
     """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
-    others = [text for text in texts if not is_number(text) and text.strip().lower() not in _MISSING]
-    if not others:
+    others = [text for text in texts if not is_number(text) and not is_mark(text)]
+    if not others or (all(map(_TWO_NUMBERS.fullmatch, others)) and split_name(column.name).bare in _MOMENTS):
         return None
     if all(_GROUPED.fullmatch(text) for text in others) and any(_SURELY_GROUPED.fullmatch(text) for text in others):
         pattern = quoted(rf"^\s*{_GROUPED.pattern}\s*$")
@@ -220,7 +225,9 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> 
                 for k, size in enumerate(sizes, start=1)
             )
             seconds = f"CASE WHEN regexp_matches({cell}, {pattern}) THEN CAST({' + '.join(terms)} AS VARCHAR) END"
-            return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label)
+            is_short = parts == _CLOCK and all(map(_TWO_NUMBERS.fullmatch, others))
+            note = f"{one_line(column.name)}: {others[0].strip()} is read as minutes:seconds" if is_short else ""
+            return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label, note)
     parted = [
         (match[1], spelling)
         for text in others

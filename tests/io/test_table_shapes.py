@@ -1,0 +1,124 @@
+"""Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
+
+import numpy as np
+import pytest
+
+import perfcore
+from perfcore import Measurements, Series
+from perfcore.base.errors import PerfError
+
+TIMES = [8.0, 4.5, 2.5]
+TABLE = "p,time_s\n1,8\n2,4.5\n4,2.5\n"
+SHAPES = {
+    "separator": ("sep=;\np;time_s\n1;8\n2;4.5\n4;2.5\n", "csv"),
+    "decimal commas": ("p;time_s\n1;8,0\n2;4,5\n4;2,5\n", "csv"),
+    "empty columns and rows": ("\ufeffp,time_s,,\r\n1,8,,\r\n,,,\r\n2,4.5,,\r\n4,2.5,,\r\n,,,\r\n", "csv"),
+    "blanks": ("# of a cluster\n\np   time_s\n1   8\n2  4.5\n4  2.5\n", "txt"),
+    "heading behind a mark": ("# of a cluster\n#\n#p time_s\n1 8\n2 4.5\n4 2.5\n", "dat"),
+    "unit in brackets": ("p  time [s]\n-  --------\n1  8\n2  4.5\n4  2.5\n", "txt"),
+    "Markdown": ("| p | time |\n|--:|:----|\n| 1 | 8 s |\n| 2 | **4.5 s** |\n| 4 | 2.5 s |\n", "md"),
+    "database": (" p | time_s\n---+--------\n 1 | 8\n 2 | 4.5\n 4 | 2.5\n", "txt"),
+    "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),
+    "line of units": ("p,time\n,s\n1,8\n2,4.5\n4,2.5\n", "csv"),
+    "groups of columns": ("p,time,\n,mean,sd\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
+    "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
+    "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
+    "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
+}
+
+
+def rows(data):
+    table = data.table.sort_values(list(data.roles.parameters.values()))
+    return table[data.roles.value].tolist()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_of_tables(tmp_path, shape):
+    text, ending = SHAPES[shape]
+    (tmp_path / f"runs.{ending}").write_text(text, newline="")
+    data = perfcore.read(tmp_path / f"runs.{ending}")
+    assert isinstance(data, Measurements)
+    least = {"minutes and hours": 900 * np.array([4, 2, 1])}.get(shape, 0)
+    assert rows(data) == pytest.approx(np.array(TIMES) + least)
+    assert list(data.table[data.roles.parameters.get("p", "threads")]) == [1, 2, 4]
+
+
+def test_utf_16(tmp_path):
+    (tmp_path / "runs.csv").write_bytes(TABLE.encode("utf-16"))
+    assert rows(perfcore.read(tmp_path / "runs.csv")) == TIMES
+
+
+@pytest.mark.parametrize(
+    "header", ["p,t1,t2,t3", "p,run 1 [s],run 2 [s],run 3 [s]", "p,time,time,time", "p,rep_0,rep_1,rep_2"]
+)
+def test_columns_of_repetitions_become_rows(tmp_path, header):
+    """The mean follows from the runs; three parts of a run that differ are no repetitions of it."""
+    (tmp_path / "runs.csv").write_text(f"{header},avg\n1,8,8.1,7.9,8\n2,4.5,4.4,4.6,4.5\n4,2.5,2.4,2.6,2.5\n")
+    data = perfcore.read(tmp_path / "runs.csv")
+    seen = data.observations()
+    assert (seen.repetitions.tolist(), seen.value.tolist()) == ([3, 3, 3], TIMES)
+    assert data.line(3) == 3
+    assert "3 repetitions of each row; avg follows from them" in data.notes[0]
+    (tmp_path / "parts.csv").write_text("p,t1,t2,t3\n1,8,0.1,1\n2,4,0.1,1\n4,2,0.1,1\n")
+    assert list(perfcore.read(tmp_path / "parts.csv").table.columns) == ["p", "t1", "t2", "t3"]
+
+
+@pytest.mark.parametrize("mark", ["N/A", "-", "#N/A", "OOM", "FAILED", "timeout", "-1", "0", "inf", ""])
+def test_marks_of_failed_runs_are_left_out_and_counted(tmp_path, mark):
+    (tmp_path / "runs.csv").write_text(TABLE + f"8,{mark}\n16,1\n")
+    seen = perfcore.read(tmp_path / "runs.csv").observations()
+    assert seen.value.tolist() == [*TIMES, 1.0]
+    assert seen.notes == (f"left out, without time_s: 1 of 5 rows: {mark or 'empty'} (line 5)",)
+
+
+def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
+    (tmp_path / "rounded.csv").write_text("p,time_s\n1,8.0\n1,8.1\n1,8.0\n2,4\n2,4\n4,2\n")
+    seen = perfcore.read(tmp_path / "rounded.csv").observations()
+    assert seen.repetitions.tolist() == [3, 2, 1]
+    assert seen.notes[0].startswith("2 rows repeat earlier ones in every column (line 4, 6)")
+    (tmp_path / "joined.csv").write_text(TABLE + TABLE.partition("\n")[2])
+    with pytest.raises(PerfError, match=r"joined.csv:5: from here on the rows repeat those from line 2 on"):
+        perfcore.read(tmp_path / "joined.csv").observations()
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "value"),
+    [
+        ("ranks,kernel_ms,time_taken\n1,2,9\n2,1,8\n", {"p": "ranks"}, "time_taken"),
+        ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n", {"p": "processors"}, "time_s"),
+        (
+            "command,mean,stddev,median,user,system,min,max,parameter_n\na 1,9,1,9,1,1,8,9,1\na 2,5,1,5,1,1,4,5,2\n",
+            {"p": "n"},
+            "mean",
+        ),
+    ],
+)
+def test_roles_of_columns(tmp_path, text, parameters, value):
+    (tmp_path / "runs.csv").write_text(text)
+    roles = perfcore.read(tmp_path / "runs.csv").roles
+    assert (roles.parameters, roles.value, roles.code) == (parameters, value, ())
+
+
+def test_named_columns_say_what_a_table_is(tmp_path):
+    (tmp_path / "runs.csv").write_text(
+        "Time,Size,Cost\n" + "".join(f"{k},{n},{3 * n}\n" for k, n in enumerate([1, 2, 4, 8]))
+    )
+    model = perfcore.fit(tmp_path / "runs.csv", parameter="Size", value="Cost")
+    assert model.paths == ("Cost",)
+
+
+def test_series_without_times_and_of_several_devices(tmp_path):
+    (tmp_path / "one.txt").write_text("1.5\n-2\nN/A\n3\n")
+    series = perfcore.read(tmp_path / "one.txt")
+    assert (series.times.tolist(), np.nan_to_num(series.columns["value"], nan=9).tolist()) == (
+        [0, 1, 2, 3],
+        [1.5, -2, 9, 3],
+    )
+    (tmp_path / "two.csv").write_text(
+        "index, timestamp, use [%]\n0,10.00,45 %\n1,10.01,50 %\n0,11.00,85 %\n1,11.01,[N/A]\n"
+    )
+    series = perfcore.read(tmp_path / "two.csv")
+    assert isinstance(series, Series)
+    np.testing.assert_equal(series.columns, {"use [%] (index 0)": [45, 85], "use [%] (index 1)": [50, np.nan]})
+    assert series.notes[0] == "index tells 2 series apart, each of 2 samples"
+    assert perfcore.fit(np.arange(40) % 7, fitter="worley", phases=1).breaks == ()
