@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
-from perfcore.data.units import same_unit, unit_of
+from perfcore.data.units import same_unit, seconds_per, unit_of
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["Measurements"]
 
 Names = str | Iterable[str] | None
 
+_YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that tell whether it is meant to hold numbers
 
 
@@ -98,6 +99,12 @@ class Measurements(Shown):
         self._given: dict[str, Any] = {role: columns for role, columns in arguments.items() if columns is not None}
         numeric = {name for name in columns if _holds_numbers(self.table[name])}
         guessed = guess_roles(columns, numeric)
+        if guessed.value is not None and _are_dates(self.table[guessed.value]):
+            guessed = guess_roles(columns, numeric - {guessed.value})
+        for column in guessed.parameters.values():
+            if (self.table[column] == self.table[column].iloc[0]).all():  # a parameter is what was varied
+                others = guess_roles(columns, numeric - {column}).parameters
+                guessed = replace(guessed, parameters=others or guessed.parameters)
         chosen = MeasurementRoles(
             parameters=guessed.parameters if parameters is None else named_parameters(parameters, columns),
             value=guessed.value if value is None else named_columns([value], columns)[0],
@@ -282,6 +289,16 @@ def _holds_numbers(column: pd.Series) -> bool:
     values = column.dropna()
     values = values.iloc[:: max(1, len(values) // _LOOKED_AT)]
     return bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() > len(values))
+
+
+def _are_dates(column: pd.Series) -> bool:
+    """Whether values increase from 2010 on as times since 1970 do, in s or, without a unit in the name, in another."""
+    import pandas as pd
+
+    times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
+    factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
+    inside = any(((_YEAR_2010 < times * factor) & (times * factor < _YEAR_2035)).all() for factor in factors)
+    return len(times) > 1 and inside and times.is_monotonic_increasing
 
 
 def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:

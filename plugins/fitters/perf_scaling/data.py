@@ -24,18 +24,18 @@ from perfcore.models.observed import Observed, measurements_for
 if TYPE_CHECKING:
     from perf_scaling.fitted import FittedModel
 
-_SAID = re.compile(r"(?:scaling|scaling_?(?:type|mode|kind)|experiment|study|test)", re.IGNORECASE)
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
 # tasks_per_node or memory_per_core, is how the run was laid out.
 _WHAT = (
     r"(?:atoms|cells|elements|elems|dofs?|unknowns|particles|points|rows|vertices|zones|photons|bodies|samples|"
     r"batch(?:_?size)?)"
 )
-_WHOLE = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHAT}|gbs|global_?batch(?:_?size)?)"
+_ALL_OF = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHAT}|gbs|global_?batch(?:_?size)?)"
+_WHOLE = rf"(?:(?:total|global)_?)?{_ALL_OF}(?:_?(?:total|global|all))?"
 _ONE = r"(?:rank|proc|process|processor|core|cpu|gpu|device|accelerator|node|task|thread|worker)"
 _SIZE = re.compile(_WHOLE, re.IGNORECASE)
 _SHARE = re.compile(
-    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|mbs|micro_?batch(?:_?size)?",
+    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|(?:size|n|{_WHAT})_?local|mbs|micro_?batch(?:_?size)?",
     re.IGNORECASE,
 )
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
@@ -47,7 +47,7 @@ def told_scaling(data: Measurements) -> str:
     if not parameters or not is_processors(parameters[0]):
         return ""
     names = [name for name in data.table.columns if name not in (*parameters, data.roles.value)]
-    stated = _labelled([name for name in names if _SAID.fullmatch(name.strip())], data)
+    stated = _labelled([name for name in names if data.table[name].dtype.kind not in "iufb"], data)
     if stated:
         return stated
     processors = _numbers(data, parameters[0])
@@ -155,6 +155,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     metrics = _metrics(data, kept, path)
     levels = np.stack([column[kept] for column in points.values()], axis=1)
     distinct, point = _distinct(levels)
+    _refuse_both_kinds(data, kept)
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
@@ -169,7 +170,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     else:
         runs = _runs_of_means(path * len(distinct) + point, measured, spread, resolved, shape)
         notes.append(spread.text)
-    reasons = _reasons(runs, path, measured, distinct, list(shown_names(roles.parameters).values()))
+    reasons = _reasons(runs, path, measured, distinct, roles.parameters)
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
     if far := int(runs.outliers[fit].sum()):
@@ -195,6 +196,19 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
+
+
+def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
+    """Ask which runs are meant where a column says of each whether the problem grew with the processors."""
+    roles = data.roles
+    for name in data.table.columns:
+        if name in (*roles.code, *roles.system, *roles.category) or data.table[name].dtype.kind in "iufb":
+            continue
+        words = [str(word) for word in data.table[name][kept].dropna().unique()]
+        kinds = [kind for kind in ("weak", "strong") if any(kind in word.lower() for word in words)]
+        if len(kinds) > 1 and all("weak" in word.lower() or "strong" in word.lower() for word in words):
+            choices = " or ".join(f"--where '{name}={word}'" for word in words[:2])
+            raise OptionError(f"{data.source}: {name} tells runs of weak and of strong scaling apart: choose {choices}")
 
 
 def _distinct(levels: Floats) -> tuple[Floats, Ints]:
@@ -281,12 +295,12 @@ def _require_path(name: str, names: Sequence[str], unfitted: Mapping[str, str]) 
         raise DataError(f"--show {name}: it was not fitted: {unfitted[name]}")
 
 
-def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Sequence[str]) -> list[str]:
+def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:
     """Why a path cannot be fitted; empty where it can."""
     n_paths = len(runs.means)
     reasons = [""] * n_paths
     patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
-    texts = [_pattern_reason(points[measured], symbols) for measured in patterns]
+    texts = [_pattern_reason(points[measured], parameters) for measured in patterns]
     for number in np.flatnonzero([bool(text) for text in texts]).tolist():
         for k in np.flatnonzero(pattern.ravel() == number).tolist():
             reasons[k] = texts[number]
@@ -303,7 +317,7 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
             reasons[k] = "is 0 at every point"
         elif least == 0.0:
             reasons[k] = (
-                f"holds 0, and is above 0 at fewer than the {_least_points(len(symbols))} points that are needed"
+                f"holds 0, and is above 0 at fewer than the {_least_points(len(parameters))} points that are needed"
             )
         else:
             reasons[k] = (
@@ -316,8 +330,9 @@ def _least_points(n_parameters: int) -> int:
     return LEAST_POINTS + (n_parameters > 1)
 
 
-def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
+def _pattern_reason(points: Floats, parameters: Mapping[str, str]) -> str:
     """Why these points do not do; empty where they do."""
+    symbols = list(shown_names(parameters).values())
     if len(points) < (least := _least_points(len(symbols))):
         return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
     levels = [len(np.unique(column)) for column in points.T]
@@ -327,6 +342,14 @@ def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
     logs = np.log(points)
     centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
     if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
+        for one, other in itertools.combinations(range(len(symbols)), 2):
+            if np.ptp(logs[:, one] + logs[:, other]) < _RANK:
+                product = points[0, one] * points[0, other]
+                left = ",".join(column for k, column in enumerate(parameters.values()) if k != one)
+                return (
+                    f"{symbols[one]} x {symbols[other]} = {product:g} at every point, so one follows from the other: "
+                    f"--parameter '{left}'"
+                )
         names = " and ".join(symbols)
         return f"{names} were varied together only (the points lie on a line); vary one while the other is held"
     return ""
