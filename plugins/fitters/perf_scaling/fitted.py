@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
-    from perf_scaling.best_fit import BestFits
     from perf_scaling.call_tree import Whole
     from perf_scaling.posterior.posterior import Draws, Posterior
     from perf_scaling.terms import Law, PathData
@@ -60,7 +59,7 @@ class FittedModel(Protocol):
     @property
     def fitted(self) -> Floats: ...
     @property
-    def best(self) -> BestFits: ...
+    def best(self) -> Any: ...
     @property
     def rows(self) -> Any: ...
 

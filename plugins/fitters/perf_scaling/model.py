@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.advice import advice, next_point
+from perf_scaling.advice import advice, next_point, outcomes
 from perf_scaling.best_fit import BestFits, best_fits
 from perf_scaling.call_tree import Whole, whole_of
 from perf_scaling.data import PATH, observed_by_path
@@ -33,7 +33,6 @@ from perfcore.models.observed import Observed
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
-_LEAST = 1e-9  # share of the variance below which a direction is rounding
 
 
 class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -293,31 +292,32 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """What is open at points of one path, as directions of a normal distribution; see `Model.design_rows`.
-
-        Draws of the logarithm at the points have a covariance C = G G'; a measurement there is worth a row of G, over
-        the noise of a run and the scatter of its level. What was measured so far is worth one row for each direction.
-        """
-        places, path = self._places_of_one(points)
-        draws = self.draws(places, [path])
-        logs = np.log(draws.values[0])
-        _, sizes, axes = np.linalg.svd(logs - logs.mean(axis=0), full_matrices=False)
-        kept = sizes > _LEAST * max(float(sizes.max()), 1e-300)
-        rows = (axes[kept] * sizes[kept, None]).T / np.sqrt(len(logs))
-        noise = float(np.std(draws.scatter[0] + draws.noise[0]))
-        measured = np.isfinite(self.means[path])
+        """Draws at points of one path, or of all; the first is the target. See `Model.design_rows`."""
+        if len(self.paths) == 1 or (isinstance(points, Mapping) and PATH in points):
+            places, path = self._places_of_one(points)
+            paths = [path]
+        else:
+            levels, _ = named_points(points, self.columns, {})
+            places = np.stack([levels[symbol] for symbol in self.symbols], axis=1)
+            paths = np.flatnonzero(self.whole.counted).tolist()
+        target = dict(zip(self.symbols, places[0].tolist(), strict=True))
+        measured = np.isfinite(self.means[paths]).any(axis=0)
+        counts = np.array([self.data[path].counts for path in paths]).max(axis=0)
         return DesignRows(
-            measured=(np.eye(int(kept.sum())),),
-            asked=(rows / noise,),
-            errors=np.eye(1),
-            scale=np.exp(np.median(logs, axis=0)) * noise,
+            measured=(),
+            asked=(),
+            errors=np.eye(1) * float(np.median(self.posterior.spread[paths])),
+            scale=self.posterior.of_paths(paths).quantiles(places, (0.5,))[:, :, 0].sum(axis=0),
             points={symbol: np.array(levels)[measured] for symbol, levels in self.points.items()},
-            repetitions=np.maximum(np.rint(np.array(self.data[path].counts)[measured]), 1.0).astype(np.int64),
+            repetitions=np.maximum(np.rint(counts[measured]), 1.0).astype(np.int64),
             unit=self.unit,
+            outcomes=outcomes(self.at(target), places[1:], paths),
         )
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """The other laws of one path that the data leave, likeliest first; see `Model.rivals`."""
+        if len(self.paths) > 1 and not (isinstance(points, Mapping) and PATH in points):
+            return ()
         places, path = self._places_of_one(points)
         laws = self.laws_left(path, places)[1 : 1 + _MOST_RIVALS]
         return tuple(Rival(name, f"probability {share:.1%}", values) for name, share, values in laws)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_scaling.advice import advice, expected_spread, next_point, percent
+from perf_scaling.advice import advice, next_point, outcomes, percent
 from perf_scaling.data import describe_paths
 from perf_scaling.growth import CLASSES, SURE
-from perf_scaling.rows import DEVIATES, PathRow, note_of
+from perf_scaling.rows import DEVIATES, RANGE, PathRow, note_of
 from perf_scaling.speedup import Speedup, is_apart, is_open, speedup, total_draws
 from perfcore.base.errors import listing
 from perfcore.results import Column, Panels, Presenter, Table, Tables
@@ -106,21 +106,23 @@ def _next_measurement(model: ScalingModel) -> str:
         return ""
     point = next_point(model)
     points = np.array([[point[symbol] for symbol in model.symbols]])
-    spread = expected_spread(model, points, [model.paths.index(row.path) for row in rows])
-    before, after = (share @ spread).tolist()
+    drawn = outcomes(model, points, [model.paths.index(row.path) for row in rows])
+    before, after = drawn.variance, float(drawn.variances_with_one()[0])
     now = float(share @ [0.5 * math.log(row.high / row.low) for row in rows] / share.sum())
     if after >= _HARDLY_LESS * before:
-        return f"measure {_compact(model, model.target)} itself: nothing before it narrows ±{_factor_text(now)} there"
+        target = _compact(model, model.target)
+        return f"measure {target} itself: nothing before it narrows the interval there, {_factor_text(now)}"
     then = now * math.sqrt(after / before)
+    itself = " itself" if point == model.target else ""
     return (
-        f"measure {_compact(model, point)}: narrows the 95% interval at {_compact(model, model.target)} "
-        f"from ±{_factor_text(now)} to about ±{_factor_text(then)}"
+        f"measure {_compact(model, point)}{itself}: narrows the 95% interval at {_compact(model, model.target)} "
+        f"from {_factor_text(now)} to about {_factor_text(then)}"
     )
 
 
 def _factor_text(side: float) -> str:
     """Half of an interval of a logarithm as a person writes it."""
-    return percent(math.expm1(side)) if side < math.log(2.0) else f"a factor of {math.exp(side):.2g}"
+    return f"±{percent(math.expm1(side))}" if side < math.log(2.0) else f"a factor of {math.exp(side):.2g}"
 
 
 def _compact(model: ScalingModel, point: Mapping[str, float]) -> str:
@@ -140,7 +142,7 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    return f"{low:.3g}–{high:.3g}"
+    return f"{low:.3g}{RANGE}{high:.3g}"
 
 
 def _answer(model: ScalingModel) -> str:
@@ -148,7 +150,8 @@ def _answer(model: ScalingModel) -> str:
     if len(model.paths) == 1:
         holds = "" if row.reach_of_target <= 1.0 else f"{_amount(row.holds[0], unit)} if the model holds; "
         middle = holds or f"{_amount(row.predicted, unit)}; "
-        return f"At {_target_text(model)}: {middle}likely {_range(*row.likely)}, 95% {_range(row.low, row.high)}{_gain(model)}"
+        sides = f"likely {_range(*row.likely)}, 95% {_range(row.low, row.high)}"
+        return f"At {_target_text(model)}: {middle}{sides}{_gain(model)}"
     grows = ", ".join(
         f"{name}^{growth.exponent:.2g}"
         for name, growth in zip(model.parameter_names.values(), row.growths, strict=True)
@@ -169,10 +172,10 @@ def _answer(model: ScalingModel) -> str:
 
 def _gain(model: ScalingModel) -> str:
     curve = speedup(model)
-    if curve is None:
+    if curve is None or curve.levels[-1].level != model.target[curve.symbol]:
         return ""
     _, low, high = (100.0 * share for share in curve.levels[-1].efficiency)
-    return f"; efficiency {curve.levels[-1].efficiency[0]:.0%} ({low:.0f}–{high:.0f}%)"
+    return f"; efficiency {curve.levels[-1].efficiency[0]:.0%} ({low:.0f}{RANGE}{high:.0f}%)"
 
 
 def _model_lines(model: ScalingModel) -> list[str]:

@@ -110,6 +110,7 @@ def path_rows(model: FittedModel) -> tuple[PathRow, ...]:
     )
 
 
+RANGE = "\u2013"  # between the ends of an interval in a sentence
 DEVIATES = 0.5  # probability from which on a last level is said to deviate
 
 

@@ -26,6 +26,7 @@ from perf_scaling.outlook import (
     target_blocks,
 )
 from perf_scaling.picture import COVERAGE, draw_legend, draw_panel, held_text, path_curve, path_points, standard_errors
+from perf_scaling.rows import RANGE
 from perf_scaling.tree_view import tree_blocks, tree_cells, tree_header, unfitted_blocks
 from perf_views.colours import AREAS, FAINT, INK, PAPER, RULE
 from perf_views.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, Text, View, ViewPath
@@ -45,16 +46,22 @@ _MOST_RELATIVES = 20
 _LARGEST = 4.0  # times the largest measured level: how far a next measurement is thought of
 
 
+def _range(low: float, high: float) -> str:
+    return f"{low:.4g}{RANGE}{high:.4g}"
+
+
 def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tuple[Block, ...]:
     """All of the view of a path."""
     model = outlook.model
     row = outlook.rows[path]
     unit = f" {model.unit}" if model.unit else ""
     lines = [
-        f"At {model.target_text}: {row.holds[0]:.4g}{unit} if the model holds, 95% {row.holds[1]:.4g}–{row.holds[2]:.4g}; "
-        f"allowing for changes in behaviour {row.predicted:.4g}{unit}, likely {row.likely[0]:.4g}–{row.likely[1]:.4g}, "
-        f"95% {row.low:.4g}–{row.high:.4g}{f'; {row.share:.1%} of the whole' if len(model.paths) > 1 and model.has_parts else ''}."
+        f"At {model.target_text}: {row.holds[0]:.4g}{unit} if the model holds, 95% {_range(*row.holds[1:])}; "
+        f"allowing for changes in behaviour {row.predicted:.4g}{unit}, likely {_range(*row.likely)}, "
+        f"95% {_range(row.low, row.high)}."
     ]
+    if len(model.paths) > 1 and model.has_parts:
+        lines.append(f"{row.share:.1%} of the whole.")
     lines += [
         f"Growth over {name}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
         f"towards the target like {name}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."

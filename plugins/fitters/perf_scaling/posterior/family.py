@@ -123,7 +123,7 @@ def changes(lowest: Floats, highest: Floats, places: Floats) -> tuple[Floats, Fl
 def beyond(lowest: Floats, highest: Floats, places: Floats) -> Floats:
     """How far points (T, q) lie outside of what was measured of K paths, as a logarithm (K, T)."""
     log_ratio = np.log(np.maximum(places / highest[:, None], lowest[:, None] / places)).max(axis=2)
-    return np.maximum(log_ratio, 0.0)
+    return np.asarray(np.maximum(log_ratio, 0.0))
 
 
 def spread_factor(distance: Floats, levels: Floats) -> Floats:

@@ -150,7 +150,9 @@ class Posterior:
             jump = float(y[-1] - np.polyval(before, x[-1]))
             bent = float(y[-2] - np.polyval(earlier, x[-2])) * np.sign(jump)  # what bends before is a smooth law
             noise = float(deviations[k, measured[-1]])
-            if abs(jump) > max(_SEEN_JUMP, _SURE_JUMP * max(scatter, noise)) and bent < max(_SURE_BEND * noise, _SEEN_BEND):
+            if abs(jump) > max(_SEEN_JUMP, _SURE_JUMP * max(scatter, noise)) and bent < max(
+                _SURE_BEND * noise, _SEEN_BEND
+            ):
                 steps = np.append(np.diff(y[:-1]) / np.diff(x[:-1]), before[0])
                 last[k], slopes[k] = (x[-1], y[-1]), (steps.min() - OTHER_SLOPE, steps.max() + OTHER_SLOPE)
                 changes_at[k] = self.points[measured[-2], 0]
