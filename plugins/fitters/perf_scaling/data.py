@@ -227,12 +227,13 @@ def _distinct(levels: Floats) -> tuple[Floats, Ints]:
 def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
-    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() < 2]
     if not fixed or len(fixed) == len(parameters):
         return data
     names = shown_names(parameters)
-    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
-    notes.append(f"held: {levels}")
+    held = [symbol for symbol in fixed if data.table[parameters[symbol]].notna().any()]
+    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in held)
+    notes += [f"held: {levels}"] if held else []
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}

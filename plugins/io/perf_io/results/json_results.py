@@ -11,6 +11,8 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
+from perf_io.tables.tidy import numbers_of_commands
+from perfcore.base import progress
 from perfcore.data.units import NANOSECONDS
 
 _FAILED = "since they failed: {} runs"
@@ -42,6 +44,10 @@ class HyperfineReader(ResultReader):
     value, words_are_code = "time_s", True
 
     def _take(self, content: _Commands, found: Found, options: Any) -> None:
+        commands = [one_line(result.command) for result in content.results]
+        series, numbers = numbers_of_commands(commands, [result.parameters for result in content.results])
+        for name in numbers:
+            progress.note(f"{found.source}: {name} is the number in which the commands differ")
         for index, result in enumerate(content.results):
             if not result.times:
                 found.refuse(f"`$.results[{index}]` has no `times`; export JSON, which keeps every run")
@@ -54,8 +60,9 @@ class HyperfineReader(ResultReader):
                 if status != 0:  # null where a signal ended the command
                     found.left_out[_FAILED] += 1
                     continue
-                found.add({"command": result.command, "repetition": repetition, "time_s": time}, result.parameters)
-        found.code = [] if found.user_columns else ["command"]
+                row = {"command": series[index], "repetition": repetition, "time_s": time}
+                found.add(row, {**result.parameters, **{name: values[index] for name, values in numbers.items()}})
+        found.code = ["command"] if len(set(series)) > 1 or not found.user_columns else []
 
 
 # What a name holds beside arguments: how the run was set up, not what was varied.

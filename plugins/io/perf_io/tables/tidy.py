@@ -228,6 +228,17 @@ def _commands(tidy: Tidy, named: Set[str]) -> None:
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 
 
+_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
+
+
+def _template(command: str, values: Mapping[str, Any], before: str) -> str:
+    """A command with ``{name}`` in place of the values of its parameters."""
+    texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
+    pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
+    parts = re.split(rf"{before}({pattern})(?![\w.])", command) if pattern else [command]
+    return "".join(texts.get(part, part) for part in parts)
+
+
 def numbers_of_commands(
     commands: Sequence[str], parameters: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], dict[str, list[float]]]:
@@ -236,13 +247,14 @@ def numbers_of_commands(
     Values of parameters become ``{name}``. Without parameters commands that differ in one number alone have that
     number varied, which is called as the option before it.
     """
-    templates = []
-    for command, values in zip(commands, parameters, strict=True):
-        texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
-        pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
-        parts = re.split(f"({pattern})", command) if pattern else [command]
-        templates.append("".join(texts.get(part, part) for part in parts))
+    templates = min(
+        ([_template(*pair, before) for pair in zip(commands, parameters, strict=True)] for before in _BEFORE),
+        key=lambda series: len(set(series)),
+    )
     if any(parameters) or len(set(commands)) < 2:
+        points = [tuple(values.items()) for values in parameters]
+        if len(set(zip(points, commands, strict=True))) == len(set(points)):  # one command at each point
+            templates = [_NUMBER.sub("#", template) for template in templates]
         return templates, {}
     bare = [_NUMBER.sub("{}", command) for command in commands]
     cells = [_NUMBER.findall(command) for command in commands]
