@@ -14,10 +14,11 @@ from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
 from perf_tables.names import is_speed, what_zero_means
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, paths_of, values_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 

@@ -6,11 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import listing
-from perfcore.data.observations import paths_of
+from perfcore.data.observations import labels_of
 
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
+
+
+def paths_of(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
+    """Names of what has a law of its own, and the index of each kept row: code, system and category together.
+
+    Roles with one name for all rows are left out of the names, unless all of them have.
+    """
+    import pandas as pd
+
+    parts = [role for role in ("code", "system", "category") if getattr(data.roles, role)]
+    if not parts:
+        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
+    labels = [labels_of(data, role, kept) for role in parts]
+    if len(labels) == 1:
+        return labels[0]
+    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
+    several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
+    paths = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
+    return paths, np.asarray(together, dtype=np.int64)
 
 
 def parts_of(data: Measurements, notes: list[str] | None = None) -> list[Measurements]:

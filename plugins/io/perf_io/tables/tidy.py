@@ -33,7 +33,7 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     """The table after all steps."""
     tidy = Tidy(frame)
     named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (_commands, _repetitions_in_columns, _levels_in_columns, _total_processors, _grid_of_processors):
+    for step in (_repetitions_in_columns, _levels_in_columns, _commands, _total_processors, _grid_of_processors):
         step(tidy, named)
     return tidy
 
@@ -194,35 +194,17 @@ def _numbers(column: pd.Series) -> pd.Series:
     return pd.to_numeric(column, errors="coerce").astype("float64")
 
 
-HYPERFINE = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
-_PARAMETER = "parameter_"  # how hyperfine's tables call what was varied
-
-
 def _commands(tidy: Tidy, named: Set[str]) -> None:
-    """Tell commands apart that are more than one with other numbers, and read their numbers."""
+    """Read the number in which commands differ; other commands are series of their own."""
     frame = tidy.frame
-    if "command" not in frame.columns or "command" in named or frame["command"].isna().any():
+    if "command" not in frame.columns or "command" in named or frame["command"].isna().any() or tidy.roles:
         return
-    of_hyperfine = set(HYPERFINE) <= set(frame.columns)
-    scanned = {name: name.removeprefix(_PARAMETER) for name in map(str, frame.columns) if name.startswith(_PARAMETER)}
-    frame = tidy.frame = frame.rename(columns=scanned)
-    rows = [dict(zip(scanned.values(), row, strict=True)) for row in frame[list(scanned.values())].to_numpy().tolist()]
-    series, numbers = numbers_of_commands([str(command) for command in frame["command"]], rows)
-    varied = [name for name in scanned.values() if frame[name].dtype.kind in "iuf"]
+    series, numbers = numbers_of_commands([str(command) for command in frame["command"]], [{}] * len(frame))
     for name, values in numbers.items():
-        if name not in frame.columns:
-            frame[name] = values
-            varied.append(name)
-    if numbers:
-        tidy.notes.append(f"{listing(numbers)} is a number in the commands")
-    tidy.roles |= {"parameters": varied} if varied else {}
-    if len(set(series)) > 1:
-        frame["command"] = series
-        tidy.roles["code"] = ["command"]
-    elif varied:
-        tidy.roles["code"] = []
-    if of_hyperfine:
-        tidy.roles |= {"value": "mean", "unit": "s", "system": []}
+        if name not in frame.columns and not any(map(is_processors, map(str, frame.columns))):
+            tidy.frame = frame.assign(**{name: values, "command": series})
+            tidy.roles = {"parameters": [name], "code": ["command"] if len(set(series)) > 1 else []}
+            tidy.notes.append(f"{name} is the number in which the commands differ")
 
 
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
