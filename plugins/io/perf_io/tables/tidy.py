@@ -202,7 +202,8 @@ def _commands(tidy: Tidy, named: Set[str]) -> None:
     series, numbers = numbers_of_commands([str(command) for command in frame["command"]], [{}] * len(frame))
     for name, values in numbers.items():
         if name not in frame.columns and not any(map(is_processors, map(str, frame.columns))):
-            tidy.frame = frame.assign(**{name: values, "command": series})
+            tidy.frame = frame.assign(command=series)
+            tidy.frame[name] = values
             tidy.roles = {"parameters": [name], "code": ["command"] if len(set(series)) > 1 else []}
             tidy.notes.append(f"{name} is the number in which the commands differ")
 
