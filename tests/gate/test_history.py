@@ -205,7 +205,7 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
         times = (np.exp(rng.normal(0.0, 0.01, 5)) * (3.0 if at >= 16 else 1.0)).tolist()
         (tmp_path / "r.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))
         assert perf("gate", "record", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
-    assert "1 value of c19 added; 20 in all" in capsys.readouterr().out
+    assert "1 value of c19 added; 20 in all" in " ".join(capsys.readouterr().out.split())
     verdict = perfcore.gate(file, commit="commit")
     assert verdict.outcome == "fail"
     assert verdict.judged[0].commit_of(verdict.judged[0].alarm) == "c16"

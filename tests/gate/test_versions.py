@@ -147,7 +147,7 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="what is it to be compared with"):
         perfcore.gate(one)
     plain = one.rename(columns={"time_s": "value"})
-    with pytest.raises(DataError, match=r"is in s, .* in MB; convert one"):
+    with pytest.raises(DataError, match=r"is in s, .* in MB. Convert one"):
         perfcore.gate(plain.assign(unit="s"), plain.assign(unit="MB"))
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
@@ -285,10 +285,11 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
     assert 0.008 < found.chances.noise[0] < 0.013
     assert found.chances.any_in_turn == 0.0
     assert 3 <= found.chances.rounds[0] <= 5
-    assert found.summary()[1].startswith(f"{found.chances.rounds[0]} rounds in turn decide a limit of 1.05x")
+    assert found.summary()[0].startswith(f"{found.chances.rounds[0]} interleaved rounds decide 1.05x")
+    assert 0.05 < found.effects[0] < 0.2
     wandering = perfcore.gate(drifting(200, 0.002, 0.06), self_test=True)
     assert wandering.chances.one_after_other[0] > 0.05 > wandering.chances.in_turn[0]
-    assert any("runs far apart in time differ more" in line for line in wandering.summary())
+    assert any("runs far apart in time differ more" in line for line in wandering.closing())
     drifting(60, 0.3, 0.0).to_csv(tmp_path / "loud.csv", index=False)
     picture = tmp_path / "p.png"
     assert perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture) == 0

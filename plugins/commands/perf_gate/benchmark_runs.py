@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perf_tables.confounders import is_run_identifier, spread_columns, spread_of_rows
 from perf_tables.names import is_speed
 from perfcore.base import progress
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
@@ -223,15 +224,16 @@ def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
     return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
 
 
-def better_of(runs: pd.DataFrame) -> str:
+TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
+
+
+def better_of(unit: str, better: str, metric: str) -> str:
     """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else."""
-    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
     return better or ("larger" if _is_better_larger(unit, metric) else "smaller")
 
 
-def unsure_of_better(runs: pd.DataFrame) -> bool:
+def unsure_of_better(unit: str, better: str, metric: str) -> bool:
     """Whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
-    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
     if better or unit.strip("%") or (unit_of(metric) or "").strip("%") or _is_better_larger(unit, metric):
         return False
     return guess_roles([metric], {metric}).value is None and _last_word(metric) not in _BETTER_SMALLER
@@ -368,21 +370,6 @@ def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[s
     return {other: metric for other, metric in renamed.items() if list(renamed.values()).count(metric) == 1}
 
 
-def in_unit(runs: pd.DataFrame, unit: str) -> pd.DataFrame | None:
-    """Runs with their values in a unit; None where one of theirs is of another quantity, or not known."""
-    factors = {}
-    labels = runs["unit"].unique().tolist()
-    if labels == [unit]:
-        return runs
-    for label in labels:
-        factor = 1.0 if label == unit else _unit_factor(unit_of_text(str(label)), unit_of_text(unit))
-        if factor is None:
-            return None
-        factors[label] = factor
-    scale = runs["unit"].map(factors)
-    return runs.assign(value=runs["value"] * scale, deviation=runs["deviation"] * scale, unit=unit)
-
-
 def _taken_apart(column: str) -> tuple[str, KnownUnit | None]:
     name, unit = split_unit(column)
     return re.sub(r"[\s_.:-]+", "", name).lower(), unit
@@ -402,12 +389,42 @@ def _counted(unit: KnownUnit) -> tuple[str, ...]:
     return (base, *(over[1:] if unit.kind == "rate" else over))
 
 
+class Runs(NamedTuple):
+    """Runs of one version of a benchmark."""
+
+    value: Floats
+    session: Floats
+    order: Floats  # when, on the clock of the file; NaN where nothing says it
+    round: Floats
+    written: Floats  # time of the file, in seconds
+    deviation: Floats  # of the runs behind a row that is a summary, in the value's unit
+    number: Floats  # of these runs; 1 of a run
+
+    def medians(self, groups: Floats) -> tuple[Floats, Floats]:
+        """Sorted distinct groups, and the median of each."""
+        names, places = np.unique(groups, return_inverse=True)
+        if len(names) == len(groups):
+            return names, self.value[np.argsort(groups, kind="stable")]
+        return names, np.array([np.median(self.value[places == k]) for k in range(len(names))])
+
+    def take(self, rows: Any) -> Runs:
+        """Some rows, in any order."""
+        return Runs(*(column[rows] for column in self))
+
+    def in_time(self) -> Runs:
+        """In order of time, where it is known."""
+        return self.take(np.argsort(self.order, kind="stable")) if np.isfinite(self.order).all() else self
+
+
+_IN_UNIT = [Runs._fields.index("value"), Runs._fields.index("deviation")]
+
+
 @dataclass(frozen=True)
 class Matched:
     """Runs of the benchmarks that both versions have."""
 
     names: tuple[str, ...]  # in the order of the first version
-    runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]  # of each benchmark
+    runs: tuple[dict[str, Runs], dict[str, Runs]]  # of each benchmark
     larger_is_better: dict[str, bool]
     units: dict[str, str]
     counted: dict[str, bool]  # whether values are counts, which may be exact
@@ -418,34 +435,38 @@ def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
     second = _called_alike(first, second)
     named = _named((first, second))
-    groups = tuple({str(name): rows for name, rows in side.groupby("benchmark", sort=False)} for side in named)
+    groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
     if len(groups[0]) == len(groups[1]) == 1:
-        (one,), (other,) = groups
-        groups = (groups[0], {one: groups[1][other]})
+        groups[1] = dict(zip(groups[0], groups[1].values(), strict=True))
     names = tuple(name for name in groups[0] if name in groups[1])
     only = tuple(tuple(name for name in groups[k] if name not in groups[1 - k]) for k in (0, 1))
     if not names:
         raise DataError(
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
-            f"{listing(only[1], 3)}); name the columns that tell them apart with -r code=NAME"
+            f"{listing(only[1], 3)}). Name the columns that tell them apart with -r code=NAME"
         )
-    units, larger, unsure = {}, {}, dict[str, None]()
+    numbers = [side[list(Runs._fields)].to_numpy(dtype=np.float64) for side in named]
+    texts = [side[TEXTS].astype(str).to_numpy() for side in named]
+    units, larger, counted, unsure = {}, {}, {}, dict[str, None]()
+    runs: tuple[dict[str, Runs], dict[str, Runs]] = ({}, {})
     for name in names:
-        units[name] = str(groups[0][name]["unit"].iloc[0])
-        for side, group in zip((first, second), groups, strict=True):
-            converted = in_unit(group[name], units[name])
-            if converted is None:
-                foreign = next(unit for unit in group[name]["unit"] if unit != units[name])
-                problem = f"{first.source} is in {units[name] or 'no unit'}, {side.source} in {foreign or 'no unit'}"
-                raise DataError(f"{name}: {problem}; convert one")
-            group[name] = converted
-        if unsure_of_better(groups[0][name]):
-            unsure[str(groups[0][name]["metric"].iloc[0])] = None
-        larger[name] = better_of(groups[0][name]) == "larger"
+        unit, better, metric = about = texts[0][groups[0][name][0]].tolist()
+        for side, group, table, labels, of_side in zip((first, second), groups, numbers, texts, runs, strict=True):
+            rows = table[group[name]]
+            for label in set(labels[group[name], 0].tolist()) - {unit}:
+                factor = _unit_factor(unit_of_text(label), unit_of_text(unit))
+                if factor is None:
+                    problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
+                    raise DataError(f"{name}: {problem}. Convert one")
+                rows[np.ix_(labels[group[name], 0] == label, _IN_UNIT)] *= factor
+            of_side[name] = Runs(*rows.T)
+        if unsure_of_better(*about):
+            unsure[metric] = None
+        units[name], counted[name] = unit, _is_count(unit, metric)
+        larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    counted = {name: _is_count(units[name], str(groups[0][name]["metric"].iloc[0])) for name in names}
-    return Matched(names, (groups[0], groups[1]), larger, units, counted, (only[0], only[1]))
+    return Matched(names, runs, larger, units, counted, (only[0], only[1]))
 
 
 _COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_files import rows_of
-from perf_gate.benchmark_runs import TABLES, LongTable, better_of, case_columns, text_of
+from perf_gate.benchmark_runs import TABLES, TEXTS, LongTable, better_of, case_columns, text_of
 from perf_gate.change_detection import FEWEST_VALUES, Detected, Step, change_of, detect
 from perf_statistics.gating import Outcome, benjamini_hochberg
 from perfcore.base import progress
@@ -59,7 +59,7 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[s
     return [
         {
             **{"commit": commit, "benchmark": str(name), "value": float(runs["value"].median())},
-            **{"unit": str(runs["unit"].iloc[0]), "better": better_of(runs)},
+            **{"unit": str(runs["unit"].iloc[0]), "better": better_of(*runs[TEXTS].astype(str).iloc[0])},
             **{"machine": machine or str(where), "started": now},
         }
         for (name, where), runs in table.runs.assign(benchmark=names).groupby(["benchmark", "machine"], sort=False)
@@ -150,7 +150,7 @@ def series_of(table: LongTable, commit: str, machine: str | None = None) -> tupl
                 commits=tuple(medians["commit"]),
                 places=medians["place"].to_numpy(dtype=np.int64),
                 values=medians["value"].to_numpy(dtype=float),
-                larger_is_better=better_of(group) == "larger",
+                larger_is_better=better_of(*group[TEXTS].astype(str).iloc[0]) == "larger",
                 unit=str(units[0]),
                 machines=tuple(medians["machine"].astype(str)),
             )

@@ -38,7 +38,7 @@ _RUN = "perf gate --run --version old='OLD COMMAND' --version new='NEW COMMAND'"
 _SHORT = 12  # letters of a commit that tell it from others
 _HEX = set("0123456789abcdef")
 _DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
-_MANY = 50  # rounds, above which a limit is dear
+_MANY = 50  # rounds that are worth it
 
 
 def markdown(result: Result) -> str:
@@ -115,7 +115,8 @@ class VersionGatePresenter(Presenter):
             text = f"PASS  none {of} slower than {limit} (95% confidence)"
         else:
             text = f"INCONCLUSIVE  {int((~result.judged.not_slower).sum())} {of} possibly slower than {limit}"
-        k = _order(result)[0]
+        chosen = result.judged.slower if slow else ~result.judged.not_slower
+        k = next((k for k in _order(result) if chosen[k]), _order(result)[0])
         ratio, (lower, upper) = np.exp(result.estimates.log_ratio[k]), np.exp(result.estimates.bounds()[k])
         interval = f" [{lower:.3f}, {upper:.3f}]" if np.isfinite(upper) else ""
         largest = f"{text}; {shortened(result.benchmarks[k], _NAME)} {ratio:.3f}x{interval}"
@@ -380,39 +381,45 @@ class SelfTestPresenter(Presenter):
         """One line over a picture."""
         return f"{result.source}: the same version against itself"
 
-    def summary(self, result: SelfTest) -> list[str]:
-        """What the machine says, and what to do."""
-        chances, count = result.chances, len(result)
-        low, high = f"{chances.noise.min():.1%}", f"{chances.noise.max():.1%}"
-        lines = [
-            f"noise {low if low == high else f'{low} to {high}'}{f' of {count} benchmarks' if count > 1 else ''}; the "
-            f"same version against itself is called slower than {result.limit:g}x in turn in "
-            f"{chances.any_in_turn:.1%} of splits, one after the other (Welch's test) in "
-            f"{chances.one_after_other.mean():.1%}",
-            _advice(result),
-        ]
-        drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
-        if drifts.any():
-            names = [result.benchmarks[k] for k in np.flatnonzero(drifts).tolist()]
-            lines.append(
-                f"runs far apart in time differ more than neighbours do ({listing(names, 4)}): measure in turn, "
-                "as `perf gate --run` does"
-            )
-        if result.left_out:
-            lines.append(f"too few runs, left out: {listing(result.left_out, 5)}")
-        return lines
+    def answer(self, result: SelfTest) -> str:
+        """The rounds that the limit needs, and the false alarms of the same version against itself."""
+        rounds, limit = result.chances.rounds, f"{result.limit:g}x"
+        decided = bool((rounds > 0).all())
+        most = f"{int(rounds.max())}" if decided else "more than 10000"
+        alarms = f"same version called slower in {result.chances.any_in_turn:.1%} of splits"
+        return f"{most} interleaved rounds decide {limit} (90% likely); {alarms}"
 
     def tables(self, result: SelfTest) -> Tables:
         """A row for each benchmark."""
         columns = [
             *(Column("benchmark", "benchmark"), Column("runs", "runs"), Column("noise", "noise", format=".2%")),
-            Column("of neighbours", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
-            Column("in turn", "slower_in_turn", format=".1%", key="slower_in_turn"),
-            Column("one after other", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
-            Column(f"rounds for {result.limit:g}x", "rounds", key="rounds"),
+            Column("of neighbors", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
+            Column("false alarms", "slower_in_turn", format=".1%", key="slower_in_turn"),
+            Column("blocked, Welch", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
+            Column("rounds", "rounds", key="rounds"),
+            Column("smallest effect", "smallest_effect", format="+.1%", key="smallest_effect"),
         ]
-        title = "how often the same version is called slower, and rounds that decide, 90 % likely"
-        return [Table(columns, result.to_dict()["benchmarks"], title, limit=_MOST_ROWS)]
+        return [Table(columns, result.to_dict()["benchmarks"], limit=_MOST_ROWS)]
+
+    def caveats(self, result: SelfTest) -> dict[str, Sequence[str]]:
+        """What the columns mean, and where runs far apart differ more."""
+        chances = result.chances
+        drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
+        names = listing([result.benchmarks[k] for k in np.flatnonzero(drifts)], 3)
+        rounds = chances.rounds
+        long = bool((rounds == 0).any() or rounds.max() > _MANY)
+        return {
+            "Columns": ["smallest effect: slowdown that a second file shows (80% likely); rounds: interleaved"],
+            "Uncertain": [f"runs far apart in time differ more than neighbors ({names}); measure interleaved"]
+            * bool(drifts.any())
+            + [f"a limit of {result.limit:g}x needs many rounds: use a larger limit or longer runs"] * long,
+            "Left out": [f"too few runs: {listing(result.left_out, 5)}"] if result.left_out else [],
+        }
+
+    def next_command(self, result: SelfTest) -> str:
+        """Measure as many rounds."""
+        rounds = int(result.chances.rounds.max())
+        return f"{_RUN} --max-rounds {rounds}" if 0 < rounds <= _MANY else ""
 
     def panels(self, result: SelfTest, data: Any = None) -> Panels:
         """Noise of each benchmark, of all runs and of neighbours."""
@@ -422,28 +429,12 @@ class SelfTestPresenter(Presenter):
 def _draw_noise(axes: Axes, result: SelfTest) -> None:
     places = np.arange(len(result))
     axes.barh(places - 0.2, 100.0 * result.chances.noise, 0.4, label="of all runs")
-    axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbours")
+    axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbors")
     axes.set_yticks(places, list(result.benchmarks))
     axes.invert_yaxis()
     axes.set_xlabel("noise (%)")
     axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
     axes.legend(loc="upper right")
-
-
-def _advice(result: SelfTest) -> str:
-    """How many rounds the limit needs, or which limit is within reach."""
-    rounds, limit = result.chances.rounds, f"{result.limit:g}x"
-    decided = rounds[rounds > 0]
-    if len(decided) < len(rounds) or decided.max() > _MANY:
-        worst = int(np.argmax(np.where(rounds == 0, np.iinfo(np.int64).max, rounds)))
-        many = "more than 10,000" if rounds[worst] == 0 else str(rounds[worst])
-        return (
-            f"a limit of {limit} needs {many} rounds in turn for {result.benchmarks[worst]}: take a larger limit with "
-            "--slower-than, longer runs, or a quieter machine"
-        )
-    worst, most = int(np.argmax(rounds)), int(rounds.max())
-    named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
-    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf experiment run --rounds {most}`"
 
 
 class AddedPresenter(Presenter):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_gate.benchmark_runs import LongTable, machine_difference, match
+from perf_gate.benchmark_runs import LongTable, Runs, machine_difference, match
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially
 from perf_statistics.gating import (
     FEWEST_ROUNDS,
@@ -29,45 +29,10 @@ from perfcore.base.errors import DataError
 from perfcore.data.units import seconds_per
 from perfcore.results import Result
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
 _IDLE = 10.0  # times the usual interval between runs: what lies farther apart are two sessions
 _FROM_QUARTILES = 8  # runs, from which on their quartiles say how they spread
-
-
-class Runs(NamedTuple):
-    """Runs of one version of a benchmark."""
-
-    value: Floats
-    session: Floats
-    order: Floats  # when, on the clock of the file; NaN where nothing says it
-    round: Floats
-    written: Floats  # time of the file, in seconds
-    deviation: Floats  # of the runs behind a row that is a summary, in the value's unit
-    number: Floats  # of these runs; 1 of a run
-
-    def medians(self, groups: Floats) -> tuple[Floats, Floats]:
-        """Sorted distinct groups, and the median of each."""
-        names, places = np.unique(groups, return_inverse=True)
-        if len(names) == len(groups):
-            return names, self.value[np.argsort(groups, kind="stable")]
-        return names, np.array([np.median(self.value[places == k]) for k in range(len(names))])
-
-    def take(self, rows: Any) -> Runs:
-        """Some rows, in any order."""
-        return Runs(*(column[rows] for column in self))
-
-    def in_time(self) -> Runs:
-        """In order of time, where it is known."""
-        return self.take(np.argsort(self.order, kind="stable")) if np.isfinite(self.order).all() else self
-
-
-def runs_of(side: pd.DataFrame) -> Runs:
-    """The columns of a long table that the design shows in."""
-    return Runs(*(side[name].to_numpy(dtype=np.float64) for name in Runs._fields))
 
 
 @dataclass(frozen=True)
@@ -220,7 +185,7 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
     By rounds where all benchmarks have the same number of them: the median over benchmarks of each round is one value,
     so that what a round's state does to all of them counts once. Otherwise by benchmarks.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     values = ratios[np.isfinite(ratios)]
     if len(values) < _FEWEST:
@@ -231,15 +196,15 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
     if len(sample) < FEWEST_ROUNDS:
         return None
     middle = float(np.mean(sample))
-    side = float(t.ppf(0.975, len(sample) - 1) * np.std(sample, ddof=1) / np.sqrt(len(sample)))
+    side = float(stdtrit(len(sample) - 1, 0.975) * np.std(sample, ddof=1) / np.sqrt(len(sample)))
     if abs(middle) <= side:
         return None
     noises = [max(order.noise) for order in orders if order.design == "sessions" and max(order.noise) > 0.0]
     usual = None
     if noises:
         scale = _SHIFT * float(np.median(noises))
-        usual = float(2.0 * t.sf(abs(middle) / scale, 2))
-        side = math.hypot(side, float(t.ppf(0.975, 2)) * scale)
+        usual = float(2.0 * stdtr(2, -abs(middle) / scale))
+        side = math.hypot(side, float(stdtrit(2, 0.975)) * scale)
     outcome = "fail" if middle - side > log_threshold else "pass" if middle + side < log_threshold else "inconclusive"
     ratio, lower, upper = np.exp([middle, middle - side, middle + side]).tolist()
     return CommonShift(ratio, lower, upper, len(values), usual, outcome)
@@ -371,7 +336,7 @@ def gate_versions(
     matched = match(first, second)
     larger = np.array([matched.larger_is_better[name] for name in matched.names])
     seconds = np.array([seconds_per(matched.units[name]) or 0.0 for name in matched.names])
-    runs = [(runs_of(matched.runs[0][name]), runs_of(matched.runs[1][name])) for name in matched.names]
+    runs = [(matched.runs[0][name], matched.runs[1][name]) for name in matched.names]
     orders = tuple(
         detect_run_order(*sides, better, design, matched.counted[name], scale)
         for name, sides, better, scale in zip(matched.names, runs, larger.tolist(), seconds.tolist(), strict=True)

@@ -14,10 +14,11 @@ from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
 from perf_tables.names import is_speed, what_zero_means
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, paths_of, values_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
@@ -229,12 +230,13 @@ def _distinct(levels: Floats) -> tuple[Floats, Ints]:
 def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
-    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() < 2]
     if not fixed or len(fixed) == len(parameters):
         return data
     names = shown_names(parameters)
-    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
-    notes.append(f"held: {levels}")
+    held = [symbol for symbol in fixed if data.table[parameters[symbol]].notna().any()]
+    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in held)
+    notes += [f"held: {levels}"] if held else []
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}

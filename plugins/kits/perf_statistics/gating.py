@@ -61,9 +61,9 @@ class Estimates:
 
     def bounds(self) -> Floats:
         """Two-sided confidence interval of each logarithm (n, 2); NaN where nothing shows how runs differ."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
-        side = t.ppf(0.5 + 0.5 * self.sure, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
+        side = stdtrit(np.maximum(self.freedom, 1.0), 0.5 + 0.5 * self.sure) * self.standard_error + self.rounding
         return np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
 
     def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
@@ -72,14 +72,14 @@ class Estimates:
         k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
         """
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         bounds = self.bounds()
         no_change = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
         distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
         variance = self.standard_error**2 * self.rounds
         ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
-        quantiles = t.ppf(self.sure, ladder - 1.0) + t.ppf(likely, ladder - 1.0)
+        quantiles = stdtrit(ladder - 1.0, self.sure) + stdtrit(ladder - 1.0, likely)
         with np.errstate(divide="ignore", invalid="ignore"):
             enough = variance[:, None] * quantiles**2 <= ladder * distance[:, None] ** 2
         enough &= (distance > 0.0)[:, None]
@@ -87,10 +87,10 @@ class Estimates:
 
     def _tail(self, distance: Floats) -> Floats:
         """One-sided probability that chance makes a distance this large."""
-        from scipy.stats import t
+        from scipy.special import stdtr
 
         statistic = distance / np.maximum(self.standard_error, _EXACT)
-        return np.where(self.decides, t.sf(statistic, np.maximum(self.freedom, 1.0)), 1.0)
+        return np.where(self.decides, stdtr(np.maximum(self.freedom, 1.0), -statistic), 1.0)
 
 
 ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
