@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import perfcore
+from perf_basics.describe import describe
+from perf_io.tables.tidy import numbers_of_commands
+from perf_tables.suites import parts_of
 from perfcore import Measurements, Series
 from perfcore.base.errors import PerfError
 
@@ -86,11 +89,7 @@ def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
     [
         ("ranks,kernel_ms,time_taken\n1,2,9\n2,1,8\n", {"p": "ranks"}, "time_taken"),
         ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n", {"p": "processors"}, "time_s"),
-        (
-            "command,mean,stddev,median,user,system,min,max,parameter_n\na 1,9,1,9,1,1,8,9,1\na 2,5,1,5,1,1,4,5,2\n",
-            {"p": "n"},
-            "mean",
-        ),
+        ("command,time_s\n./a -n 1,9\n./a -n 2,5\n", {"p": "n"}, "time_s"),
     ],
 )
 def test_roles_of_columns(tmp_path, text, parameters, value):
@@ -122,3 +121,35 @@ def test_series_without_times_and_of_several_devices(tmp_path):
     np.testing.assert_equal(series.columns, {"use [%] (index 0)": [45, 85], "use [%] (index 1)": [50, np.nan]})
     assert series.notes[0] == "index tells 2 series apart, each of 2 samples"
     assert perfcore.fit(np.arange(40) % 7, fitter="worley", phases=1).breaks == ()
+
+
+@pytest.mark.parametrize(
+    ("commands", "parameters", "series", "numbers"),
+    [
+        (["mpirun -n 1 ./a", "mpirun -n 2 ./a"], [{}, {}], {"mpirun -n {n} ./a"}, {"n": [1, 2]}),
+        (["make -j1", "make -j8"], [{}, {}], {"make -j{j}"}, {"j": [1, 8]}),
+        (
+            ["sort 10", "grep 10", "sort 20", "grep 20"],
+            [{"n": n} for n in (10, 10, 20, 20)],
+            {"sort {n}", "grep {n}"},
+            {},
+        ),
+        (["./app1 -n 1", "./app1 -n 2"], [{"n": 1}, {"n": 2}], {"./app# -n {n}"}, {}),
+        (["gcc a", "clang a"], [{}, {}], {"gcc a", "clang a"}, {}),
+        (["a 1 2", "a 2 4"], [{}, {}], {"a 1 2", "a 2 4"}, {}),
+    ],
+)
+def test_numbers_in_commands(commands, parameters, series, numbers):
+    found = numbers_of_commands(commands, parameters)
+    assert (set(found[0]), found[1]) == (series, numbers)
+
+
+def test_benchmarks_of_a_suite_have_parameters_of_their_own(tmp_path):
+    """One has n, one has procs, one has none."""
+    rows = [f"sort,{n},,{n}" for n in (1, 2, 4, 8)] + [f"par,,{p},{8 / p}" for p in (1, 2, 4, 8)] + ["init,,,3"]
+    (tmp_path / "suite.csv").write_text("benchmark,n,procs,time_s\n" + "\n".join(rows) + "\n")
+    data = perfcore.read(tmp_path / "suite.csv", parameters=["procs", "n"])
+    parts = parts_of(data, notes := [])
+    assert [(list(part.roles.parameters.values()), len(part.table)) for part in parts] == [(["n"], 4), (["procs"], 4)]
+    assert notes == ["left out, measured at one point: init"]
+    assert describe(data, "suite.csv")["series"][0] == "sort: n 1, 2, 4, 8; 1 repetitions"
