@@ -164,7 +164,9 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
     zero_means = what_zero_means(reciprocal)
-    resolved = _without_zeros(names, path, point, measured, shape, _least_points(len(points)), zero_means, notes)
+    resolved = _without_zeros(
+        names, path, point, measured, shape, _least_points(len(points), len(distinct)), zero_means, notes
+    )
     path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
@@ -302,7 +304,7 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
     n_paths = len(runs.means)
     reasons = [""] * n_paths
     patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
-    texts = [_pattern_reason(points[measured], parameters) for measured in patterns]
+    texts = [_pattern_reason(points[measured], parameters, len(points)) for measured in patterns]
     for number in np.flatnonzero([bool(text) for text in texts]).tolist():
         for k in np.flatnonzero(pattern.ravel() == number).tolist():
             reasons[k] = texts[number]
@@ -318,9 +320,8 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
         if (value[path == k] == 0.0).all():
             reasons[k] = "is 0 at every point"
         elif least == 0.0:
-            reasons[k] = (
-                f"holds 0, and is above 0 at fewer than the {_least_points(len(parameters))} points that are needed"
-            )
+            least_points = _least_points(len(parameters), len(points))
+            reasons[k] = f"holds 0, and is above 0 at fewer than the {least_points} points that are needed"
         else:
             reasons[k] = (
                 f"holds {least:g}; noise is relative to the value, which must be positive (--where leaves rows out)"
@@ -328,14 +329,15 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
     return reasons
 
 
-def _least_points(n_parameters: int) -> int:
-    return LEAST_POINTS + (n_parameters > 1)
+def _least_points(n_parameters: int, n_points: int) -> int:
+    """Of a path; two where the whole table has no more, for the line between them."""
+    return 2 if n_parameters == 1 and n_points == 2 else LEAST_POINTS + (n_parameters > 1)
 
 
-def _pattern_reason(points: Floats, parameters: Mapping[str, str]) -> str:
+def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int) -> str:
     """Why these points do not do; empty where they do."""
     symbols = list(shown_names(parameters).values())
-    if len(points) < (least := _least_points(len(symbols))):
+    if len(points) < (least := _least_points(len(symbols), n_points)):
         return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
     levels = [len(np.unique(column)) for column in points.T]
     for symbol, count in zip(symbols, levels, strict=True):
