@@ -13,7 +13,7 @@ import typer
 import typer.core
 import typer.main
 
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import MEANT, OptionError
 from perfcore.base.files import check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
@@ -189,5 +189,6 @@ class _Command(typer.core.TyperCommand):
                 flags[_of_plugin(parameter)] += [flag[2:] for flag in parameter.opts if flag.startswith("--")]
             word = unknown.lstrip("-")
             near = [name for names in flags.values() for name in difflib.get_close_matches(word, names, 1)]
+            near += [name for name in MEANT.get(word, ()) if name in flags[True] + flags[False]]
             hint = f": did you mean '--{near[0]}'?" if near else ""
             raise OptionError(f"No such option {unknown!r}{hint} (see `{ctx.command_path} --help`)") from None

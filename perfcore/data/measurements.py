@@ -13,6 +13,8 @@ from perfcore.data.units import same_unit, seconds_per, unit_of
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from perfcore.data.observations import Observations
@@ -181,10 +183,12 @@ class Measurements(Shown):
         if not kept.any():
             text = conditions if isinstance(conditions, str) else ",".join(conditions)
             raise OptionError(f"{self.source}: no row meets {text!r}")
-        # The roles stay: what was guessed from the whole table must not change with the rows that are left.
-        chosen = copy.copy(self)
-        rows = [int(row) for row in kept.nonzero()[0]]
-        chosen.table = self.table[kept].reset_index(drop=True)
+        return self.rows(kept.nonzero()[0])
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> Measurements:
+        """Those rows, with the roles of the whole table: what was guessed must not change with what is left."""
+        chosen, rows = copy.copy(self), numbers.tolist()
+        chosen.table = self.table.iloc[rows].reset_index(drop=True)
         chosen._rows = [self._rows[row] for row in rows]
         chosen._lines = None if self._lines is None else [self._lines[row] for row in rows]
         chosen._read_unit()
@@ -297,7 +301,7 @@ def _are_dates(column: pd.Series) -> bool:
 
     times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
     factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
-    inside = any(((_YEAR_2010 < times * factor) & (times * factor < _YEAR_2035)).all() for factor in factors)
+    inside = any(((times * factor > _YEAR_2010) & (times * factor < _YEAR_2035)).all() for factor in factors)
     return len(times) > 1 and inside and times.is_monotonic_increasing
 
 

@@ -218,25 +218,6 @@ def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tu
     return tuple(labels), np.array([order[text] for text in texts], dtype=np.int64)[together]
 
 
-def paths_of(data: RowsWithRoles, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
-    """Names of what has a law of its own, and the index of each kept row: code, system and category together.
-
-    Roles with one name for all rows are left out of the names, unless all of them have.
-    """
-    import pandas as pd
-
-    parts = [role for role in ("code", "system", "category") if getattr(data.roles, role)]
-    if not parts:
-        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
-    labels = [labels_of(data, role, kept) for role in parts]
-    if len(labels) == 1:
-        return labels[0]
-    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
-    several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
-    paths = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
-    return paths, np.asarray(together, dtype=np.int64)
-
-
 def _texts(values: Any) -> list[str]:
     """Values as names: a number without a needless ``.0``, and with all of its digits."""
     texts = []

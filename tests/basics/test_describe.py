@@ -34,7 +34,7 @@ def test_measurements():
     facts = describe(Measurements(runs), "runs.csv")
     assert (facts["kind"], facts["rows"], facts["parameters"]) == ("measurements", 5, ["p"])
     assert (facts["value"], facts["code by"], facts["system by"]) == ("seconds [s]", [], [])
-    assert (facts["observations"], facts["points"]) == (5, ["p: 5 values, 1 to 16"])
+    assert (facts["observations"], facts["points"]) == (5, ["p: 5 values, 1, 2, 4, 8, 16"])
     assert facts["range"] == "0.9 to 8 s"
     assert "never measured" not in facts
     assert "rows to know about" not in facts

@@ -13,7 +13,7 @@ import perfcore
 from perf_gate.change_detection import detect
 from perf_gate.change_scan import scan
 from perf_statistics.known_order import GRID, first_variance, whitened
-from perfcore.base.errors import InputError
+from perfcore.base.errors import DataError, InputError, OptionError
 
 
 def noise(rng: np.random.Generator, count: int, phi: float, spread: float = 0.02) -> np.ndarray:
@@ -133,6 +133,50 @@ def test_only_new_changes_to_slower_fail() -> None:
     assert perfcore.gate(history(faster), commit="commit", better="larger").outcome == "fail"
     slower = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 52)}
     assert perfcore.gate(history(slower), commit="commit", slower_than="1.2x").outcome == "pass"
+
+
+def test_the_newest_value_has_a_verdict_of_its_own(perf, tmp_path: Path, capsys) -> None:
+    """A single slow value is no step: run it again. Earlier outliers, and fast values, pass."""
+    logs = np.random.default_rng(7).normal(0.0, 0.02, 40)
+    logs[-1] = np.log(1.098)
+    history({"sort": logs}).to_csv(tmp_path / "h.csv", index=False)
+    assert perf("gate", tmp_path / "h.csv", "--commit", "commit") == 3
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("INCONCLUSIVE newest commit c039: sort +")
+    assert "sigma; run it again" in out
+    assert perfcore.gate(history({"sort": np.r_[logs[:20], logs[-1], logs[20:-1]]}), commit="commit").outcome == "pass"
+    assert perfcore.gate(history({"sort": -logs}), commit="commit").outcome == "pass"
+
+
+@pytest.mark.parametrize("spread", [0.005, 0.02])
+def test_gradual_drift_is_found(spread: float) -> None:
+    """1% slower with each of 25 commits."""
+    rise = np.log(1.24) * np.maximum(0, np.arange(40) - 15) / 24
+    verdict = perfcore.gate(history({"sort": rise + noise(np.random.default_rng(8), 40, 0.0, spread)}), commit="commit")
+    alarm = verdict.judged[0].alarm
+    assert (verdict.outcome.value, alarm.is_gradual) == ("fail", True)
+    assert alarm.lower < np.log(1.24) < alarm.upper
+    assert 10 <= alarm.first <= 16 <= alarm.last + 2 <= 24
+
+
+def test_forty_histories_with_memory_hardly_alarm() -> None:
+    rng = np.random.default_rng(9)
+    series = [noise(rng, 60, phi) for phi in (0.0, 0.3, 0.6, 0.9) for _ in range(10)]
+    assert sum(perfcore.gate(history({"b": each}), commit="commit").outcome == "fail" for each in series) <= 4
+
+
+def test_dates_are_no_measurements(tmp_path: Path) -> None:
+    table = pd.DataFrame({"time": 1_700_172_800 + 86_400 * np.arange(30), "commit": [f"a{k}" for k in range(30)]})
+    table["metric1"] = np.random.default_rng(1).normal(100.0, 1.0, 30) * np.where(np.arange(30) < 22, 1.0, 1.1)
+    table.to_csv(tmp_path / "h.csv", index=False)
+    verdict = perfcore.gate(tmp_path / "h.csv", commit="commit")
+    assert (verdict.judged[0].series.name, verdict.outcome.value) == ("metric1", "fail")
+    table.assign(metric2=2.0).to_csv(tmp_path / "h.csv", index=False)
+    with pytest.raises(OptionError, match=r"Name it with --value, one of metric1, metric2$"):
+        perfcore.gate(tmp_path / "h.csv", commit="commit")
+    mixed = pd.concat([history({"sort": np.zeros(20)})] * 3).reset_index(drop=True)
+    with pytest.raises(DataError, match="commits are mixed and have no order"):
+        perfcore.gate(mixed, commit="commit")
 
 
 def test_machines_are_effects() -> None:

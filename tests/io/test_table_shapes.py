@@ -1,9 +1,14 @@
 """Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import perfcore
+from perf_basics.describe import describe
+from perf_io.tables.tidy import numbers_of_commands
+from perf_scaling.data import told_scaling
+from perf_tables.suites import parts_of
 from perfcore import Measurements, Series
 from perfcore.base.errors import PerfError
 
@@ -21,6 +26,8 @@ SHAPES = {
     "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),
     "line of units": ("p,time\n,s\n1,8\n2,4.5\n4,2.5\n", "csv"),
     "groups of columns": ("p,time,\n,mean,sd\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
+    "title above": ("Runs of Monday\n\np   time_s\n1   8\n2   4.5\n4   2.5\n", "txt"),
+    "prose around": ("# Results\n\n| p | time_s |\n|---|---|\n| 1 | 8 |\n| 2 | 4.5 |\n| 4 | 2.5 |\n\nThanks.\n", "md"),
     "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
@@ -86,11 +93,7 @@ def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
     [
         ("ranks,kernel_ms,time_taken\n1,2,9\n2,1,8\n", {"p": "ranks"}, "time_taken"),
         ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n", {"p": "processors"}, "time_s"),
-        (
-            "command,mean,stddev,median,user,system,min,max,parameter_n\na 1,9,1,9,1,1,8,9,1\na 2,5,1,5,1,1,4,5,2\n",
-            {"p": "n"},
-            "mean",
-        ),
+        ("command,time_s\n./a -n 1,9\n./a -n 2,5\n", {"p": "n"}, "time_s"),
     ],
 )
 def test_roles_of_columns(tmp_path, text, parameters, value):
@@ -122,3 +125,76 @@ def test_series_without_times_and_of_several_devices(tmp_path):
     np.testing.assert_equal(series.columns, {"use [%] (index 0)": [45, 85], "use [%] (index 1)": [50, np.nan]})
     assert series.notes[0] == "index tells 2 series apart, each of 2 samples"
     assert perfcore.fit(np.arange(40) % 7, fitter="worley", phases=1).breaks == ()
+
+
+@pytest.mark.parametrize(
+    ("commands", "parameters", "series", "numbers"),
+    [
+        (["mpirun -n 1 ./a", "mpirun -n 2 ./a"], [{}, {}], {"mpirun -n {n} ./a"}, {"n": [1, 2]}),
+        (["make -j1", "make -j8"], [{}, {}], {"make -j{j}"}, {"j": [1, 8]}),
+        (
+            ["sort 10", "grep 10", "sort 20", "grep 20"],
+            [{"n": n} for n in (10, 10, 20, 20)],
+            {"sort {n}", "grep {n}"},
+            {},
+        ),
+        (["./app1 -n 1", "./app1 -n 2"], [{"n": 1}, {"n": 2}], {"./app# -n {n}"}, {}),
+        (["gcc a", "clang a"], [{}, {}], {"gcc a", "clang a"}, {}),
+        (["a 1 2", "a 2 4"], [{}, {}], {"a 1 2", "a 2 4"}, {}),
+    ],
+)
+def test_numbers_in_commands(commands, parameters, series, numbers):
+    found = numbers_of_commands(commands, parameters)
+    assert (set(found[0]), found[1]) == (series, numbers)
+
+
+def test_benchmarks_of_a_suite_have_parameters_of_their_own(tmp_path):
+    """One has n, one has procs, one has none."""
+    rows = [f"sort,{n},,{n}" for n in (1, 2, 4, 8)] + [f"par,,{p},{8 / p}" for p in (1, 2, 4, 8)] + ["init,,,3"]
+    (tmp_path / "suite.csv").write_text("benchmark,n,procs,time_s\n" + "\n".join(rows) + "\n")
+    data = perfcore.read(tmp_path / "suite.csv", parameters=["procs", "n"])
+    parts = parts_of(data, notes := [])
+    assert [(list(part.roles.parameters.values()), len(part.table)) for part in parts] == [(["n"], 4), (["procs"], 4)]
+    assert notes == ["left out, measured at one point: init"]
+    assert describe(data, "suite.csv")["series"][0] == "sort: n 1, 2, 4, 8; 1 repetitions"
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "expected"),
+    [
+        ("512,4K,1M", {}, [512, 4096, 1048576]),
+        ("10k,50k,1M", {}, [10_000, 50_000, 1_000_000]),
+        ("1K,4K,1M", {"kilo": "1000"}, [1000, 4000, 1_000_000]),
+    ],
+)
+def test_magnitudes(tmp_path, cells, options, expected):
+    rows = "".join(f"{cell},{k}\n" for k, cell in enumerate(cells.split(","), start=1))
+    (tmp_path / "runs.csv").write_text(f"n,time_s\n{rows}")
+    data = perfcore.read(tmp_path / "runs.csv", **options)
+    assert data.table["n"].tolist() == expected
+    assert bool(data.notes) == (not options)
+
+
+def test_dates_are_no_measured_values(tmp_path):
+    (tmp_path / "runs.csv").write_text("p,time,cost\n1,1700000000,8\n2,1700000100,4\n4,1700000200,2\n")
+    assert perfcore.read(tmp_path / "runs.csv").roles.value == "cost"
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [("weak,{p},{p}00", "weak"), ("x,{p},{p}00", "weak"), ("x,{p},900", "strong")]
+)
+def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
+    lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
+    (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
+    assert told_scaling(perfcore.read(tmp_path / "runs.csv")) == kind
+
+
+def test_parameters_that_follow_from_others_are_named(tmp_path):
+    """Of weak and strong runs in one table, and of layouts with as many threads in all, the message says what to do."""
+    rows = [(n, 8 // t, t, 10 / n + t / 9) for n in (1, 2, 4) for t in (1, 2, 4)]
+    table = pd.DataFrame(rows, columns=["nodes", "tasks", "threads", "time_s"])
+    with pytest.raises(PerfError, match="tasks x threads = 8 at every point.*--parameter 'nodes,threads'"):
+        perfcore.fit(Measurements(table), fitter="scaling", parameter="nodes,tasks,threads")
+    both = table.assign(kind=["weak"] * 4 + ["strong"] * 5)
+    with pytest.raises(PerfError, match="--where 'kind=weak' or --where 'kind=strong'"):
+        perfcore.fit(Measurements(both), fitter="scaling", parameter="nodes,threads")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
+from perf_tables.suites import parts_of
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines
@@ -122,12 +123,17 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["spread"] = spread
     if roles.category:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
+    parts = parts_of(data, notes := list[str]())
+    if parts != [data]:
+        facts["series"] = [line for part in parts for line in _series(part)]
+        facts["rows to know about"] = notes
+        return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
     if observations is None:
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
     points = [
-        f"{names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+        f"{names[symbol]}: {len(set(values))} values, {_levels(sorted(set(values.tolist())))}"
         for symbol, values in observations.points.items()
     ]
     mixed = _mixed_runs(data)
@@ -135,6 +141,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     facts |= {
         "observations": f"none: {mixed}" if mixed else len(observations),
         "points": points,
+        **({} if mixed else {"repetitions": _range(observations.repetitions)}),
         **({} if mixed else {"range": f"{lowest:.6g} to {highest:.6g} {observations.unit or ''}".rstrip()}),
         "codes": listing(observations.codes),
         "systems": listing(observations.systems),
@@ -149,6 +156,32 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
     return facts | {"next": [*ranking, *facts["next"], *others]}
+
+
+_MOST_LEVELS = 12
+
+
+def _levels(values: Sequence[float]) -> str:
+    return f"{values[0]:g} to {values[-1]:g}" if len(values) > _MOST_LEVELS else ", ".join(f"{v:g}" for v in values)
+
+
+def _range(counts: Any) -> str:
+    return f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+
+
+def _series(part: Measurements) -> list[str]:
+    """A line for each benchmark of a suite: its parameters with their values, and its repetitions."""
+    try:
+        seen = part.observations()
+    except PerfError as error:
+        return [str(error)]
+    lines = []
+    for cell in dict.fromkeys(seen.cell.tolist()):
+        rows = seen.cell == cell
+        names = shown_names(seen.columns)
+        points = [f"{names[s]} {_levels(sorted(set(values[rows].tolist())))}" for s, values in seen.points.items()]
+        lines.append(f"{seen.cell_name(cell)}: {'; '.join(points)}; {_range(seen.repetitions[rows])} repetitions")
+    return lines
 
 
 def _mixed_runs(data: Measurements) -> str:

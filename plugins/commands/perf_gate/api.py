@@ -253,7 +253,7 @@ def gate(
         if second is not None:
             raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
         return reported(self_test_of(one, policy["threshold"], version, base))
-    if commit is None and one.reader in _HISTORIES:
+    if commit is None and second is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
         from perf_gate.history import gate_history

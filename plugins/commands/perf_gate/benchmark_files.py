@@ -6,6 +6,7 @@ import datetime
 import functools
 import itertools
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -78,6 +79,7 @@ def _is_flat(row: Any) -> bool:
 # of version 1 (a number or a mapping for each benchmark) and 2 (a list by ``result_columns``).
 
 COMMIT = "commit"
+_QUARTILES = 1.349  # distance of a normal distribution's quartiles, in standard deviations
 _NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
@@ -92,42 +94,59 @@ class _Results(msgspec.Struct):
 
 def is_asv(path: Path) -> bool:
     """Whether a folder holds results of asv."""
-    return path.is_dir() and any(path.glob("*/machine.json"))
+    return path.is_dir() and (any(path.glob("*/machine.json")) or (path / "machine.json").is_file())
+
+
+def _is_asv_result(path: Path) -> bool:
+    content = path.read_bytes() if path.suffix == ".json" and path.is_file() else b""
+    return b'"commit_hash"' in content and b'"env_name"' in content and b'"results"' in content
 
 
 def read_asv(path: Path) -> LongTable:
-    """Read all results below a folder."""
+    """Read all results below a folder, or of one machine's folder."""
+    files = sorted([*path.glob("*/*.json"), *path.glob("*.json")])
+    table = _asv_results([file for file in files if file.name not in _NOT_RESULTS], path, _units(path))
+    keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
+    return _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], keys, path, "asv")
+
+
+def _asv_versions(files: list[Path], name: str) -> LongTable:
+    """Result files as the sessions of one version."""
+    table = _asv_results(files, Path(name), _units(files[0].parent.parent)).assign(order=float("nan"))
+    long = _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], ("benchmark",), Path(name), "asv")
+    machines = tuple(_about(file)[0] for file in files)
+    return replace(long, runs=long.runs.assign(session=table["session"]), files=len(files), machines=machines)
+
+
+def _asv_results(files: list[Path], path: Path, units: dict[str, str]) -> pd.DataFrame:
     import pandas as pd
 
-    units = _units(path)
     rows = []
-    for file in sorted(path.glob("*/*.json")):
-        if file.name in _NOT_RESULTS:
-            continue
+    for session, file in enumerate(files):
         try:
             document = decode_json(file.read_bytes(), _Results)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             raise InputError(file, f"is not a result of asv: {error}") from None
         machine = str(document.params.get("machine", file.parent.name))
-        for name, value in _values(document):
+        for name, value, deviation, number in _values(document):
             benchmark = name.partition("(")[0]
             rows.append(
                 {
                     **{"benchmark": name, COMMIT: document.commit_hash, "environment": document.env_name},
                     **{"value": value, "order": document.date, "machine": machine, "unit": units.get(benchmark, "s")},
+                    **{"session": session, "deviation": deviation, "number": number},
                 }
             )
     if not rows:
         raise InputError(path, "holds no results of asv that were measured")
-    table = pd.DataFrame(rows).assign(better="")
-    keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
-    return _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], keys, path, "asv")
+    return pd.DataFrame(rows).assign(better="")
 
 
 def _of_commits(table: pd.DataFrame, labels: list[str], keys: tuple[str, ...], path: Path, reader: str) -> LongTable:
     """One value for each benchmark and commit."""
-    runs = table[["value", "order", "machine", "unit", "better"]].assign(session=0, metric="value", number=1.0)
-    runs = runs.assign(**dict.fromkeys(("round", "deviation", "written"), float("nan")))
+    nothing = float("nan")
+    runs = table.reindex(columns=["value", "order", "machine", "unit", "better", "deviation", "number"])
+    runs = runs.assign(session=0, metric="value", round=nothing, written=nothing, number=runs["number"].fillna(1.0))
     return LongTable(runs, table[labels], keys, str(path), reader, 1, False)
 
 
@@ -142,8 +161,8 @@ def _units(path: Path) -> dict[str, str]:
     return {name: "s" if unit == "seconds" else unit for name, unit in units.items()}
 
 
-def _values(document: _Results) -> Iterator[tuple[str, float]]:
-    """Name with parameters, and value, of what was measured."""
+def _values(document: _Results) -> Iterator[tuple[str, float, float, float]]:
+    """Name with parameters, value, and by quartiles the standard deviation and number of its runs."""
     for name, raw in document.results.items():
         about: Any = raw
         if isinstance(raw, list):
@@ -153,11 +172,15 @@ def _values(document: _Results) -> Iterator[tuple[str, float]]:
         values = about.get("result")
         if not isinstance(values, list):
             values = [values]
+        quartiles = [about.get(column) for column in ("stats_q_25", "stats_q_75", "stats_repeat")]
         points = list(itertools.product(*(about.get("params") or [])))
         for index, value in enumerate(values):
             if isinstance(value, (int, float)) and value > 0.0:
-                has_points = points and len(values) > 1
-                yield f"{name}({', '.join(map(str, points[index]))})" if has_points else name, float(value)
+                full = f"{name}({', '.join(map(str, points[index]))})" if points and len(values) > 1 else name
+                found = [each[index] if isinstance(each, list) and index < len(each) else None for each in quartiles]
+                low, high, number = (float(x) if isinstance(x, (int, float)) else math.nan for x in found)
+                known = number > 1.0 and math.isfinite(high - low)
+                yield full, float(value), (high - low) / _QUARTILES if known else math.nan, number if known else 1.0
 
 
 # Data of github-action-benchmark: ``data.js``, which its page shows.
@@ -244,6 +267,8 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
         if recognised(Path(name)):
             return read_it(Path(name))
     files = list(map(Path, files_of(name)))
+    if files and all(map(_is_asv_result, files)):
+        return _asv_versions(files, name)
 
     def read_one(file: Path) -> Reading:
         return read_json_lines(file) if is_json_lines(file) else read_file(str(file))
@@ -275,8 +300,8 @@ _MACHINE = {
 def _about(file: Path) -> tuple[dict[str, str], float | None]:
     """What a file says of its machine, and its date in seconds."""
     try:
-        document = json.loads(file.read_bytes()) if file.suffix == ".json" else None
-    except (OSError, ValueError, RecursionError):
+        document = decode_json(file.read_bytes()) if file.suffix == ".json" else None
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return {}, None
     if not isinstance(document, dict):
         return {}, None

@@ -151,14 +151,16 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)
+    guessed = None if guessed is not None and _is_date(table[guessed]) else guessed
     columns = list(values) or ([guessed] if guessed is not None else _only_numbers(table, roles))
     for column in columns:
         if column not in table.columns:
             raise UnknownNameError(f"column of {data.source}", column, table.columns)
     if not columns:
+        numeric = [name for name in table.columns if table[name].dtype.kind in "iuf" and not _is_date(table[name])]
         raise OptionError(
             f"{data.source}: which column was measured? Name it with --value, one of "
-            f"{', '.join(map(str, table.columns))}"
+            f"{', '.join(map(str, numeric or table.columns))}"
         )
     keys = tuple(
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
@@ -256,9 +258,28 @@ def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     numbers = [
         str(column)
         for column in table.columns
-        if column not in in_roles and table[column].dtype.kind in "iuf" and not is_run_identifier(str(column))
+        if column not in in_roles
+        and table[column].dtype.kind in "iuf"
+        and not is_run_identifier(str(column))
+        and not _is_date(table[column])
     ]
     return numbers if len(numbers) == 1 else []
+
+
+_EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
+
+
+def _is_date(column: pd.Series) -> bool:
+    """Whether a column holds dates, or Unix times under a name of times."""
+    if column.dtype.kind == "M":
+        return True
+    if column.dtype.kind not in "iuf" or str(column.name).strip().lower() not in (
+        *_ORDER,
+        "commit_time",
+        "commit_date",
+    ):
+        return False
+    return bool((column > _EARLIEST).all())
 
 
 def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:

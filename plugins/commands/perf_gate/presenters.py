@@ -33,7 +33,8 @@ _MOST_ROWS = 12
 _NAME, _WIDTH = 36, 100  # letters of a benchmark's name and of a line
 _MOST_DRAWN = 40  # benchmarks
 _MOST_PANELS = 6  # histories
-_LONGEST_LINE = 30  # bars
+_LONGEST_LINE = 20  # bars
+_MOST_SERIES, _MOST_CHANGES = 8, 5  # rows
 _RUN = "perf gate --run --version old='OLD COMMAND' --version new='NEW COMMAND'"
 _SHORT = 12  # letters of a commit that tell it from others
 _HEX = set("0123456789abcdef")
@@ -259,38 +260,57 @@ class HistoryGatePresenter(Presenter):
         """One line over a picture."""
         return f"{result.source}: {result.outcome.value}"
 
-    def summary(self, result: HistoryGate) -> list[str]:
-        """The verdict, and what to keep in mind."""
-        lines = _verdicts(result)
-        short = [each for each in result.judged if each.detected is None]
-        if short and len(short) < len(result):
-            named = ", ".join(f"{each.series.name} ({len(each.series.logs)})" for each in short[:_MOST_NAMED])
-            lines.append(f"of fewer than {FEWEST_VALUES} values, not judged: {named}{_more(short)}")
+    def answer(self, result: HistoryGate) -> str:
+        """The verdict and the change behind it, or what would have been seen."""
+        able = [each for each in result.judged if each.detected is not None]
+        first, outcome = (able or result.judged)[0], result.outcome
+        where = f"since {_name(result.since)}" if result.since is not None else f"in the last {WINDOW} values"
+        name = shortened(first.series.name, _NAME)
+        if first.alarm is not None:
+            count, step = sum(each.outcome is outcome for each in able), first.alarm
+            size = f"{change_of(step.size):+.1%} [{change_of(step.lower):+.1%}, {change_of(step.upper):+.1%}]"
+            how = "gradually since" if step.is_gradual else "since"
+            text = f"FAIL  {count} of {len(able)} benchmarks slower {where}"
+            return f"{text}; {name} {size} {how} {_name(first.commit_of(step))}"
+        if not able:
+            longest = max(len(each.series.logs) for each in result.judged)
+            return f"INCONCLUSIVE  {longest} values at most; the noise needs {FEWEST_VALUES}"
+        if outcome is Outcome.UNDECIDED:
+            change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
+            return f"INCONCLUSIVE  newest commit {_name(first.series.commits[-1])}: {name} {change}; run it again"
+        sight = max(each.detected.sight for each in able if each.detected is not None)
+        text = f"PASS  none of {len(able)} benchmarks slower {where}"
+        return f"{text}; {change_of(sight):+.1%} six commits ago is detectable (90%)"
+
+    def caveats(self, result: HistoryGate) -> dict[str, Sequence[str]]:
+        """What was not judged, and what makes steps hard to find."""
+        short = [each.series.name for each in result.judged if each.detected is None]
         drifting = [each.series.name for each in result.judged if each.detected and each.detected.noise.drifts]
-        if drifting:
-            lines.append(f"the level drifts, so that steps are hard to tell: {', '.join(drifting[:_MOST_NAMED])}")
-        return lines
+        better = "larger" if result.judged[0].series.larger_is_better else "smaller"
+        return {
+            "Assumed": [f"{better} is better ({result.judged[0].series.unit or 'no unit'})"],
+            "Uncertain": [f"the level drifts: {listing(drifting, 3)}"] if drifting else [],
+            "Not judged": [f"fewer than {FEWEST_VALUES} values: {listing(short, 3)}"] if short else [],
+        }
 
     def tables(self, result: HistoryGate) -> Tables:
         """Each benchmark, and each change."""
-        detected = [each.detected for each in result.judged]
-        series = [each.series for each in result.judged]
+        detected, series = [each.detected for each in result.judged], [each.series for each in result.judged]
+        noises = [None if found is None else found.noise for found in detected]
         benchmarks = [
             Column("benchmark", [each.name for each in series]),
-            Column("verdict", [each.outcome.value for each in result.judged]),
-            Column("values", [len(each.values) for each in series]),
             Column("latest", [float(each.values[-1]) for each in series]),
             Column("unit", [each.unit for each in series]),
-            Column("noise", [None if found is None else found.noise.spread for found in detected], format=".1%"),
-            Column(
-                "autocorrelation",
-                [None if found is None else found.noise.autocorrelation for found in detected],
-                format=".1f",
-            ),
-            Column("outliers", [None if found is None else len(found.outliers) for found in detected]),
+            Column("newest", [each.newest[0] - 1.0 for each in result.judged], format="+.1%"),
+            Column("sigma", [each.newest[1] for each in result.judged], format="+.1f"),
+            Column("values", [len(each.values) for each in series]),
+            Column("noise", [None if noise is None else noise.spread for noise in noises], format=".1%"),
+            Column("autocorrelation", [noise and noise.autocorrelation for noise in noises], importance="verbose"),
+            Column("outliers", [found and len(found.outliers) for found in detected], importance="verbose"),
             Column("history", [_sparkline(each.values[-_LONGEST_LINE:].tolist()) for each in series]),
+            Column("verdict", [each.outcome.value for each in result.judged]),
         ]
-        changes = [(each, step) for each in result.judged if each.detected for step in each.detected.steps]
+        changes = [(each, step) for each in result.judged for step in each.changes]
         columns = [
             Column("benchmark", lambda row: row[0].series.name),
             Column("since", lambda row: row[0].commit_of(row[1]), format=_name, key="commit"),
@@ -304,10 +324,10 @@ class HistoryGatePresenter(Presenter):
             ),
             Column("p", lambda row: row[1].probability, importance="data"),
             Column("new", lambda row: row[1] == row[0].alarm),
+            Column("gradual", lambda row: row[1].is_gradual),
         ]
-        cut = f", the last {_MOST_ROWS} of {len(changes)}" if len(changes) > _MOST_ROWS else ""
-        shown = [Table(columns, changes[-_MOST_ROWS:], title=f"changes (slower is +){cut}")] if changes else []
-        return [Table(benchmarks, limit=_MOST_ROWS), *shown, Table(columns, changes, importance="data")]
+        shown = [Table(columns, changes, title="Changes (+ is slower)", limit=_MOST_CHANGES)] if changes else []
+        return [Table(benchmarks, limit=_MOST_SERIES), *shown, Table(columns, changes, importance="data")]
 
     def panels(self, result: HistoryGate, data: Any = None) -> Panels:
         """Each of the first benchmarks: values, levels, steps with their bounds, and outliers."""
@@ -324,7 +344,7 @@ def _draw_series(each: JudgedSeries, axes: Axes) -> None:
     if detected is not None:
         levels = np.exp(-detected.levels if series.larger_is_better else detected.levels)
         axes.plot(places, levels, color=MODEL, linewidth=1.5, drawstyle="steps-mid")
-        for step in detected.steps:
+        for step in each.changes:
             colour = CAREFUL if step == each.alarm else QUIET
             axes.axvspan(step.first - 0.5, step.last - 0.5 + 1e-9, color=colour, alpha=0.2, linewidth=0)
             axes.axvline(step.place - 0.5, color=colour, linewidth=1)
@@ -335,38 +355,6 @@ def _draw_series(each: JudgedSeries, axes: Axes) -> None:
     axes.set_ylabel(f"{shortened(series.name)}{unit}", fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
     axes.set_xticks(ticks, [shortened(_name(series.commits[k]), _SHORT) for k in ticks.tolist()], fontsize="small")
-
-
-def _verdicts(result: HistoryGate) -> list[str]:
-    failed = [each for each in result.judged if each.outcome is Outcome.FAILED]
-    if failed:
-        lines = [f"failed: {_alarm(each)}" for each in failed[:_MOST_NAMED]]
-        return lines + ([f"failed: {len(failed) - _MOST_NAMED} more"] if len(failed) > _MOST_NAMED else [])
-    sights = [(each.detected.sight, each.series.name) for each in result.judged if each.detected is not None]
-    if not sights:
-        longest = max(len(each.series.logs) for each in result.judged)
-        return [f"undecided: {longest} values at most, and {FEWEST_VALUES} are needed to know the noise"]
-    sight, name = max(sights, key=lambda each: each[0])
-    where = f"since {result.since}" if result.since is not None else f"in the last {WINDOW} values"
-    claim, of = (f"none of {len(sights)}", f" of {name}") if len(sights) > 1 else (f"{name} not", "")
-    return [
-        f"passed: {claim} slower {where}; six commits ago {change_of(sight):+.1%}{of} would have been seen "
-        "(90 % likely)"
-    ]
-
-
-def _alarm(each: JudgedSeries) -> str:
-    step, detected = each.alarm, each.detected
-    assert step is not None
-    assert detected is not None
-    between = "..".join(map(_name, each.between(step)))
-    return (
-        f"{each.series.name} slower since {_name(each.commit_of(step))}"
-        f"{f' (one of {between}, 95 %)' if step.first < step.last else ''}: {change_of(step.size):+.1%} "
-        f"[{100.0 * change_of(step.lower):.1f}, {100.0 * change_of(step.upper):.1f}]; outliers "
-        f"{len(detected.outliers)}; noise {detected.noise.spread:.1%}, autocorrelation "
-        f"{detected.noise.autocorrelation:.1f}"
-    )
 
 
 def _name(commit: str) -> str:

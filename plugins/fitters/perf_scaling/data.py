@@ -14,10 +14,11 @@ from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
 from perf_tables.names import is_speed, what_zero_means
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, paths_of, values_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
@@ -163,7 +164,9 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
     zero_means = what_zero_means(reciprocal)
-    resolved = _without_zeros(names, path, point, measured, shape, _least_points(len(points)), zero_means, notes)
+    resolved = _without_zeros(
+        names, path, point, measured, shape, _least_points(len(points), len(distinct)), zero_means, notes
+    )
     path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
@@ -227,12 +230,13 @@ def _distinct(levels: Floats) -> tuple[Floats, Ints]:
 def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
-    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() < 2]
     if not fixed or len(fixed) == len(parameters):
         return data
     names = shown_names(parameters)
-    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
-    notes.append(f"held: {levels}")
+    held = [symbol for symbol in fixed if data.table[parameters[symbol]].notna().any()]
+    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in held)
+    notes += [f"held: {levels}"] if held else []
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
@@ -300,7 +304,7 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
     n_paths = len(runs.means)
     reasons = [""] * n_paths
     patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
-    texts = [_pattern_reason(points[measured], parameters) for measured in patterns]
+    texts = [_pattern_reason(points[measured], parameters, len(points)) for measured in patterns]
     for number in np.flatnonzero([bool(text) for text in texts]).tolist():
         for k in np.flatnonzero(pattern.ravel() == number).tolist():
             reasons[k] = texts[number]
@@ -316,9 +320,8 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
         if (value[path == k] == 0.0).all():
             reasons[k] = "is 0 at every point"
         elif least == 0.0:
-            reasons[k] = (
-                f"holds 0, and is above 0 at fewer than the {_least_points(len(parameters))} points that are needed"
-            )
+            least_points = _least_points(len(parameters), len(points))
+            reasons[k] = f"holds 0, and is above 0 at fewer than the {least_points} points that are needed"
         else:
             reasons[k] = (
                 f"holds {least:g}; noise is relative to the value, which must be positive (--where leaves rows out)"
@@ -326,14 +329,15 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
     return reasons
 
 
-def _least_points(n_parameters: int) -> int:
-    return LEAST_POINTS + (n_parameters > 1)
+def _least_points(n_parameters: int, n_points: int) -> int:
+    """Of a path; two where the whole table has no more, for the line between them."""
+    return 2 if n_parameters == 1 and n_points == 2 else LEAST_POINTS + (n_parameters > 1)
 
 
-def _pattern_reason(points: Floats, parameters: Mapping[str, str]) -> str:
+def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int) -> str:
     """Why these points do not do; empty where they do."""
     symbols = list(shown_names(parameters).values())
-    if len(points) < (least := _least_points(len(symbols))):
+    if len(points) < (least := _least_points(len(symbols), n_points)):
         return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
     levels = [len(np.unique(column)) for column in points.T]
     for symbol, count in zip(symbols, levels, strict=True):

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.names import plain_name
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.observations import numbers_of, paths_of, values_of
+from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.roles import shown_names
 from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
 

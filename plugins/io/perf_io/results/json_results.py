@@ -12,7 +12,9 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
+from perf_io.tables.tidy import numbers_of_commands
 from perf_io.text import decode_document, numbered_lines
+from perfcore.base import progress
 from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
 from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
@@ -36,8 +38,8 @@ class _Commands(msgspec.Struct):
 class HyperfineReader(ResultReader):
     """Runs of commands timed by hyperfine (``--export-json FILE``); each run is a row, in ``--export-csv`` each mean.
 
-    The parameters are those of ``--parameter-scan`` and ``--parameter-list`` that hold numbers. With parameters the
-    commands differ by what they stand for, so the command names the code only where there are none. Runs that
+    The parameters are those of ``--parameter-scan`` and ``--parameter-list`` that hold numbers, or without them the one
+    number in which the commands differ. Commands that differ in more than that are series of their own. Runs that
     ended with a status other than 0 are left out.
 
     Source: hyperfine, ``doc/export.md`` and its manual page.
@@ -59,23 +61,29 @@ class HyperfineReader(ResultReader):
         }
 
     def _take(self, content: _Commands, found: Found, options: Any) -> None:
+        commands = [one_line(result.command) for result in content.results]
+        series, numbers = numbers_of_commands(commands, [result.parameters for result in content.results])
+        for name in numbers:
+            progress.note(f"{found.source}: {name} is the number in which the commands differ")
         for index, result in enumerate(content.results):
             if not result.times and result.mean is None:
                 found.refuse(f"`$.results[{index}]` has neither `times` nor `mean`")
+            varied = {**result.parameters, **{name: values[index] for name, values in numbers.items()}}
             if not result.times:
-                row = {"command": result.command, "time_s": result.mean, "stddev_s": result.stddev}
-                found.add(row, result.parameters)
+                row = {"command": series[index], "time_s": result.mean, "stddev_s": result.stddev}
+                found.add(row, varied)
             if len(result.exit_codes) not in (0, len(result.times)):
                 problem = f"has {len(result.exit_codes)} exit codes for {len(result.times)} times"
                 found.refuse(f"`$.results[{index}]` {problem}")
-            found.user_columns.update(dict.fromkeys(map(one_line, result.parameters)))
+            found.user_columns.update(dict.fromkeys(map(one_line, varied)))
             codes = result.exit_codes or [0] * len(result.times)
             for repetition, (time, status) in enumerate(zip(result.times, codes, strict=True), start=1):
                 if status != 0:  # null where a signal ended the command
                     found.left_out[_FAILED] += 1
                     continue
-                found.add({"command": result.command, "repetition": repetition, "time_s": time}, result.parameters)
-        found.code = [] if found.user_columns else ["command"]
+                row = {"command": series[index], "repetition": repetition, "time_s": time}
+                found.add(row, varied)
+        found.code = ["command"] if len(set(series)) > 1 or not found.user_columns else []
 
 
 # Means of runs are rows with these columns, from which fitters take the spread and number of the runs.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from perf_io.options import TableOptions
 from perf_io.tables.table import Column, Table, one_line
-from perf_io.tables.tidy import HYPERFINE, levels_of_columns, numbered_runs
+from perf_io.tables.tidy import levels_of_columns, numbered_runs
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
@@ -203,12 +203,9 @@ def suggested_command(columns: Sequence[Column], options: TableOptions, source: 
     numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
     counted = next((name for name in numbers if is_processors(name)), None)
     measures = [name for name in numbers if name != counted]
-    runs = {
-        "kind": "measurements",
-        "parameters": counted or numbers[0],
-        "value": measures[-1] if measures else numbers[-1],
-    }
-    measured = f"{_command(source, runs)} (measured runs)"
+    varied, value = counted or numbers[0], measures[-1] if measures else numbers[-1]
+    runs = f"perf fit {shlex.quote(source)} --parameter {shlex.quote(varied)} --value {shlex.quote(value)}"
+    measured = f"{runs} (measured runs; --value takes several)"
     if counted is not None and not by_words:  # no moments at which intervals begin or end
         return measured
     return f"{intervals} (intervals), or {measured}" if start and end else measured
@@ -369,13 +366,13 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     bare = {without_row(split_name(column.name).bare) for column in columns}
     if bare & set(SYNONYMS["start"]) and bare & set(SYNONYMS["end"]):
         return False
-    if set(HYPERFINE) <= bare:
-        return True
     numbers = {c.name for c in columns if c.kind == "number"}
     roles = guess_roles([c.name for c in columns], numbers)
     moments = bare & (set(SYNONYMS["time"]) | set(SYNONYMS["start"]) | set(SYNONYMS["end"]))
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
+        return True
+    if "command" in bare and roles.value is not None:
         return True
     if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
         # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.

@@ -33,7 +33,7 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     """The table after all steps."""
     tidy = Tidy(frame)
     named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (_commands, _repetitions_in_columns, _levels_in_columns, _total_processors, _grid_of_processors):
+    for step in (_repetitions_in_columns, _levels_in_columns, _commands, _total_processors, _grid_of_processors):
         step(tidy, named)
     return tidy
 
@@ -96,6 +96,9 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
                 derived.append(str(column))
     left = frame.drop(columns=derived)
     _melt(tidy, left, group)
+    numbers = [c for c in map(str, left.columns) if c not in group.columns and left[c].dtype.kind in "iuf"]
+    if not any(map(is_processors, numbers)) and (varied := [c for c in numbers if left[c].nunique() > 1]):
+        tidy.roles["parameters"] = varied[:1]
     tidy.notes.append(
         f"{listing(group.columns, 4)} are {len(group.columns)} repetitions of each row"
         + (f"; {listing(derived)} follows from them" if derived else "")
@@ -194,38 +197,32 @@ def _numbers(column: pd.Series) -> pd.Series:
     return pd.to_numeric(column, errors="coerce").astype("float64")
 
 
-HYPERFINE = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
-_PARAMETER = "parameter_"  # how hyperfine's tables call what was varied
-
-
 def _commands(tidy: Tidy, named: Set[str]) -> None:
-    """Tell commands apart that are more than one with other numbers, and read their numbers."""
+    """Read the number in which commands differ; other commands are series of their own."""
     frame = tidy.frame
-    if "command" not in frame.columns or "command" in named or frame["command"].isna().any():
+    if "command" not in frame.columns or "command" in named or frame["command"].isna().any() or tidy.roles:
         return
-    of_hyperfine = set(HYPERFINE) <= set(frame.columns)
-    scanned = {name: name.removeprefix(_PARAMETER) for name in map(str, frame.columns) if name.startswith(_PARAMETER)}
-    frame = tidy.frame = frame.rename(columns=scanned)
-    rows = [dict(zip(scanned.values(), row, strict=True)) for row in frame[list(scanned.values())].to_numpy().tolist()]
-    series, numbers = numbers_of_commands([str(command) for command in frame["command"]], rows)
-    varied = [name for name in scanned.values() if frame[name].dtype.kind in "iuf"]
+    series, numbers = numbers_of_commands([str(command) for command in frame["command"]], [{}] * len(frame))
     for name, values in numbers.items():
-        if name not in frame.columns:
-            frame[name] = values
-            varied.append(name)
-    if numbers:
-        tidy.notes.append(f"{listing(numbers)} is a number in the commands")
-    tidy.roles |= {"parameters": varied} if varied else {}
-    if len(set(series)) > 1:
-        frame["command"] = series
-        tidy.roles["code"] = ["command"]
-    elif varied:
-        tidy.roles["code"] = []
-    if of_hyperfine:
-        tidy.roles |= {"value": "mean", "unit": "s", "system": []}
+        if name not in frame.columns and not any(map(is_processors, map(str, frame.columns))):
+            tidy.frame = frame.assign(command=series)
+            tidy.frame[name] = values
+            tidy.roles = {"parameters": [name], "code": ["command"] if len(set(series)) > 1 else []}
+            tidy.notes.append(f"{name} is the number in which the commands differ")
 
 
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+
+
+_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
+
+
+def _template(command: str, values: Mapping[str, Any], before: str) -> str:
+    """A command with ``{name}`` in place of the values of its parameters."""
+    texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
+    pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
+    parts = re.split(rf"{before}({pattern})(?![\w.])", command) if pattern else [command]
+    return "".join(texts.get(part, part) for part in parts)
 
 
 def numbers_of_commands(
@@ -236,13 +233,14 @@ def numbers_of_commands(
     Values of parameters become ``{name}``. Without parameters commands that differ in one number alone have that
     number varied, which is called as the option before it.
     """
-    templates = []
-    for command, values in zip(commands, parameters, strict=True):
-        texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
-        pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
-        parts = re.split(f"({pattern})", command) if pattern else [command]
-        templates.append("".join(texts.get(part, part) for part in parts))
+    templates = min(
+        ([_template(*pair, before) for pair in zip(commands, parameters, strict=True)] for before in _BEFORE),
+        key=lambda series: len(set(series)),
+    )
     if any(parameters) or len(set(commands)) < 2:
+        points = [tuple(values.items()) for values in parameters]
+        if len(set(zip(points, commands, strict=True))) == len(set(points)):  # one command at each point
+            templates = [_NUMBER.sub("#", template) for template in templates]
         return templates, {}
     bare = [_NUMBER.sub("{}", command) for command in commands]
     cells = [_NUMBER.findall(command) for command in commands]

@@ -238,11 +238,11 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     longest = clip_at_next(events["location"], events["start"], events["end"], on_stream)
     if longest is not None:
         row, excess, count = longest
-        is_rounding = excess * _ROUNDING < int(events["end"].max()) - first
+        mark = "" if excess * _ROUNDING < int(events["end"].max()) - first else WARNING
+        name, time = [*columns.names, MORE_NAMES][events["name"][row]][:60], int(events["start"][row]) - first
         columns.notes.append(
-            f"{'' if is_rounding else WARNING}a stream runs its kernels in order, and {count} last beyond the beginning of the next: clipped "
-            f"there (most: {[*columns.names, MORE_NAMES][events['name'][row]][:60]!r} at "
-            f"{readable(int(events['start'][row]) - first, 'ns')}, by {readable(excess, 'ns')})"
+            f"{mark}a stream runs its kernels in order, and {count} last beyond the beginning of the next: clipped "
+            f"there (most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
         )
     last = int(events["end"].max())
     run = document.perfcore

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from perf_traces.joined_trace import StoredTrace, levels_of_ranks
 from perf_traces.nesting import NESTED, mark_nested
 from perf_traces.ranks import ASSUMED, RANK, check_job, is_synchronised, no_common_clock, notes_of_ranks, numbered
+from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import FileFacts, Summary
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
-from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable

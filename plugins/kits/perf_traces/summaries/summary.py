@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from perf_traces.nesting import Columns
 from perf_traces.ranks import YEAR_2000_NS, is_near_0
+from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import Run
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.base.kernels import announce_compilation, kernel
-from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.trace import Trace
 
 Array = npt.NDArray[Any]
