@@ -1,11 +1,13 @@
 """Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import perfcore
 from perf_basics.describe import describe
 from perf_io.tables.tidy import numbers_of_commands
+from perf_scaling.data import told_scaling
 from perf_tables.suites import parts_of
 from perfcore import Measurements, Series
 from perfcore.base.errors import PerfError
@@ -24,6 +26,8 @@ SHAPES = {
     "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),
     "line of units": ("p,time\n,s\n1,8\n2,4.5\n4,2.5\n", "csv"),
     "groups of columns": ("p,time,\n,mean,sd\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
+    "title above": ("Runs of Monday\n\np   time_s\n1   8\n2   4.5\n4   2.5\n", "txt"),
+    "prose around": ("# Results\n\n| p | time_s |\n|---|---|\n| 1 | 8 |\n| 2 | 4.5 |\n| 4 | 2.5 |\n\nThanks.\n", "md"),
     "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
@@ -153,3 +157,44 @@ def test_benchmarks_of_a_suite_have_parameters_of_their_own(tmp_path):
     assert [(list(part.roles.parameters.values()), len(part.table)) for part in parts] == [(["n"], 4), (["procs"], 4)]
     assert notes == ["left out, measured at one point: init"]
     assert describe(data, "suite.csv")["series"][0] == "sort: n 1, 2, 4, 8; 1 repetitions"
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "expected"),
+    [
+        ("512,4K,1M", {}, [512, 4096, 1048576]),
+        ("10k,50k,1M", {}, [10_000, 50_000, 1_000_000]),
+        ("1K,4K,1M", {"kilo": "1000"}, [1000, 4000, 1_000_000]),
+    ],
+)
+def test_magnitudes(tmp_path, cells, options, expected):
+    rows = "".join(f"{cell},{k}\n" for k, cell in enumerate(cells.split(","), start=1))
+    (tmp_path / "runs.csv").write_text(f"n,time_s\n{rows}")
+    data = perfcore.read(tmp_path / "runs.csv", **options)
+    assert data.table["n"].tolist() == expected
+    assert bool(data.notes) == (not options)
+
+
+def test_dates_are_no_measured_values(tmp_path):
+    (tmp_path / "runs.csv").write_text("p,time,cost\n1,1700000000,8\n2,1700000100,4\n4,1700000200,2\n")
+    assert perfcore.read(tmp_path / "runs.csv").roles.value == "cost"
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [("weak,{p},{p}00", "weak"), ("x,{p},{p}00", "weak"), ("x,{p},900", "strong")]
+)
+def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
+    lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
+    (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
+    assert told_scaling(perfcore.read(tmp_path / "runs.csv")) == kind
+
+
+def test_parameters_that_follow_from_others_are_named(tmp_path):
+    """Of weak and strong runs in one table, and of layouts with as many threads in all, the message says what to do."""
+    rows = [(n, 8 // t, t, 10 / n + t / 9) for n in (1, 2, 4) for t in (1, 2, 4)]
+    table = pd.DataFrame(rows, columns=["nodes", "tasks", "threads", "time_s"])
+    with pytest.raises(PerfError, match="tasks x threads = 8 at every point.*--parameter 'nodes,threads'"):
+        perfcore.fit(Measurements(table), fitter="scaling", parameter="nodes,tasks,threads")
+    both = table.assign(kind=["weak"] * 4 + ["strong"] * 5)
+    with pytest.raises(PerfError, match="--where 'kind=weak' or --where 'kind=strong'"):
+        perfcore.fit(Measurements(both), fitter="scaling", parameter="nodes,threads")

@@ -100,6 +100,12 @@ class BestFit(NamedTuple):
         return self.terms == ("1",)
 
     @property
+    def growth(self) -> str:
+        """Its terms beside the constant, without coefficients."""
+        terms = " + ".join(term for term in self.terms if term != "1") or "constant"
+        return f"1/({terms})" if self.reciprocal and not self.is_constant else terms
+
+    @property
     def formula(self) -> str:
         """The model as a formula."""
         return formula_text(self.terms, self.coefficients, self.reciprocal)

@@ -17,6 +17,7 @@ from perf_scaling.rows import DEVIATES, RANGE, PathRow, note_of
 from perf_scaling.speedup import Speedup, is_apart, is_open, speedup, total_draws
 from perfcore.base.errors import listing
 from perfcore.results import Column, Panels, Presenter, Table, Tables
+from perfcore.tables import Importance
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
@@ -203,6 +204,8 @@ def _path_columns(model: ScalingModel) -> list[Column]:
     """Each path at the target."""
     top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
     unit = model.unit or ""
+    parts = len(model.paths) > 1
+    shown: Importance = "verbose" if parts else "default"
     columns = [
         Column("call path" if model.has_parts else "series", "path", key="path"),
         Column("share", "share", format=".1%", importance="default" if model.has_parts else "data"),
@@ -210,7 +213,8 @@ def _path_columns(model: ScalingModel) -> list[Column]:
         Column("predicted", "predicted", unit, ".3g", key="predicted"),
         Column("likely (50%)", "likely", unit, ".3g", key=("likely_lower", "likely_upper")),
         Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
-        Column("model in measured range", lambda row: row.model.formula, key="model"),
+        Column("grows like", lambda row: row.model.growth, key="grows_like", importance="default" if parts else "data"),
+        Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
         Column("if it holds", "holds", unit, ".3g", key=(), importance="verbose"),
         Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),
         Column(

@@ -36,6 +36,7 @@ class TableOptions:
     category: tuple[str, ...] | None = option(
         None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
     )
+    kilo: str = option("auto", "what K, M and G in cells such as 4K are powers of", choices=("auto", "1000", "1024"))
     failed: bool = option(False, "measurements: keep rows of runs that did not complete, by their state or exit code")
     time_unit: str | None = option(
         None,

@@ -639,6 +639,9 @@ class ReframePerflogReader(ResultReader):
 _RULE = re.compile(r"(?=.*---)[-+|\s]+")
 
 
+_COUNT_OF_ROWS = re.compile(r"\s*\([0-9]+ rows?\)\s*")  # below tables that databases print
+
+
 class JubeReader(ResultReader):
     """A table that JUBE prints and keeps as ``result/NAME.dat``; each line is a row.
 
@@ -668,7 +671,7 @@ class JubeReader(ResultReader):
                 columns, barred = [one_line(cell) for cell in _cells(previous)], _is_barred(previous)
                 if len(set(columns)) < len(columns):
                     found.refuse("the names of the columns must differ", number - 1)
-            elif columns and text.strip():
+            elif columns and text.strip() and not _COUNT_OF_ROWS.fullmatch(text):
                 cells = _cells(text)
                 if barred != _is_barred(text):
                     problem = "the line does not stand between bars as the column names do; is it cut short?"

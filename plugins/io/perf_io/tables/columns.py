@@ -203,12 +203,9 @@ def suggested_command(columns: Sequence[Column], options: TableOptions, source: 
     numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
     counted = next((name for name in numbers if is_processors(name)), None)
     measures = [name for name in numbers if name != counted]
-    runs = {
-        "kind": "measurements",
-        "parameters": counted or numbers[0],
-        "value": measures[-1] if measures else numbers[-1],
-    }
-    measured = f"{_command(source, runs)} (measured runs)"
+    varied, value = counted or numbers[0], measures[-1] if measures else numbers[-1]
+    runs = f"perf fit {shlex.quote(source)} --parameter {shlex.quote(varied)} --value {shlex.quote(value)}"
+    measured = f"{runs} (measured runs; --value takes several)"
     if counted is not None and not by_words:  # no moments at which intervals begin or end
         return measured
     return f"{intervals} (intervals), or {measured}" if start and end else measured

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import csv
 import io
+import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -68,9 +69,15 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
+    if not separator and (below := _below_title(lines, first)) > first:
+        steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r} and what follows it")
+        first = below
     delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
     if (boxed := next((n for n, line in enumerate(lines[first:], first) if _is_boxed(lines, n)), None)) is not None:
         first, rewrite, delimiter = boxed, _cells_of_box, "\t"
+        prose = [line.strip() for line in lines if line.strip() and not _RULER.fullmatch(line.strip())]
+        if outside := [line for line in prose if not _BARS.search(line)]:
+            steps.append(f"{len(outside)} lines outside the table left out: {outside[0][:40]!r}, ...")
     elif (delimiter not in lines[first] or "\t\t" in lines[first]) and (by_blanks := _by_blanks(lines[first:])):
         rewrite, delimiter = by_blanks, "\t"
         marked = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
@@ -129,6 +136,18 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
         decimal=decimal,
     )
+
+
+def _below_title(lines: Sequence[str], first: int) -> int:
+    """The first line of the table, where lines of other text stand above it."""
+    if max(map(lines[first].count, DELIMITERS)) or _by_blanks(lines[first:]) or _is_boxed(lines, first):
+        return first
+    texts = [n for n in range(first + 1, min(first + _LOOKED_AT, len(lines) - 1)) if lines[n].strip()]
+    for n, after in itertools.pairwise(texts):
+        same = any(lines[n].count(mark) == lines[after].count(mark) > 0 for mark in DELIMITERS)
+        if (same and "" not in re.split(r"[,;\t|]", lines[n].strip())) or _by_blanks(lines[n:]):
+            return n if not _is_no_row(lines[n]) else first
+    return first
 
 
 def tail_of(path: Path) -> bytes:

@@ -96,6 +96,9 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
                 derived.append(str(column))
     left = frame.drop(columns=derived)
     _melt(tidy, left, group)
+    numbers = [c for c in map(str, left.columns) if c not in group.columns and left[c].dtype.kind in "iuf"]
+    if not any(map(is_processors, numbers)) and (varied := [c for c in numbers if left[c].nunique() > 1]):
+        tidy.roles["parameters"] = varied[:1]
     tidy.notes.append(
         f"{listing(group.columns, 4)} are {len(group.columns)} repetitions of each row"
         + (f"; {listing(derived)} follows from them" if derived else "")
