@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_MOST_ROWS, _MOST_POINTS = 12, 4
+_MOST_ROWS, _MOST_POINTS = 12, 6
 _CONFIDENCE = 0.95  # of all parts together
 _MOST_NAMED = 6
 
