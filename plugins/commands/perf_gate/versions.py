@@ -32,7 +32,7 @@ from perfcore.results import Result
 DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
 _IDLE = 10.0  # times the usual interval between runs: what lies farther apart are two sessions
-_FROM_QUARTILES = 8  # runs, from which on their quartiles say how they spread
+_FROM_DECILES, _DECILES = 8, 2.563  # runs, whose deciles give the spread; their distance in standard deviations
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def detect_run_order(
 
     def run_order(design: str, reason: str, a: Floats, b: Floats, series: Any = (), is_second: Any = ()) -> RunOrder:
         one, other, logs = ((-1.0 if larger else 1.0) * np.log(values) for values in (a, b, np.asarray(series)))
-        rounding = resolution(first.value) + resolution(second.value)
+        is_rounded = min(len(first.value), len(second.value)) >= FEWEST_ROUNDS  # as far as so many values show it
+        rounding = resolution(first.value) + resolution(second.value) if is_rounded else 0.0
         marks = np.asarray(is_second, dtype=np.bool_)
         return RunOrder(design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number))
 
@@ -98,8 +99,8 @@ def _within(side: Runs) -> tuple[float, float]:
         middle, values = float(np.median(own.value)), own.value
         if (own.number > 1).any():
             squares.append(float(np.nanmean(own.deviation**2)) / middle**2)
-        elif len(values) >= _FROM_QUARTILES:
-            squares.append((float(np.subtract(*np.percentile(values, [75, 25]))) / 1.349 / middle) ** 2)
+        elif len(values) >= _FROM_DECILES:
+            squares.append((float(np.subtract(*np.percentile(values, [90, 10]))) / _DECILES / middle) ** 2)
         elif len(values) > 1:
             squares.append(float(np.var(values, ddof=1)) / middle**2)
     return (math.sqrt(sum(squares) / len(squares)) if squares else math.nan), float(np.mean(counts))

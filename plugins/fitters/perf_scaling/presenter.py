@@ -213,7 +213,7 @@ def _path_columns(model: ScalingModel) -> list[Column]:
         Column("predicted", "predicted", unit, ".3g", key="predicted"),
         Column("likely (50%)", "likely", unit, ".3g", key=("likely_lower", "likely_upper")),
         Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
-        Column("grows like", lambda row: row.model.growth, key="grows_like", importance="brief" if parts else "data"),
+        Column("grows like", lambda row: row.model.growth, key="grows_like", importance="default" if parts else "data"),
         Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
         Column("if it holds", "holds", unit, ".3g", key=(), importance="verbose"),
         Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),

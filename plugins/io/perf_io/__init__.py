@@ -61,7 +61,7 @@ _READERS = (
      "criterion.rs, its estimates or cargo criterion --message-format=json", None),
     ("benchmark-action", "perf_io.results.json_results:BenchmarkActionReader", ".json",
      "github-action-benchmark, custom results and data", None),
-    ("time", "perf_io.results.accounting:TimeReader", _TEXT, "times of commands, by time and /usr/bin/time -v", None),
+    ("gnu-time", "perf_io.results.accounting:TimeReader", _TEXT, "times of commands, by time and /usr/bin/time -v", None),
     ("cube", "perf_io.results.cube:CubeReader", ".cubex",
      "Cube profiles of Score-P, one or a series", "ProfileOptions"),
     ("chrome", "perf_io.traces.chrome:ChromeReader", ".json",
