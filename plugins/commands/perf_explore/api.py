@@ -37,7 +37,7 @@ def report(
         check_folder(name)
     text = report_text(open_subjects(subjects, Opening(read, options)), views)
     if output is not None:
-        write_bytes(output, text.encode())
+        write_bytes(output, text.encode(errors="replace"))  # names of files may be no text
     return text
 
 

@@ -54,7 +54,7 @@ def command(
                 raise OptionError("--port and --no-browser are of the page; -o writes a file instead")
             most = views or MOST_VIEWS
             text = report(*files, output=output, views=most, read=how.read_file, **options)
-            typer.echo(f"report: {typer.format_filename(output)} ({len(text.encode()) / 1e6:.2g} MB)")
+            typer.echo(f"report: {typer.format_filename(output)} ({len(text) / 1e6:.2g} MB)")
             return
         if views is not None:
             raise OptionError("--views belongs to -o FILE")

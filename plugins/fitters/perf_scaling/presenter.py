@@ -27,7 +27,6 @@ _MOST_PATHS = 40
 _MOST_ADVICE = 10
 _MOST_NAMED = 3
 _HARDLY_LESS = 0.9  # of the variance
-_FLAT = 0.05  # exponents up to here are no growth
 _FEW_LEVELS = 4
 
 
@@ -153,12 +152,7 @@ def _answer(model: ScalingModel) -> str:
         middle = holds or f"{_amount(row.predicted, unit)}; "
         sides = f"likely {_range(*row.likely)}, 95% {_range(row.low, row.high)}"
         return f"At {_target_text(model)}: {middle}{sides}{_gain(model)}"
-    grows = ", ".join(
-        f"{name}^{growth.exponent:.2g}"
-        for name, growth in zip(model.parameter_names.values(), row.growths, strict=True)
-        if abs(growth.exponent) > _FLAT
-    )
-    how = f"grows like {grows}" if grows else "does not grow"
+    how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
     if not model.has_parts:
         return (
             f"At {_target_text(model)}: {row.path} {_amount(row.predicted, unit)}, likely {_range(*row.likely)}, "
@@ -213,7 +207,7 @@ def _path_columns(model: ScalingModel) -> list[Column]:
         Column("predicted", "predicted", unit, ".3g", key="predicted"),
         Column("likely (50%)", "likely", unit, ".3g", key=("likely_lower", "likely_upper")),
         Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
-        Column("grows like", lambda row: row.model.growth, key="grows_like", importance="default" if parts else "data"),
+        Column("scales like", lambda row: row.model.growth, key="scales_like", importance="default" if parts else "data"),
         Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
         Column("if it holds", "holds", unit, ".3g", key=(), importance="verbose"),
         Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),

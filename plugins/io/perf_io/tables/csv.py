@@ -57,6 +57,7 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     return last if (len(match[1]) if match else 0) < decimals.pop() else None
 
 
+_SAMPLE = "first_rows"  # a table of the database
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
@@ -149,12 +150,15 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     counts = ", ".join(f"count({quoted_name(name)})" for name in unnamed)
     filled = dict(zip(unnamed, database.rows(f"SELECT {counts} FROM {relation}")[0], strict=True)) if unnamed else {}
     columns, types = [], {}
+    database.run(f"CREATE TABLE {_SAMPLE} AS SELECT * FROM {relation} LIMIT {_SAMPLE_ROWS}")  # read once for all
     for name in layout.names:
         if name == INDEX or filled.get(name) == 0:
             continue
-        kind = _kind(database, relation, name, signs)
+        kind = _kind(database, name, signs)
         columns.append(Column(name, kind))
         types[name] = "text timestamp" if kind == "timestamp" else "text"
+
+    database.run(f"DROP TABLE {_SAMPLE}")
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         for number, (line, fields) in enumerate(_records(path, layout)):
@@ -170,13 +174,12 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     return Table(database, relation, tuple(columns), types, at_row, lines=lines, decimal=decimal, notes=notes)
 
 
-def _kind(database: Database, relation: str, name: str, decimals: Sequence[str]) -> str:
+def _kind(database: Database, name: str, decimals: Sequence[str]) -> str:
     """What the first rows of a column hold; the majority decides, so that a bad value is refused, not believed."""
     column = quoted_name(name)
     numbers_in = ", ".join(f"TRY_CAST({sql_number(name, decimal)} AS DOUBLE)" for decimal in decimals)
     n_values, numbers, moments = database.rows(
-        f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) "
-        f"FROM (SELECT {column} FROM {relation} LIMIT {_SAMPLE_ROWS})"
+        f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) FROM {_SAMPLE}"
     )[0]
     if 2 * numbers >= n_values:  # also without any value: then what is missing is what gets reported
         return "number"
