@@ -51,7 +51,6 @@ if __name__ == "__main__":
     parts = {
         "speed": speed,
         "real_rounds": lambda: given.rounds and gates_versions.real_rounds(given.rounds),
-        "real_sessions": lambda: given.rounds and gates_versions.real_sessions(given.rounds),
         "rounds_that_decide": lambda: gates_versions.rounds_that_decide(given.repeated),
         "family_wise": lambda: gates_versions.family_wise(given.repeated),
         "power": lambda: gates_versions.power(given.repeated),

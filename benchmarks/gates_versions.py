@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
-from perf_statistics.gating import Outcome, holm, judge, paired_test, unpaired_test
+from perf_statistics.gating import Outcome, holm, judge, paired_test
 from perf_statistics.known_order import blocked_test
 
 LOG = math.log(1.05)
@@ -127,24 +127,6 @@ def real_rounds(path: Path) -> None:
                         use = ours_in_blocks if name == "perf gate" and layout != "in turn" else test
                         called[name].append(float(use(a, b).any()))
             row([k, f"{layout} ({len(called['perf gate'])})"], [float(np.mean(own)) for own in called.values()])
-
-
-def real_sessions(path: Path) -> None:
-    """Stretches of one recording, a minute apart or more, as sessions of unknown order."""
-    table = pd.read_csv(path).sort_values("t0")
-    print("\nsessions of one recording: spread of their medians (logarithm), and pairs with any of six called slower")
-    heading(["rounds of a session", "least and largest spread of six programs", "pairs", "called slower"])
-    for k in (10, 30, 60):
-        runs = np.stack([np.log(own["seconds"].to_numpy()) for _, own in table.groupby("bench")])
-        sessions = np.stack(np.split(runs[:, : runs.shape[1] // k * k], runs.shape[1] // k, axis=1))
-        spread = np.median(sessions, axis=2).std(axis=0, ddof=1)
-        called = [
-            judge(unpaired_test(list(one), list(other)), 1.05).slower.any()
-            for i, one in enumerate(sessions)
-            for j, other in enumerate(sessions)
-            if abs(i - j) * k >= 200
-        ]
-        row([k, f"{spread.min():.2f}, {spread.max():.2f}", len(called)], [float(np.mean(called))])
 
 
 def rounds_that_decide(repeated: int) -> None:

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import FileFacts, Summary, bits_of_windows, n_buckets
 from perf_traces.summaries.summary_file import save
-from perfcore.base.scratch_arrays import chunks, zeros
 
 PROCESSORS, CELL_BITS, PHASES = 256, 12, 20
 STATES = ("MPI_Wait", "solve")

@@ -35,6 +35,45 @@ PERF_STAT_JSON = """\
 {"counter-value" : "1200.5", "unit" : "msec", "event" : "task-clock", "event-runtime" : 12, "pcnt-running" : 100.00}
 {"counter-value" : "4000.0", "unit" : "", "event" : "cycles:u", "variance" : 0.10, "pcnt-running" : 50.0}
 """
+TIME_V = """\
+done
+\tCommand being timed: "mpirun -n 4 ./app"
+\tUser time (seconds): 12.30
+\tElapsed (wall clock) time (h:mm:ss or m:ss): 1:02:03
+\tMaximum resident set size (kbytes): 5120
+\tExit status: 0
+\tCommand being timed: "mpirun -n 8 ./app"
+\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.50
+\tExit status: 1
+"""
+SHELL_TIME = """\
+=== threads=4, size: 100 ===
+error = 0.5
+real\t1m2.500s
+user\t0m11,000s
+sys\t0m0.100s
+threads=8
+2.50user 0.10system 0:31.25elapsed 99%CPU (0avgtext+0avgdata 5120maxresident)k
+"""
+CRITERION = """\
+{"reason":"benchmark-complete","id":"sort/quick/100","iteration_count":[10,20],"measured_values":[15.0,40.0],"unit":"us"}
+{"reason":"group-complete","group_name":"sort","benchmarks":["sort/quick/100"]}
+"""
+CRITERION_ESTIMATES = (
+    '{"mean":{"confidence_interval":{"confidence_level":0.95,"lower_bound":99.0,"upper_bound":101.0},'
+    '"point_estimate":100.5,"standard_error":0.5},"std_dev":{"point_estimate":2.5}}'
+)
+BENCHMARK_ACTION = (
+    '[{"name": "sort/100", "unit": "ms", "value": 10, "range": "± 2%", "extra": "30 samples"},'
+    ' {"name": "sort/200", "unit": "ms", "value": 20.5, "range": "stddev: 0.5"}]'
+)
+CALIPER_JSON = (
+    '{"data":[[null,0,2.5],[0,0,9.0],[1,0,5.0],[0,1,11.0]],"columns":["path","mpi.rank","time"],'
+    '"nodes":[{"label":"main","column":"path"},{"label":"solve","column":"path","parent":0}]}'
+)
+CALIPER_QUERY = (
+    '[{"path":"main","time (inc)":10.5,"mpi.world.size":8},{"path":"main/solve","time (inc)":5,"mpi.world.size":8}]'
+)
 PJ_DUMP = """\
 Container, 0, machine, 0.0, 2.0, 2.0, cpu0
 State, cpu0, STATE, 0.000000, 1.500000, 1.500000, 0.000000, running
@@ -650,6 +689,10 @@ SAMPLES = {
     "jube": [("result.dat", JUBE_PRETTY), ("aligned.dat", JUBE_ALIGNED)],
     "ramble": [("results.json", RAMBLE)],
     "sacct": [("jobs.txt", SACCT), ("jobs.log", SACCT_XDMOD), ("jobs.json", SACCT_JSON)],
+    "caliper-json": [("regions.json", CALIPER_JSON), ("query.json", CALIPER_QUERY)],
+    "criterion": [("criterion.jsonl", CRITERION), ("estimates.json", CRITERION_ESTIMATES)],
+    "benchmark-action": [("custom.json", BENCHMARK_ACTION)],
+    "time": [("runs.log", TIME_V + SHELL_TIME)],
     "npb": [("lu.out", NPB)],
     "imb": [("imb.out", IMB)],
     "osu": [("osu.txt", OSU), ("others.out", OSU_OTHERS)],

@@ -82,12 +82,16 @@ def key_first(error: Exception) -> str:
     return f"{place[1]}: {message}" if place and place[1] else message
 
 
+# What another command or fitter calls the same.
+MEANT = {"code": ("path", "where"), "system": ("path", "where"), "path": ("code", "category"), "x": ("parameter",)}
+
+
 class UnknownNameError(OptionError):
     """A name that nothing is registered under."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = _nearest(name, known)
+        near = _nearest(name, known) or next((word for word in MEANT.get(name, ()) if word in known), None)
         hint = "" if near is None else f"did you mean {near!r}? "
         super().__init__(f"unknown {what} {name!r}: {hint}Known: {listing(known)}")
         self.name = name

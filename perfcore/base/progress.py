@@ -36,6 +36,19 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
+def collected() -> Iterator[list[str]]:
+    """Collect the notes of the block instead of showing them; bars are shown as before."""
+    notes, outer = list[str](), _sink.get() or _SILENT
+
+    class Collector(Sink):
+        bar = staticmethod(outer.bar)  # type: ignore[assignment]
+        note = staticmethod(notes.append)  # type: ignore[assignment]
+
+    with show_with(Collector()):
+        yield notes
+
+
+@contextlib.contextmanager
 def show_with(sink: Sink) -> Iterator[None]:
     """Send reports to ``sink`` within the block."""
     token = _sink.set(sink)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
-from perfcore.data.units import same_unit, unit_of
+from perfcore.data.units import same_unit, seconds_per, unit_of
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from perfcore.data.observations import Observations
@@ -21,6 +23,7 @@ __all__ = ["Measurements"]
 
 Names = str | Iterable[str] | None
 
+_YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that tell whether it is meant to hold numbers
 
 
@@ -47,6 +50,8 @@ class Measurements(Shown):
         Where it came from, for messages.
     lines : (n_rows,) sequence of int, optional
         Line of each row in the source.
+    notes : sequence of str
+        What its reader assumed and left out.
 
     Raises
     ------
@@ -77,7 +82,9 @@ class Measurements(Shown):
         unit: str | None = None,
         source: str = "measurements",
         lines: Sequence[int] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
+        self.notes = tuple(notes)
         if not len(table):
             raise DataError(f"{source}: the table has no rows")
         columns = list(table.columns)
@@ -94,6 +101,12 @@ class Measurements(Shown):
         self._given: dict[str, Any] = {role: columns for role, columns in arguments.items() if columns is not None}
         numeric = {name for name in columns if _holds_numbers(self.table[name])}
         guessed = guess_roles(columns, numeric)
+        if guessed.value is not None and _are_dates(self.table[guessed.value]):
+            guessed = guess_roles(columns, numeric - {guessed.value})
+        for column in guessed.parameters.values():
+            if (self.table[column] == self.table[column].iloc[0]).all():  # a parameter is what was varied
+                others = guess_roles(columns, numeric - {column}).parameters
+                guessed = replace(guessed, parameters=others or guessed.parameters)
         chosen = MeasurementRoles(
             parameters=guessed.parameters if parameters is None else named_parameters(parameters, columns),
             value=guessed.value if value is None else named_columns([value], columns)[0],
@@ -140,7 +153,9 @@ class Measurements(Shown):
         }
         explicit = {role: columns for role, columns in arguments.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
-        measurements = Measurements(self.table, **{**kept, **explicit}, source=self.source, lines=self._lines)
+        measurements = Measurements(
+            self.table, **{**kept, **explicit}, source=self.source, lines=self._lines, notes=self.notes
+        )
         measurements._rows = self._rows
         return measurements
 
@@ -168,10 +183,12 @@ class Measurements(Shown):
         if not kept.any():
             text = conditions if isinstance(conditions, str) else ",".join(conditions)
             raise OptionError(f"{self.source}: no row meets {text!r}")
-        # The roles stay: what was guessed from the whole table must not change with the rows that are left.
-        chosen = copy.copy(self)
-        rows = [int(row) for row in kept.nonzero()[0]]
-        chosen.table = self.table[kept].reset_index(drop=True)
+        return self.rows(kept.nonzero()[0])
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> Measurements:
+        """Those rows, with the roles of the whole table: what was guessed must not change with what is left."""
+        chosen, rows = copy.copy(self), numbers.tolist()
+        chosen.table = self.table.iloc[rows].reset_index(drop=True)
         chosen._rows = [self._rows[row] for row in rows]
         chosen._lines = None if self._lines is None else [self._lines[row] for row in rows]
         chosen._read_unit()
@@ -276,6 +293,16 @@ def _holds_numbers(column: pd.Series) -> bool:
     values = column.dropna()
     values = values.iloc[:: max(1, len(values) // _LOOKED_AT)]
     return bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() > len(values))
+
+
+def _are_dates(column: pd.Series) -> bool:
+    """Whether values increase from 2010 on as times since 1970 do, in s or, without a unit in the name, in another."""
+    import pandas as pd
+
+    times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
+    factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
+    inside = any(((times * factor > _YEAR_2010) & (times * factor < _YEAR_2035)).all() for factor in factors)
+    return len(times) > 1 and inside and times.is_monotonic_increasing
 
 
 def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.roles import shown_names
-from perfcore.data.selection import AGGREGATES, DUPLICATES
+from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,15 +128,10 @@ def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observation
     for choice, choices, option in ((aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates")):
         if choice not in choices:
             raise UnknownNameError(option, choice, choices)
-    roles, table, notes = data.roles, data.table, []
+    roles, table, notes = data.roles, data.table, list[str]()
     assert roles.value is not None
-    value = numbers_of(data, roles.value, optional=True)
-    empty = np.isnan(value)
-    if empty.all():
-        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
-    if empty.any():
-        notes.append(f"left out, without {roles.value}: {_rows(data, empty)}")
-    kept = ~empty
+    value = values_of(data, notes)
+    kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     kept &= without_duplicates(data, kept, duplicates, notes)
     codes, code = labels_of(data, "code", kept)
@@ -223,25 +218,6 @@ def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tu
     return tuple(labels), np.array([order[text] for text in texts], dtype=np.int64)[together]
 
 
-def paths_of(data: RowsWithRoles, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
-    """Names of what has a law of its own, and the index of each kept row: code, system and category together.
-
-    Roles with one name for all rows are left out of the names, unless all of them have.
-    """
-    import pandas as pd
-
-    parts = [role for role in ("code", "system", "category") if getattr(data.roles, role)]
-    if not parts:
-        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
-    labels = [labels_of(data, role, kept) for role in parts]
-    if len(labels) == 1:
-        return labels[0]
-    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
-    several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
-    paths = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
-    return paths, np.asarray(together, dtype=np.int64)
-
-
 def _texts(values: Any) -> list[str]:
     """Values as names: a number without a needless ``.0``, and with all of its digits."""
     texts = []
@@ -251,6 +227,54 @@ def _texts(values: Any) -> list[str]:
         else:
             texts.append(" ".join(str(value).split()))
     return texts
+
+
+def values_of(
+    data: RowsWithRoles, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
+) -> Floats:
+    """The measured value of each row, NaN where there is none, with a note about what is left out.
+
+    No values are empty cells, words for failed runs, infinities, with ``minus_one`` -1 where no other number is
+    negative, and, unless ``zeros``, 0.
+    """
+    import pandas as pd
+
+    name = str(data.roles.value)
+    column = data.table[name]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    negative = numbers < 0.0
+    left_out = {
+        "-1": negative
+        if minus_one and (numbers > 0.0).any() and (numbers[negative] == -1.0).all()
+        else np.zeros_like(negative),
+        "0": (numbers == 0.0) & (not zeros) & bool((numbers > 0.0).any()),
+        "inf": np.isinf(numbers),
+    }
+    unread = np.flatnonzero(np.isnan(numbers))
+    words = ["empty" if pd.isna(cell) else str(cell).strip()[:40] or "empty" for cell in column.iloc[unread]]
+    for word in filter(lambda text: text == "empty" or is_mark(text), dict.fromkeys(words)):
+        left_out[word] = np.zeros_like(negative)
+        left_out[word][unread[[text == word for text in words]]] = True
+    marked = np.logical_or.reduce(list(left_out.values()))
+    if marked.all():
+        raise DataError(f"{data.source}: column {name!r} holds no value at all")
+    if marked.any():
+        reasons = [f"{word} ({_rows(data, rows, 5)})" for word, rows in left_out.items() if rows.any()]
+        notes.append(f"left out, without {name}: {int(marked.sum()):,} of {len(marked):,} rows: {', '.join(reasons)}")
+    return np.where(marked, np.nan, numbers_of(data, name, ~marked, zero=zeros, signed=signed) + 0.0)
+
+
+def no_number(name: str, text: str) -> str:
+    """What a cell holds, and what to do about it."""
+    description = f"{name} is {text[:40]!r}; a number is expected"
+    if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})+", text):
+        plain = text.replace(",", "")
+        return f"{description}; if its comma is a decimal sign, give -r decimal=, and if not, write {plain}"
+    if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", text):
+        return f"{description}; it has a decimal comma, which tables of text are read with by -r decimal=,"
+    if re.fullmatch(r"[+-]?[0-9.]+ ?[kKMGT]", text):
+        return f"{description}; {text[-1]} may be a power of 1000 or of 1024: write the number in full"
+    return description
 
 
 def numbers_of(
@@ -272,16 +296,16 @@ def numbers_of(
     unread = np.isnan(numbers)
     texts = column[unread].astype(str).str.strip()
     empty = unread.copy()
-    empty[unread] = column[unread].isna() | (texts == "")
+    empty[unread] = column[unread].isna() | np.array([is_mark(str(text)) for text in texts], dtype=np.bool_)
     considered = np.ones(len(column), dtype=np.bool_) if kept is None else kept
     wrong = considered & unread & ~(empty if optional else np.zeros_like(empty))
     if wrong.any():
         row = int(np.argmax(wrong))
-        description = "is empty" if empty[row] else f"is {texts.loc[row][:40]!r}"
-        cure = f"; mend it, or leave such rows out with --where '{name}>0'" if empty[row] else ""
-        if not empty[row] and re.fullmatch(r"[+-]?[0-9]*,[0-9]+", texts.loc[row]):
-            cure = "; it has a decimal comma, which tables of text are read with by -r decimal=,"
-        data.refuse(row, f"{name} {description}; a number is expected{cure}")
+        if not empty[row]:
+            data.refuse(row, no_number(name, texts.loc[row]))
+        description = "is empty" if column.isna().iloc[row] or not texts.loc[row] else f"is {texts.loc[row][:40]!r}"
+        cure = f"mend it, or leave such rows out with --where '{name}>0'"
+        data.refuse(row, f"{name} {description}; a number is expected; {cure}")
     with np.errstate(invalid="ignore"):
         accepted = (numbers > 0.0) | (zero & (numbers == 0.0)) | (signed & (numbers > -np.inf))
         wrong = considered & ~empty & ~(accepted & (numbers < np.inf))
@@ -304,30 +328,53 @@ def without_duplicates(
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition."""
     # As texts, so that cells of any kind can be compared.
-    repeated = data.table.astype(str).duplicated().to_numpy() & kept
+    groups = data.table.astype(str).groupby(list(data.table.columns), sort=False, dropna=False)
+    number = np.asarray(groups.ngroup(), dtype=np.int64)
+    first = np.unique(number, return_index=True)[1][number]
+    repeated = (first < np.arange(len(first))) & kept
     if not repeated.any() or duplicates == "keep":
         return np.ones(len(kept), dtype=np.bool_)
-    row = int(np.argmax(repeated))
     if duplicates == "refuse":
-        texts = data.table.astype(str)
-        first = int(np.argmax((texts.fillna("") == texts.fillna("").iloc[row]).all(axis=1).to_numpy()))
-        line = data.line(first)
-        earlier = f"row {data.row(first)}" if line is None else f"line {line}"
+        if (copied := _copied_block(number)) is not None:
+            row, earlier = copied
+            line = data.line(earlier)
+            data.refuse(
+                row,
+                f"from here on the rows repeat those from {'row' if line is None else 'line'} "
+                f"{data.row(earlier) if line is None else line} on in every column and in their order; remove the copy "
+                "(--duplicates drop) or say that these are repeated runs (--duplicates keep)",
+            )
         count = int(repeated.sum())
-        more = f", and {count - 1} more rows repeat others" if count > 1 else ""
-        data.refuse(
-            row,
-            f"repeats {earlier} in every column{more}; remove the copy (--duplicates drop) or say that these are "
-            "repeated runs (--duplicates keep)",
+        notes.append(
+            f"{count:,} row{'s repeat earlier ones' if count > 1 else ' repeats an earlier one'} in every column "
+            f"({_rows(data, repeated, 5)}): taken for repeated runs of equal values (--duplicates drop leaves them out)"
         )
+        return np.ones(len(kept), dtype=np.bool_)
     notes.append(f"left out, a copy of another row in every column: {_rows(data, repeated)}")
     return ~repeated
 
 
-def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_]) -> str:
+_SHORTEST_BLOCK = 3  # different rows
+
+
+def _copied_block(number: Ints) -> tuple[int, int] | None:
+    """First row of a block that follows an equal one, as in a file that was joined with itself, and of that one."""
+    order = np.argsort(number, kind="stable")
+    again = np.flatnonzero(number[order][1:] == number[order][:-1])
+    shifts, counts = np.unique(order[again + 1] - order[again], return_counts=True)
+    for shift in shifts[(counts >= shifts) & (shifts >= _SHORTEST_BLOCK)].tolist():
+        equal = np.concatenate([[False], number[shift:] == number[:-shift], [False]])
+        starts, ends = (np.flatnonzero(equal[1:] & ~equal[:-1]), np.flatnonzero(equal[:-1] & ~equal[1:]))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            if end - start >= shift and len(np.unique(number[start : start + shift])) >= _SHORTEST_BLOCK:
+                return start + shift, start
+    return None
+
+
+def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
     rows = [int(row) for row in np.flatnonzero(chosen)]
-    lines = [data.line(row) for row in rows[:20]]
-    named = lines if None not in lines else [data.row(row) for row in rows[:20]]
+    lines = [data.line(row) for row in rows[:most]]
+    named = lines if None not in lines else [data.row(row) for row in rows[:most]]
     more = ", ..." if len(rows) > len(named) else ""
     return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}{more}"
 
@@ -338,7 +385,8 @@ def _repetition_note(table: pd.DataFrame, roles: set[str], group: Ints, repetiti
     differ: Sequence[str] = [
         str(name)
         for name in table.columns
-        if name not in roles and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
+        if name not in (*roles, "run", "repetition")
+        and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
     ]
     text = (
         f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "

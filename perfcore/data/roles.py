@@ -17,7 +17,7 @@ _NAMES = {
         "processors": "p np worldsize commsize proc process processor rank task core cpu pe thread worker gpu "
         "accelerator device node",
         "value": "time runtime walltime wall elapsed elapsedtime elapsedraw duration exectime executiontime seconds "
-        "realtime wallclock wallclocktime totaltime timetosolution mean average avg median",
+        "realtime wallclock wallclocktime totaltime timetosolution timetaken total secs real mean average avg median",
         "code": "code benchmark bench application app program kernel workload",
         "system": "system machine platform cluster computer host hostname site",
         "category": "category overhead region function routine callpath path kernelname timer section",
@@ -60,6 +60,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     timing.sort(key=lambda column: column.lower().endswith(("min", "max")))  # behind the means of the same runs
     value = _first([c for c in timing if c != processors], "value", among=numeric)
     named = [column for column in columns if column != value]
+    named = [column for column in named if not (column in numeric and kinds[column] not in (None, "count"))]
     code, system = (_first(named, role) for role in ("code", "system"))
     # Names only: a column of numbers that is called `function` or `region` counts something.
     category = _first([column for column in named if column not in numeric], "category")

@@ -20,6 +20,43 @@ AGGREGATES = ("median", "mean", "minimum")  # what stands for repeated runs
 DUPLICATES = ("refuse", "keep", "drop")  # what to do with rows that agree in every column
 ABSENT = ("unknown", "zero")  # the time of a category that a run does not list
 
+# What tables hold in place of a number: nothing was measured, or the run failed.
+_MISSING = frozenset(
+    [
+        "-",
+        "--",
+        "---",
+        "?",
+        ".",
+        "n/a",
+        "na",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "<na>",
+        "#n/a",
+        "#na",
+        "#null!",
+        "#div/0!",
+        "#value!",
+        "#num!",
+        "#ref!",
+    ]
+)
+_FAILURES = re.compile(
+    r"(?:out[\s_-]?of[\s_-]?mem(?:ory)?|oom|fail(?:ed|ure)?|time[\s_-]?(?:d[\s_-]?)?out|tle|err(?:or)?|crash(?:ed)?|"
+    r"abort(?:ed)?|killed|cancell?ed|segfault|sigsegv|dnf|did not finish|exceeded|missing|unsupported|skip(?:ped)?|"
+    r"not (?:supported|available|run|counted)|diverged|inf(?:inity)?)"
+)
+
+
+def is_mark(text: str) -> bool:
+    """Whether a cell says that there is no number, such as ``N/A`` or ``OOM``."""
+    word = text.strip().strip("[]()<>*").strip().lower()
+    return not word or word in _MISSING or text.strip().lower() in _MISSING or _FAILURES.fullmatch(word) is not None
+
+
 _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|==?)\s*(?P<value>[^<>=!]*?)\s*")
 
 

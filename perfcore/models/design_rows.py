@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ class DesignRows:
     points: Mapping[str, npt.NDArray[np.float64] | npt.NDArray[np.str_]]
     repetitions: npt.NDArray[np.int64]  # runs that each observation stands for
     unit: str | None
+    outcomes: Any = None  # draws of the outcomes instead of rows; scale are then the values at the points
 
 
 @dataclass(frozen=True)

@@ -120,13 +120,18 @@ def default_fitter(
     return chosen.name, f"fitter {chosen.name}: {kind_in_words(data)}{also}; --fitter names another"
 
 
-def types_to_read(fitter: str | None, *, ranking: bool = False) -> tuple[type, ...]:
-    """Types as one of which a file is read that could be read as several; empty for what it is by itself."""
+def types_to_read(
+    fitter: str | None, options: Mapping[str, Any] = MappingProxyType({}), *, ranking: bool = False
+) -> tuple[type, ...]:
+    """Types as one of which a file is read that could be read as several; empty for what it is by itself.
+
+    Options that name what was varied or measured say that the file holds measurements.
+    """
     if fitter is not None:
         accepted: tuple[type, ...] = registry().load("fitters", fitter).takes
         return accepted
     if not ranking:
-        return ()
+        return (Measurements,) if any(options.get(name) for name in (*_ROLES, "path")) else ()
     entries = registry().entries("fitters").values()
     return tuple({accepted: None for entry in entries if entry.ranks_for for accepted in entry.load().takes})
 
@@ -154,9 +159,11 @@ def _prepared(
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """An instance of the fitter, the data, read where they are a path, its options, and what else it is given."""
     note = None
+    if getattr(data, "ndim", 0) == 1:  # an array: samples without times
+        data = Series(range(len(data)), {"value": data}, source="array")
     if name is None:  # the kind of the data must be known
         if isinstance(data, (str, os.PathLike)):
-            data = read(data, wanted=types_to_read(None, ranking=ranking))
+            data = read(data, wanted=types_to_read(None, options, ranking=ranking))
         name, note = default_fitter(data, options, ranking=ranking)
     entry = registry().entry("fitters", name)
     chosen, parts = resolve(entry, options)

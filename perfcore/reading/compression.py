@@ -147,6 +147,7 @@ class Unpacked(io.RawIOBase):
 
     def __init__(self, packed: BinaryIO, compression: Compression, name: str) -> None:
         self._stream = compression.opened(packed)
+        self._is_buffered = isinstance(self._stream, io.BufferedIOBase)  # whose `readinto` loses bytes before damage
         self._compression, self._name = compression, name
         self._left = max(_GROWTH_FROM_BYTES, os.fstat(packed.fileno()).st_size * _LARGEST_GROWTH)
 
@@ -157,7 +158,7 @@ class Unpacked(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer, and say how many bytes there were."""
         try:
-            count: int = self._stream.readinto(buffer)
+            count: int = self._stream.readinto1(buffer) if self._is_buffered else self._stream.readinto(buffer)
         except (_DamageError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             problem = f"the {self._compression.name} file is cut short or damaged: {' '.join(str(error).split())}"
             raise InputError(self._name, problem) from error

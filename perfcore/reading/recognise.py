@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from perfcore.reading.reader import Reader
 
 
+UNSURE = 0.2  # of a reader that takes what no other does
 _MODEL_BEGINS = 64  # bytes, in which a model file says what it is
 
 
@@ -41,7 +42,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
     problems = []
     # A reader that claims the ending is asked first, so that others are imported only when it declines.
     for name, entry in sorted(entries.items(), key=lambda item: source.suffix not in item[1].suffixes):
-        if best is not None and source.suffix not in entry.suffixes:
+        if best is not None and best[0] > UNSURE and source.suffix not in entry.suffixes:
             break
         try:
             reader: Reader = entry.load()()

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from perfcore.base.errors import InputError
 from perfcore.reading.compression import Unpacked, compression_of, without_compressed_ending
@@ -36,14 +36,25 @@ class Source:
                 self.path = self._locate()
                 with self.path.open("rb") as raw:
                     self.compression = compression_of(raw.read(16))
-                with self.open() as stream:
-                    self.head = stream.read(HEAD_BYTES)
+                self.head = self._read_head()
             except OSError as error:
                 raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
             if not self.head:
                 raise InputError(self.name, "the file is empty")
             undo.pop_all()
         self.suffix = "" if self.is_stdin else Path(without_compressed_ending(self.path.name)).suffix.lower()
+
+    def _read_head(self) -> bytes:
+        """The first bytes, of a damaged compressed file those before the damage."""
+        head = bytearray()
+        with self.open() as stream:
+            try:
+                while len(head) < HEAD_BYTES and (piece := stream.read1(HEAD_BYTES - len(head))):
+                    head += piece
+            except InputError:
+                if not head:
+                    raise
+        return bytes(head)
 
     def _locate(self) -> Path:
         """The file to read: the named one, or a copy of what can be read only once."""
@@ -71,14 +82,14 @@ class Source:
         return self._spooled
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> Iterator[io.BufferedReader]:
         """The decompressed bytes as a stream; damage to the compression is the user's error."""
         with self.path.open("rb") as raw:
             if self.compression is None:
                 yield raw
             else:
                 unpacked = Unpacked(raw, self.compression, self.name)
-                yield cast(BinaryIO, io.BufferedReader(unpacked, 1 << 17))
+                yield io.BufferedReader(unpacked, 1 << 17)
 
     def lines(self, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
         """Number, from 1, and bytes of each line with its end."""

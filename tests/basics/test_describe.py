@@ -34,7 +34,7 @@ def test_measurements():
     facts = describe(Measurements(runs), "runs.csv")
     assert (facts["kind"], facts["rows"], facts["parameters"]) == ("measurements", 5, ["p"])
     assert (facts["value"], facts["code by"], facts["system by"]) == ("seconds [s]", [], [])
-    assert (facts["observations"], facts["points"]) == (5, ["p: 5 values, 1 to 16"])
+    assert (facts["observations"], facts["points"]) == (5, ["p: 5 values, 1, 2, 4, 8, 16"])
     assert facts["range"] == "0.9 to 8 s"
     assert "never measured" not in facts
     assert "rows to know about" not in facts
@@ -57,9 +57,9 @@ def test_measurements_of_codes_on_systems():
     assert (facts["observations"], facts["range"]) == (4, "1 to 7 ms")
     assert facts["never measured"] == "1 of 4 pairs: cg on b"
     empty, copied, repeated = facts["rows to know about"]
-    assert copied == "left out, a copy of another row in every column: row 6"
-    assert empty.endswith("left out, without time_ms: row 4")
-    assert repeated.startswith("1 of 4 points have several runs")
+    assert copied.startswith("1 row repeats an earlier one in every column (row 6)")
+    assert empty == "left out, without time_ms: 1 of 7 rows: empty (row 4)"
+    assert repeated.startswith("2 of 4 points have several runs")
     assert facts["next"] == []  # no pair was measured often enough
 
 

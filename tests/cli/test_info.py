@@ -43,7 +43,7 @@ def test_measurements_and_their_roles(perf, folder):
     assert facts["rows"] == facts["observations"] == ["15"]
     assert facts["parameters"] == ["p=procs"]
     assert facts["value"] == ["time_s [s]"]
-    assert facts["points"] == ["procs: 4 values, 4 to 32"]
+    assert facts["points"] == ["procs: 4 values, 4, 8, 16, 32"]
     assert facts["range"] == ["4.125 to 27 s"]
     assert facts["codes"] == ["LU, SP"]
     assert facts["systems"] == ["SP2, T3D"]

@@ -53,7 +53,8 @@ def test_replications_that_are_missing(perf, store):
     assert {
         point["n"]: count for point, count in zip(design.chosen(), design.counts(design.chosen()), strict=True)
     } == {int(n): count for n, count in needed.items()}
-    few = perf("experiment", "next", store, "--precision", "5%", "--most", "3", "-o", "more.toml").lines
+    words = ["--precision", "5%", "--most", "3", "-o", "more.toml", "--overwrite"]
+    few = perf("experiment", "next", store, *words).lines
     assert few[0].startswith("2 more runs of 2 points needed for +-5% (95% CI) of each mean, about ")
     assert (
         perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1")

@@ -90,7 +90,9 @@ def test_every_row_is_in_an_observation_or_named(found):
     empty = [row for row, (*_, value) in enumerate(found) if value is None]
     assert int(seen.repetitions.sum()) + len(empty) == len(found)
     named = next((note for note in seen.notes if "time_s" in note), "")
-    assert named.partition(": row ")[2] == ", ".join(map(str, empty[:20])) + ", ..." * (len(empty) > 20)
+    assert named.partition("(row ")[2] == (", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5) + ")") * bool(
+        empty
+    )
     joined = any("several runs" in note for note in seen.notes)
     assert joined == bool((seen.repetitions > 1).any())
 
@@ -108,7 +110,7 @@ def test_a_row_without_a_value_is_left_out_and_named(empty):
     seen = observe(p=[1, 2, 4, 8], time_s=pd.Series([8.0, empty, 2.0, 1.0], dtype=object))
     assert seen.points["p"].tolist() == [1, 4, 8]
     (note,) = seen.notes
-    assert note == "left out, without time_s: row 1"
+    assert note == "left out, without time_s: 1 of 4 rows: empty (row 1)"
 
 
 def missing_cells(observations):

@@ -23,7 +23,6 @@ NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
 OTHER_MEANING = {
     ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
-    ("base/slurm.py", "sacct"): "a program of Slurm",
 }
 
 MOST_LINES = 8000  # of the core, without the suites for authors of plugins

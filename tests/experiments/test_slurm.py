@@ -11,8 +11,8 @@ import pytest
 
 from perf_experiments import Design, RunOptions, Store
 from perf_experiments.slurm import submit
+from perf_traces.slurm_client import SchedulerError
 from perfcore.base.errors import PerfError
-from perfcore.base.slurm import SchedulerError
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
 

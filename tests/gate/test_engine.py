@@ -13,12 +13,13 @@ from perf_gate.versions import gate_versions
 from perf_statistics.gating import (
     Judged,
     Outcome,
+    Sessions,
     benjamini_hochberg,
     holm,
     judge,
     paired_test,
+    session_test,
     trimmed_means,
-    unpaired_test,
 )
 from perf_statistics.known_order import blocked_test
 
@@ -116,20 +117,57 @@ def test_one_version_after_the_other_in_noise_with_memory(phi: float, k: int) ->
     assert alarms <= stats.binom.ppf(0.999, repeated, 0.07)
 
 
-def test_two_sessions_pass_only_where_somebody_says_how_sessions_differ() -> None:
-    runs = np.random.default_rng(1).normal(0.0, 0.01, 20)
-    assert judge(unpaired_test([runs], [runs]), 1.05).outcome is Outcome.UNDECIDED
-    assert judge(unpaired_test([runs], [runs], between=0.005), 1.05).outcome is Outcome.PASSED
-    assert judge(unpaired_test([runs], [runs + math.log(1.15)]), 1.05).outcome is Outcome.UNDECIDED
-    assert judge(unpaired_test([runs], [runs + math.log(1.15)], between=0.01), 1.05).outcome is Outcome.FAILED
-    assert judge(unpaired_test([runs], [runs + math.log(3.0)]), 1.05).outcome is Outcome.FAILED
+def sessions(levels: np.ndarray, noise: float, runs: int = 12) -> Sessions:
+    """Sessions (benchmarks, sessions) of one noise."""
+    return Sessions(list(levels), np.full(len(levels), noise), np.full(len(levels), float(runs)))
+
+
+def verdict(ratio: float, noise: float, benchmarks: int = 1, **options) -> Outcome:
+    first, second = (sessions(np.full((benchmarks, 1), level), noise) for level in (0.0, math.log(ratio)))
+    return judge(session_test(first, second, np.ones(benchmarks), **options)[0], 1.05).outcome
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 8])
+def test_two_sessions_are_judged_by_their_noise(benchmarks: int) -> None:
+    assert verdict(1.0, 0.01, benchmarks) is Outcome.PASSED
+    assert verdict(1.2, 0.01, benchmarks) is Outcome.FAILED
+    assert verdict(1.07, 0.01, benchmarks) is Outcome.UNDECIDED
+    assert verdict(1.2, 0.05, benchmarks) is Outcome.UNDECIDED  # noisy: fails only far beyond the limit
+    assert verdict(3.0, 0.1, benchmarks) is Outcome.FAILED
+    assert verdict(1.2, 0.05, benchmarks, session_cv=0.001) is Outcome.FAILED
+    assert verdict(1.0, 0.001, benchmarks, session_cv=0.1) is Outcome.UNDECIDED
+
+
+def test_two_sessions_have_the_variance_of_the_rule() -> None:
+    """By hand: 0.85 of the noise and 0.6% at 1 ms, by time^-0.2, beside pi/2 w^2/k of each median."""
+    first, second = sessions(np.zeros((1, 1)), 0.02, 10), sessions(np.full((1, 1), 0.1), 0.01, 20)
+    found = session_test(first, second, np.array([1e-6]))[0]
+    noise = math.sqrt((0.02**2 + 0.01**2) / 2.0)
+    square = (0.85 * noise) ** 2 + (0.006 * 1000.0**0.2) ** 2 + math.pi / 2.0 * (0.02**2 / 10 + 0.01**2 / 20)
+    assert (found.log_ratio[0], found.freedom[0]) == (pytest.approx(0.1), 4.0)
+    assert found.standard_error[0] == pytest.approx(math.sqrt(square))
+    assert np.diff(found.bounds()[0])[0] == pytest.approx(2.0 * stats.t.ppf(0.975, 4) * math.sqrt(square))
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.03])
+def test_several_old_sessions_measure_how_they_vary(spread: float) -> None:
+    rng = np.random.default_rng(1)
+    covered = []
+    for _ in range(400):
+        levels = rng.normal(0.0, spread, (1, 9))
+        one_run = [Sessions(list(x), np.full(1, np.nan), np.ones(1)) for x in (levels[:, :8], levels[:, 8:])]
+        found = session_test(*one_run, np.ones(1))[0]
+        lower, upper = found.bounds()[0]
+        covered.append(lower <= 0.0 <= upper)
+    assert abs(np.mean(covered) - 0.95) < 3.3 * math.sqrt(0.95 * 0.05 / 400)
+    assert found.freedom[0] == 7.0
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_fewer_than_three_rounds_decide_nothing(k: int) -> None:
-    second = [np.full(k, math.log(3.0))]
-    for found in (paired_test([np.zeros(k)], second), unpaired_test([np.zeros(k)], second)):
-        assert judge(found, 1.05).outcome is Outcome.UNDECIDED
+    found = paired_test([np.zeros(k)], [np.full(k, math.log(3.0))])
+    in_sessions = session_test(*(sessions(np.full((1, 1), y), 0.01, k) for y in (0.0, math.log(3.0))), np.ones(1))[0]
+    assert judge(found, 1.05).outcome is judge(in_sessions, 1.05).outcome is Outcome.UNDECIDED
 
 
 def test_constant_values_decide_as_far_as_their_digits_do() -> None:

@@ -3,7 +3,9 @@
 import dataclasses
 import datetime
 import json
+import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -64,9 +66,103 @@ def test_exactly_three_times_as_slow_fails_in_every_format(tmp_path: Path, write
     old = write(tmp_path / "old.json", {"sort": RUNS[0].tolist(), "dict": RUNS[1].tolist()})
     new = write(tmp_path / "new.json", {"sort": (3 * RUNS[0]).tolist(), "dict": (3 * RUNS[1]).tolist()})
     verdict = perfcore.gate(old, new)
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.judged.slower.all()
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
+
+
+def noisy(seed: int, factor: float = 1.0, noise: float = 0.02, k: int = 12) -> list[float]:
+    return (factor * np.random.default_rng(seed).lognormal(0.0, noise, k)).tolist()
+
+
+@pytest.mark.parametrize("write", [hyperfine, google, pytest_benchmark])
+def test_two_files_decide_the_plain_cases(tmp_path: Path, write) -> None:
+    """12 runs: 3x and +20% fail, alone and in all, three noisy runs are inconclusive; no change at 1% noise passes."""
+    old = write(tmp_path / "old.json", {"a": noisy(1), "b": noisy(2)})
+    for factors, outcome in (((3, 3), "fail"), ((1, 1.2), "fail"), ((1.2, 1.2), "fail"), ((1.06, 1), "inconclusive")):
+        new = write(tmp_path / "new.json", {"a": noisy(3, factors[0]), "b": noisy(4, factors[1])})
+        assert perfcore.gate(old, new).outcome == outcome
+    old, new = (write(tmp_path / f"{k}.json", {"a": noisy(k, 1, 0.1, 3)}) for k in range(2))
+    assert perfcore.gate(old, new).outcome == "inconclusive"
+    passed = 0
+    for k in range(20):
+        old, new = (
+            write(tmp_path / "x.json", {n: noisy(4 * k + i, 1, 0.01) for i, n in enumerate("ab", s)}) for s in (0, 2)
+        )
+        passed += perfcore.gate(old, new).outcome == "pass"
+    assert passed >= 18
+
+
+def test_no_change_of_two_benchmarks_passes_interleaved() -> None:
+    outcomes = [perfcore.gate(rounds({"a": 1.0, "b": 1.0}, seed=seed)).outcome for seed in range(20)]
+    assert outcomes.count("pass") >= 19
+
+
+def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) -> None:
+    old, new = (hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1 + 0.2 * k, 0.06)}) for k in range(2))
+    verdict = perfcore.gate(old, new)
+    assert verdict.outcome == "inconclusive"
+    assert any("noise above 3%" in line for line in verdict.closing())
+    assert "rounds decide, 90% likely" in verdict.closing()[-1]
+    files = [google(tmp_path / f"g{k}.json", {"a": noisy(k, 1 + 0.5 * k)}) for k in range(2)]
+    assert perfcore.gate(*files).outcome == "fail"
+    for path, clock in zip(map(Path, files), (2800, 3400), strict=True):
+        content = json.loads(path.read_text())
+        path.write_text(json.dumps({**content, "context": {"num_cpus": 8, "mhz_per_cpu": clock}}))
+    verdict = perfcore.gate(*files)
+    assert (verdict.outcome.value, verdict.machines) == ("inconclusive", "mhz_per_cpu 2800 and 3400")
+    assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
+
+
+def test_counts_are_compared_exactly_and_rates_by_their_inverse() -> None:
+    rows = [("old", "a", 1000), ("old", "b", 500), ("new", "a", 1001), ("new", "b", 600)]
+    verdict = perfcore.gate(pd.DataFrame(rows, columns=["version", "bench", "instructions"]))
+    assert (verdict.outcome.value, set(verdict.designs)) == ("fail", {"counts"})
+    np.testing.assert_allclose(np.exp(verdict.estimates.bounds()), [[1.001, 1.001], [1.2, 1.2]])
+    rows = [(v, "a", x / f) for v, f, s in (("old", 1, 1), ("new", 1.3, 2)) for x in noisy(s)]
+    verdict = perfcore.gate(pd.DataFrame(rows, columns=["version", "bench", "throughput_MB/s"]))
+    assert verdict.outcome == "fail"
+    assert "Ratio: old/new, larger is better (MB/s)" in verdict.closing()
+
+
+def test_summaries_count_as_their_runs(tmp_path: Path) -> None:
+    for name, mean in (("old", 1.0), ("new", 1.2)):
+        rows = [{"command": "a", "mean": mean, "stddev": 0.01, "median": mean}]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"results": rows}))
+        table = pd.DataFrame({"bench": ["a"], "mean_s": [mean], "sd_s": [0.01], "n": [12]})
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    for ending in ("json", "csv"):
+        verdict = perfcore.gate(*(tmp_path / f"{name}.{ending}" for name in ("old", "new")))
+        assert (verdict.outcome.value, verdict.designs) == ("fail", ("sessions",))
+        assert np.diff(verdict.estimates.bounds()[0])[0] < 0.1
+
+
+def test_two_results_of_asv_are_two_versions(tmp_path: Path) -> None:
+    columns = ["result", "params", "stats_q_25", "stats_q_75", "stats_repeat"]
+    for name, factor in (("c1", 1.0), ("c2", 1.5)):
+        times, low, high = ([factor * x, None] for x in (0.1, 0.099, 0.101))
+        about = {
+            "commit_hash": name,
+            "env_name": "py",
+            "date": 1,
+            "params": {"machine": "m"},
+            "result_columns": columns,
+        }
+        results = {"b.time": [times, [["1", "2"]], low, high, [10, 10]]}
+        (tmp_path / f"{name}.json").write_text(json.dumps({**about, "results": results}))
+    verdict = perfcore.gate(tmp_path / "c1.json", tmp_path / "c2.json")
+    assert (verdict.benchmarks, verdict.outcome.value) == (("b.time(1)",), "fail")
+
+
+def test_five_hundred_benchmarks_take_a_second(tmp_path: Path) -> None:
+    paths = [google(tmp_path / f"{k}.json", {f"b{n}": noisy(2 * n + k) for n in range(500)}) for k in range(2)]
+    perfcore.gate(*paths)
+    begun = time.process_time()
+    verdict = perfcore.gate(*paths)
+    assert time.process_time() - begun < 3.0  # a third of it on a free machine
+    assert verdict.judged.slower.sum() == 0
+    lines = [*verdict.summary(), *verdict.closing()]
+    assert max(map(len, lines)) <= 120
 
 
 def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp_path: Path) -> None:
@@ -75,14 +171,22 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
         for write, folder in ((hyperfine, "hyperfine"), (pytest_benchmark, "pytest"), (google, "google")):
             (tmp_path / folder).mkdir(exist_ok=True)
             times = {name: [time] for name, time in zip(rows["bench"], rows["time_s"], strict=True)}
-            write(tmp_path / folder / f"{version}_{number}.json", times)
+            path = Path(write(tmp_path / folder / f"{version}_{number}.json", times))
+            os.utime(path, (0, 10.0 * number + 3.0 * (version == "new")))
     expected = perfcore.gate(table)
-    assert [expected.judged.outcome_of(k).value for k in range(2)] == ["passed", "failed"]
+    assert [expected.judged.outcome_of(k).value for k in range(2)] == ["pass", "fail"]
     for folder in ("hyperfine", "pytest", "google"):
         found = perfcore.gate(tmp_path / folder / "old_*.json", tmp_path / folder / "new_*.json")
-        assert set(found.layouts) == {"turn"}
+        assert set(found.designs) == {"interleaved"}
         at = [found.benchmarks.index(name) for name in expected.benchmarks]
         np.testing.assert_allclose(found.judged.p_slow[at], expected.judged.p_slow, rtol=1e-9)
+    for path in (tmp_path / "hyperfine").glob("old_*.json"):
+        os.utime(path, (0, path.stat().st_mtime - 86400.0))  # a day earlier
+    sides = [tmp_path / "hyperfine" / name for name in ("old_*.json", "new_*.json")]
+    apart = perfcore.gate(*sides)
+    assert set(apart.designs) == {"sessions"}
+    assert any("10 + 10 separate sessions" in line and "measured" in line for line in apart.closing())
+    assert set(perfcore.gate(*sides, design="interleaved").designs) == {"interleaved"}
 
 
 def test_order_of_rows_and_units_change_nothing() -> None:
@@ -100,26 +204,26 @@ def test_order_of_rows_and_units_change_nothing() -> None:
 
 def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     verdict = perfcore.gate(rounds({f"b{k}": 1.1 for k in range(12)}, noise=0.01))
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.shift is not None
     assert verdict.shift.lower < 1.1 < verdict.shift.upper
-    assert any("all 12 together slower" in line for line in verdict.summary())
+    assert any(line.startswith("Common shift: all 12 1.") and "fail" in line for line in verdict.closing())
 
 
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, table in (
-        ("passed", rounds({"a": 1.0})),
-        ("failed", rounds({"a": 1.5})),
-        ("undecided", rounds({"a": 1.0}, k=2)),
+        ("pass", rounds({"a": 1.0})),
+        ("fail", rounds({"a": 1.5})),
+        ("inconclusive", rounds({"a": 1.0}, k=2)),
     ):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
-    assert perf("gate", str(tmp_path / "passed.csv")) == 0
-    assert perf("gate", str(tmp_path / "failed.csv"), "--json") == 1
-    assert perf("gate", str(tmp_path / "undecided.csv")) == 3
-    assert perf("gate", str(tmp_path / "undecided.csv"), "--undecided", "pass") == 0
-    assert perf("gate", str(tmp_path / "undecided.csv"), "--undecided", "fail") == 1
+    assert perf("gate", str(tmp_path / "pass.csv")) == 0
+    assert perf("gate", str(tmp_path / "fail.csv"), "--json") == 1
+    assert perf("gate", str(tmp_path / "inconclusive.csv")) == 3
+    assert perf("gate", str(tmp_path / "inconclusive.csv"), "--inconclusive", "pass") == 0
+    assert perf("gate", str(tmp_path / "inconclusive.csv"), "--inconclusive", "fail") == 1
     capsys.readouterr()
-    assert perf("gate", str(tmp_path / "passed.csv"), "--base", "older") == 2
+    assert perf("gate", str(tmp_path / "pass.csv"), "--base", "older") == 2
     assert "unknown version in column version" in capsys.readouterr().err
 
 
@@ -138,8 +242,15 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="what is it to be compared with"):
         perfcore.gate(one)
     plain = one.rename(columns={"time_s": "value"})
-    with pytest.raises(DataError, match=r"is in s, .* in MB; convert one"):
+    with pytest.raises(DataError, match=r"is in s, .* in MB. Convert one"):
         perfcore.gate(plain.assign(unit="s"), plain.assign(unit="MB"))
+    twice = json.dumps({"results": [{"command": "a", "times": [1.0, 1.1]}] * 2})
+    (tmp_path / "twice.json").write_text(twice)
+    with pytest.raises(DataError, match="two benchmarks are called 'a'"):
+        perfcore.gate(tmp_path / "twice.json", tmp_path / "twice.json")
+    single = perfcore.gate(*[hyperfine(tmp_path / "single.json", {"a": [1.0]})] * 2)
+    assert single.outcome == "inconclusive"
+    assert any("1 run per version, at least 3 are needed" in line for line in single.closing())
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
         perfcore.gate(hyperfine(tmp_path / "new.json", {"d": [1.0], "e": [1.0]}), other)
@@ -180,20 +291,22 @@ def in_turn(factor: float, k: int = 6, gap_after: int = 0) -> list[tuple[str, in
 def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_path: Path) -> None:
     path = keep(tmp_path / "s.db", in_turn(1.2))
     verdict = perfcore.gate(path)
-    assert (verdict.names, verdict.layouts, verdict.outcome.value) == (("old", "new"), ("turn",), "failed")
+    assert (verdict.names, verdict.designs, verdict.outcome.value) == (("old", "new"), ("interleaved",), "fail")
     assert verdict.estimates.rounds.tolist() == [6]
-    assert perfcore.gate(path, base="new", new="old").outcome == "passed"
+    assert perfcore.gate(path, base="new", new="old").outcome == "pass"
     assert perf("gate", path) == 1
     assert perf("gate", path, "--value", "wall_s", "--value", "user_s") == 1
 
 
 def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
     rows = [
-        (v, number, 10.0 * (number + 100 * (v == "new")), 1.0 + 0.001 * number)
+        (v, number, 10.0 * (number + 6 * (v == "new")), 1.0 + 0.001 * number)
         for v in ("old", "new")
         for number in range(6)
     ]
-    assert perfcore.gate(keep(tmp_path / "s.db", rows)).layouts == ("blocks",)
+    assert perfcore.gate(keep(tmp_path / "s.db", rows)).designs == ("blocked",)
+    a_day_later = [(v, number, at + 86400.0 * (v == "new"), wall) for v, number, at, wall in rows]
+    assert perfcore.gate(keep(tmp_path / "t.db", a_day_later)).designs == ("sessions",)
 
 
 # Versions measured in rounds: order, commands, resuming, and what is refused.
@@ -253,13 +366,13 @@ def test_rounds_are_added_until_it_is_decided(tmp_path: Path) -> None:
     store = tmp_path / "r.db"
     versions = {"old": SAYS % "1.0", "new": SAYS % "3.0"}
     verdict = perfcore.gate(run=versions, value=[VALUE], warmup=0, store=store)
-    assert verdict.outcome == "failed"
+    assert verdict.outcome == "fail"
     assert verdict.estimates.rounds.tolist() == [5]  # the first look
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
     again = perfcore.gate(run=versions, value=[VALUE], warmup=0, store=store)
     assert again.to_dict() == verdict.to_dict()
     assert len(perfcore.runs(store).listed) == 10  # nothing was measured again
-    assert perfcore.gate(store).outcome == "failed"
+    assert perfcore.gate(store).outcome == "fail"
 
 
 def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:
@@ -274,10 +387,11 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
     assert 0.008 < found.chances.noise[0] < 0.013
     assert found.chances.any_in_turn == 0.0
     assert 3 <= found.chances.rounds[0] <= 5
-    assert found.summary()[1].startswith(f"{found.chances.rounds[0]} rounds in turn decide a limit of 1.05x")
+    assert found.summary()[0].startswith(f"{found.chances.rounds[0]} interleaved rounds decide 1.05x")
+    assert 0.05 < found.effects[0] < 0.2
     wandering = perfcore.gate(drifting(200, 0.002, 0.06), self_test=True)
     assert wandering.chances.one_after_other[0] > 0.05 > wandering.chances.in_turn[0]
-    assert any("runs far apart in time differ more" in line for line in wandering.summary())
+    assert any("runs far apart in time differ more" in line for line in wandering.closing())
     drifting(60, 0.3, 0.0).to_csv(tmp_path / "loud.csv", index=False)
     picture = tmp_path / "p.png"
     assert perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture) == 0

@@ -117,6 +117,7 @@ BAD = {
     "start,end,value\n0,1,1\n2,1,1\n": r":3: end is '1' but the step starts at 2.0",
     "start,end,value\n0,1,1\n2,3,1\n": r":3: start is '2' but the step before ends at 1.0",
     "start,end,value\n0,1,1\n1,3,-1\n": r":3: value is '-1'",
+    "start,end,location,state\n4294967000,4,a,run\n": r"bits wrapped \(2\^32 - 4294967000 \+ 4 = 300\); add 2\^32",
     "start,end,location,state\n0,1,a,run\n3,2,a,run\n": r":3: the state of 'a' ends at 2, before it starts at 3",
     "start,end,location,state\n0,1,a,run\n1,,a,run\n": r":3: the end is ''; a finite number",
     "start,end,location,state\n0,1,a,run\n1,2,,run\n": r":3: the location is ''; a location is expected",

@@ -98,7 +98,7 @@ def test_the_gate_of_unchanged_paths_seldom_fails(errors):
     failed = 0
     for _ in range(30):
         times = np.exp(rng.normal(0.0, np.tile(np.geomspace(0.005, 0.1, PATHS), 10)))
-        failed += perfcore.gate(pd.DataFrame({"time_s": times}, index).reset_index(), errors=errors).outcome == "failed"
+        failed += perfcore.gate(pd.DataFrame({"time_s": times}, index).reset_index(), errors=errors).outcome == "fail"
     assert failed <= 6
 
 
@@ -154,4 +154,4 @@ def test_the_draws_are_those_of_the_model():
     band = model.band([[32.0], [TARGET]], 0.9)
     np.testing.assert_allclose(drawn.parts.values, band[:, :, 0], rtol=0.03)
     sides = np.quantile(drawn.parts.draws, [0.05, 0.95], axis=2)
-    np.testing.assert_allclose(sides, np.moveaxis(band[:, :, 1:], 2, 0), rtol=0.1)
+    np.testing.assert_allclose(sides, np.moveaxis(band[:, :, 1:], 2, 0), rtol=0.12)

@@ -248,7 +248,7 @@ GOOD = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
 def test_coefficients_of_noiseless_laws():
     model = perfcore.fit(frame(GOOD), fitter="scaling")
     assert model.formula == "solve = 10 + 1000/p\nexchange = 2 + 0.5*p"
-    assert [law.coefficients for law in model.leading] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
+    assert [fit.coefficients for fit in model.best.named] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
 
 
 def test_rows_in_any_order_give_the_same_model():
@@ -313,7 +313,7 @@ def test_a_path_missing_at_some_points_is_fitted_from_the_others():
     values = {**GOOD, "holes": np.where(LEVELS == 16, np.nan, 3 + 0.2 * LEVELS)}
     model = perfcore.fit(frame(values), fitter="scaling")
     assert model.unfitted == {}
-    assert model.leading[2].text == "3 + 0.2*p"
+    assert model.best.named[2].formula == "3 + 0.2*p"
 
 
 @pytest.mark.parametrize(

@@ -39,21 +39,22 @@ def test_the_largest_share_at_the_target_comes_first(model):
     assert [row[0] for row in rows] == ["exchange", "solve", "setup"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
-    assert title == "At p = 256, 4 times the largest measured; share of the sum of all paths"
+    assert title == "At p=256 (4x beyond the data); share of the sum of all paths"
     cells = dict(zip(header, rows[0], strict=True))
     assert float(cells["predicted [s]"]) == pytest.approx(130, rel=0.03)
-    low, high = map(float, cells["95% CI [s]"].strip("[]").split(", "))
+    low, high = map(float, cells["95% interval [s]"].strip("[]").split(", "))
     assert low <= 130 <= high
-    assert cells["likeliest law"] == "2 + 0.5*p"
+    assert cells["model in measured range"] == "2 + 0.5*p"
     assert cells["growth"].removeprefix("at least ").split(" to ")[0] in ("sublinear", "linear")
 
 
 def test_rows_hold_the_same_numbers_as_the_model(model):
-    band = model.band([[256.0]], 0.95)[:, 0]
+    band, holds = model.band([[256.0]], 0.95, run=True)[:, 0], model.if_model_holds([[256.0]])[:, 0]
     for row in model.rows:
         k = model.paths.index(row.path)
         assert [row.predicted, row.low, row.high] == pytest.approx(band[k].tolist())
-        assert (row.law, row.probability) == (model.leading[k].text, model.leading[k].probability)
+        assert row.holds == pytest.approx(holds[k].tolist())
+        assert row.model == model.best.named[k]
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
@@ -85,7 +86,7 @@ def test_the_check_leaves_the_last_level_out():
     measured = data.time_s.iloc[-1]
     assert model.check.median_error == pytest.approx(abs(value / measured - 1), rel=1e-6)
     assert model.check.inside == float(low <= measured <= high)
-    assert any(line.startswith("the last level, left out: ") for line in model.summary())
+    assert any(line.startswith("hold-out check") for line in model.summary())
 
 
 # Pictures of scaling laws: what is drawn where, and that no data stop or spoil them.
@@ -131,12 +132,12 @@ def test_means_median_bounds_and_target_are_where_the_model_has_them(eight):
     assert [tick for tick in axes.get_xticks() if 4 <= tick <= 256] == [4, 8, 16, 32, 64, 128, 256]
 
 
-def test_bounds_hold_the_median_and_single_runs_scatter_more(eight):
+def test_intervals_hold_the_median_and_one_another(eight):
     curve = path_curve(eight, 0, "p")
-    assert np.all(curve.run[:, 1] <= curve.mean[:, 1])
-    assert np.all(curve.mean[:, 1] <= curve.mean[:, 0])
-    assert np.all(curve.mean[:, 0] <= curve.mean[:, 2])
-    assert np.all(curve.mean[:, 2] <= curve.run[:, 2])
+    assert np.all(curve.run[:, 1] <= curve.likely[:, 1])
+    assert np.all(curve.likely[:, 1] <= curve.likely[:, 0])
+    assert np.all(curve.likely[:, 0] <= curve.likely[:, 2])
+    assert np.all(curve.likely[:, 2] <= curve.run[:, 2])
 
 
 # Views of scaling laws: trees from names, what the pages say against other ways to compute it, and their bounds.

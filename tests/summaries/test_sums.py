@@ -20,7 +20,7 @@ from perf_traces.summaries.summary import Gathered, ordered_columns
 from perf_traces.summaries.summary_file import decode, encode, load, save
 from perf_worley.factor_tree import moment_tree
 from perfcore import Trace
-from perfcore.base import scratch_arrays as arrays
+from perf_traces import scratch_arrays as arrays
 from perfcore.base.errors import DataError, InputError
 
 STATES = ("solve", "MPI_Wait", "assemble")

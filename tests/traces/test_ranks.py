@@ -142,7 +142,7 @@ def test_two_real_ranks_have_the_known_unions(real_data):
     hidden = [device.hidden_communication_ns / device.communicating_ns for device in devices]
     assert hidden == pytest.approx([0.14946, 0.19926], abs=5e-6)
     assert [device.span_ns // 1000 for device in devices] == [1_222_847, 1_231_186]
-    assert "of 128 ranks 126 are missing: 2 to 127" in trace.notes
+    assert "warning: of 128 ranks 126 are missing: 2 to 127" in trace.notes
 
 
 # Clocks of ranks: known shifts are found again, and what cannot be aligned is said.
@@ -161,6 +161,36 @@ def test_a_known_shift_is_found_again_by_collectives(tmp_path, shift_us):
     assert trace.facts["clock_residual_ns"] <= 4000
     assert starts(trace)[1] == pytest.approx(0, abs=2000)
     assert "aligned by the ends of common collectives; half of the 5 of ranks 0 and 1 lie within" in trace.notes[1]
+
+
+def write_csv_rank(folder, rank, *rows):
+    lines = "".join(f"{start},{end},{state}\n" for start, end, state in rows)
+    (folder / f"rank{rank}.csv").write_text("start_us,end_us,state\n" + lines)
+
+
+def test_ranks_that_begin_near_0_are_assumed_to_be_synchronised(tmp_path):
+    """As files of one run whose times count from its beginning; a summary of them assumes the same."""
+    write_csv_rank(tmp_path, 0, (0, 90, "compute"), (90, 100, "io"))
+    write_csv_rank(tmp_path, 1, (5, 60, "compute"), (60, 100, "io"))
+    trace = perfcore.read(tmp_path)
+    assert starts(trace) == [0, 5_000]
+    assert sum("assumes: clocks are synchronised" in note for note in trace.notes) == 1
+    summary = perfcore.summarize(tmp_path)
+    assert summary.span_ns == trace.span_ns
+    assert sum("assumes: clocks are synchronised" in note for note in summary.notes) == 1
+    write_csv_rank(tmp_path, 1, (50, 60, "compute"), (60, 100, "io"))
+    with pytest.raises(DataError, match="cannot be aligned: the times of rank 0 are no times since 1970"):
+        perfcore.read(tmp_path)
+
+
+def test_a_collective_that_ends_before_another_rank_begins_it_is_reported(tmp_path):
+    """Clocks 300 us apart, and collectives of some 10 us."""
+    write_rank(tmp_path, 0, world_size=2)
+    write_rank(tmp_path, 1, world_size=2, start_us=START_US + 300)
+    skewed = [note for note in read(tmp_path).notes if "skewed" in note]
+    assert len(skewed) == 1
+    assert skewed[0].startswith("warning: the clocks of ranks 0 and 1 are skewed: a collective ends on one")
+    assert not any("skewed" in note for note in read(tmp_path, clocks="collectives").notes)
 
 
 def test_clocks_that_cannot_be_aligned_are_refused(tmp_path):

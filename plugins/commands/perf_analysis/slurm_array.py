@@ -17,11 +17,11 @@ from pathlib import Path
 
 import msgspec
 
+from perf_traces import slurm_client as slurm
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
 from perf_traces.summaries.summary_file import load, save
-from perfcore.base import slurm
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import write_bytes
 

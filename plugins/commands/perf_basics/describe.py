@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import glob
 import shlex
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
-from perf_tables.names import is_speed, what_zero_means
+from perf_tables.suites import parts_of
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines
@@ -30,8 +30,8 @@ from perfcore.reading.recognise import read
 from perfcore.results import further_presenters
 
 
-def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
-    """What data are, how much there is, and which commands apply."""
+def describe(data: Any, name: str, reading: str = "", told: Sequence[str] = ()) -> dict[str, Any]:
+    """What data are, how much there is, and which commands apply; with what was told while they were read."""
     named = shlex.quote(name) + reading
     if isinstance(data, Trace):
         facts = _trace(data, named)
@@ -57,7 +57,8 @@ def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
             facts["next"] = [more + reading]
     else:
         facts = {"kind": type(data).__name__}
-    notes = list(getattr(data, "notes", ()))
+    source = f"{getattr(data, 'source', name)}: "
+    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *(text.removeprefix(source) for text in told)]))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 
@@ -122,12 +123,17 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["spread"] = spread
     if roles.category:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
+    parts = parts_of(data, notes := list[str]())
+    if parts != [data]:
+        facts["series"] = [line for part in parts for line in _series(part)]
+        facts["rows to know about"] = notes
+        return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
     if observations is None:
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
     points = [
-        f"{names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+        f"{names[symbol]}: {len(set(values))} values, {_levels(sorted(set(values.tolist())))}"
         for symbol, values in observations.points.items()
     ]
     mixed = _mixed_runs(data)
@@ -135,6 +141,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     facts |= {
         "observations": f"none: {mixed}" if mixed else len(observations),
         "points": points,
+        **({} if mixed else {"repetitions": _range(observations.repetitions)}),
         **({} if mixed else {"range": f"{lowest:.6g} to {highest:.6g} {observations.unit or ''}".rstrip()}),
         "codes": listing(observations.codes),
         "systems": listing(observations.systems),
@@ -151,10 +158,36 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     return facts | {"next": [*ranking, *facts["next"], *others]}
 
 
+_MOST_LEVELS = 12
+
+
+def _levels(values: Sequence[float]) -> str:
+    return f"{values[0]:g} to {values[-1]:g}" if len(values) > _MOST_LEVELS else ", ".join(f"{v:g}" for v in values)
+
+
+def _range(counts: Any) -> str:
+    return f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+
+
+def _series(part: Measurements) -> list[str]:
+    """A line for each benchmark of a suite: its parameters with their values, and its repetitions."""
+    try:
+        seen = part.observations()
+    except PerfError as error:
+        return [str(error)]
+    lines = []
+    for cell in dict.fromkeys(seen.cell.tolist()):
+        rows = seen.cell == cell
+        names = shown_names(seen.columns)
+        points = [f"{names[s]} {_levels(sorted(set(values[rows].tolist())))}" for s, values in seen.points.items()]
+        lines.append(f"{seen.cell_name(cell)}: {'; '.join(points)}; {_range(seen.repetitions[rows])} repetitions")
+    return lines
+
+
 def _mixed_runs(data: Measurements) -> str:
     """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
     try:
-        refuse_unnamed_of_codes(_without_zeros(data)[0])
+        refuse_unnamed_of_codes(data)
     except OptionError as error:
         return str(error)
     return ""
@@ -243,31 +276,12 @@ def _more_files(data: Measurements, name: str) -> str | None:
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
     """The observations, or what is wrong; and the option that helps where rows are copies of others."""
     problem = ""
-    for rows, note in ((data, ""), _without_zeros(data)):
-        for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
-            try:
-                observations = rows.observations(duplicates=duplicates)
-            except PerfError as error:
-                problem = problem or str(error)
-            else:
-                return replace(observations, notes=(*([note] if note else []), *observations.notes)), "", flags
+    for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
+        try:
+            return data.observations(duplicates=duplicates), "", flags
+        except PerfError as error:
+            problem = problem or str(error)
     return None, problem, ""
-
-
-def _without_zeros(data: Measurements) -> tuple[Measurements, str]:
-    """The rows that are not 0, and a note about the others."""
-    value = data.roles.value
-    if value is None or data.table[value].dtype.kind not in "iuf":
-        return data, ""
-    zeros = int((data.table[value] == 0).sum())
-    if not 0 < zeros < len(data.table):
-        return data, ""
-    meaning = what_zero_means(is_speed(data.roles.unit, value))
-    note = f"{zeros} row{'s' if zeros > 1 else ''} with {value} 0, {meaning}: left out"
-    try:
-        return data.where([f"{value}!=0"]), note
-    except PerfError:  # a name that stands in no condition
-        return data, ""
 
 
 def _plot(name: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "to be told")
+_ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "series", "to be told")
 _FUNCTIONS = ("states", "busy")
 _LABELS = {"rows to know about": "data notes", "to be told": "missing options", "busy": "busy states"}
 _IN_ANSWER = (
@@ -128,7 +128,7 @@ class FactsPresenter(Presenter):
         facts = result.facts
         kind, points = facts["kind"], facts.get("points", [])
         if kind == "measurements":
-            over = "; ".join(points) or "no parameter named"
+            over = "; ".join(points) or ("parameters of each series" if "series" in facts else "no parameter named")
             return f"{facts['rows']} measurements of {facts['value']} over {over}"
         parts = [f"{facts[name]:,} {name}" for name in ("locations", "intervals", "samples", "steps") if name in facts]
         shown = [f"{kind}: {', '.join(parts)}", *([f"{facts['duration']}"] if "duration" in facts else [])]

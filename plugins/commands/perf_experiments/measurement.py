@@ -28,6 +28,7 @@ from perf_experiments.run_records import Run, RunOptions
 from perf_experiments.sampling import sample_system
 from perfcore.base import progress
 from perfcore.base.errors import MissingDependencyError, OptionError, PerfError, UnknownNameError
+from perfcore.reading.json_text import decode_json
 
 LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
 
@@ -146,7 +147,7 @@ class ResultsFile:
     def numbers(self, content: bytes, reserved: Sequence[str]) -> dict[str, float]:
         """The numbers of a JSON object."""
         try:
-            document = msgspec.json.decode(content)
+            document = decode_json(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RunValueError(f"the results file {self.path} is not JSON: {error}") from None
         items = document.items() if isinstance(document, Mapping) else ()

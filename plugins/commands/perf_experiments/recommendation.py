@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perf_experiments.costs import costs_by_model
 from perf_experiments.design import Design, Level, Point, check_factors, design_of_points, full_factorial, write_design
+from perf_statistics.outcomes import DrawnOutcomes
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
@@ -198,8 +199,8 @@ def recommend(
         raise OptionError("a candidate and at least one point to choose are needed")
     fixed = {name: level for name, level in target.items() if name in model.levels}
     rows = _design_rows(model, [target, *({**fixed, **point} for point in points)])
-    fit = PartialFit.of(rows)
-    if not fit.determined:
+    fit: PartialFit | DrawnOutcomes = PartialFit.of(rows) if rows.outcomes is None else rows.outcomes
+    if isinstance(fit, PartialFit) and not fit.determined:
         raise DataError(
             "the data do not determine the prediction at the target; first measure points that tell the terms of the "
             "model apart"
@@ -235,7 +236,7 @@ def recommend(
             )
         )
         fit = fit.with_one(best)
-    value = float(np.asarray(model.predict(_columns(model, [target])))[0])
+    value = float(rows.scale[0] if rows.outcomes else np.asarray(model.predict(_columns(model, [target])))[0])
     return Recommendation(
         target=target,
         value=value,
@@ -313,6 +314,8 @@ def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Poi
     seconds = seconds_per((rows.unit or "").split(" ")[0])
     if seconds is None:
         return None
+    if rows.outcomes is not None:
+        return rows.scale[1:] * seconds
     of_run = {name: level for name, level in fixed.items() if name != "category"}  # a run measures all of them
     return costs_by_model(model, [{**of_run, **point} for point in points], seconds)
 

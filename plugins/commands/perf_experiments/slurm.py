@@ -20,8 +20,8 @@ from perf_experiments.measurement import Measuring, environment, filled, parse_p
 from perf_experiments.run_records import History, Job, Run, RunOptions, Summary
 from perf_experiments.runner import check_command, commands_of, with_study
 from perf_experiments.store import Store
+from perf_traces import slurm_client as client
 from perfcore.base import progress
-from perfcore.base import slurm as client
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 

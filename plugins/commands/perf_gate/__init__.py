@@ -13,9 +13,9 @@ def register_commands(register: Register) -> None:
         (
             "gate",
             "gate",
-            "Slower or not: two versions, or a history of commits; passed, failed, undecided.",
+            "Slower or not: two versions, or a history; pass, fail or inconclusive.",
             ("plot", "table"),
-            ("--between=--session-cv",),
+            ("--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
         ),
         (
             "gate record",

@@ -47,11 +47,11 @@ def gate(
     new: Annotated[str | None, Option(metavar="NAME")] = None,
     value: Annotated[str | Iterable[str], Option("--value", "-v", metavar="COLUMN")] = (),
     better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
-    layout: Annotated[str | None, Option(metavar="turn|blocks|sessions")] = None,
+    design: Annotated[str | None, Option(metavar="interleaved|blocked|sessions")] = None,
     session_cv: Annotated[str | float | None, Option(metavar="SHARE")] = None,
     errors: Annotated[str, Option(metavar="fwer|fdr")] = "fwer",
     missing: Annotated[str, Option(metavar="list|fail")] = "list",
-    undecided: Annotated[str, Option(metavar="pass|fail")] = "undecided",
+    inconclusive: Annotated[str | None, Option(metavar="pass|fail")] = None,
     run: Annotated[bool | Mapping[str, str | Sequence[str]], Option("--run")] = False,
     max_rounds: Annotated[int, Option(metavar="N", minimum=1, needs="--run")] = 40,
     budget: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
@@ -69,15 +69,15 @@ def gate(
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
     Benchmarks are matched by name. Versions that were measured in turn are compared round by round:
-    `perf experiment run --version` measures so, and ``--run`` does here. Exit status: 0 passed, all surely not slower;
-    1 failed, one is surely slower; 3 undecided; 2 a mistake.
+    `perf experiment run --version` measures so, and ``--run`` does here. Exit status: 0 pass, all not
+    slower; 1 fail, one is slower; 3 inconclusive; 2 wrong options or files.
 
     Parameters
     ----------
     first : str, path, Measurements or pandas.DataFrame
-        Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session; as
-        many of both versions are rounds. Or what is in memory; or a history: a table with a column of commits, a folder
-        of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of the points to measure.
+        Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session, and
+        several measure how sessions differ. Or what is in memory; or a history: a table with a column of commits, a
+        folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of points to measure.
     second : the same, optional
         Runs of the second version.
     slower_than : str or float, optional
@@ -96,17 +96,18 @@ def gate(
         What was measured (default: as the format says); with --run NAME=REGEX, found in the output. May be repeated.
     better : str or several, optional
         Which values are better (default: by unit, larger of rates, smaller of all else). May be repeated.
-    layout : {"turn", "blocks", "sessions"}, optional
-        How runs lie in time: in turn, one version after the other, or in sessions (default: as rounds, times and files
-        show).
+    design : {"interleaved", "blocked", "sessions"}, optional
+        How the runs were made: in turn, one version after the other, or in separate sessions (default: as rounds, times
+        and dates of files show).
     session_cv : str or float, optional
-        How much sessions of one version differ, such as 2%: their standard deviation as a share.
+        Between-session variation, such as 2%: the standard deviation of one version's sessions (default: from several
+        old files, otherwise from the run-to-run noise).
     errors : {"fwer", "fdr"}
         Keep at 5% the chance of any false alarm, or their share.
     missing : {"list", "fail"}
         What benchmarks do that one version lacks.
-    undecided : {"undecided", "pass", "fail"}
-        Exit status of undecided as that of these.
+    inconclusive : {"pass", "fail"}, optional
+        Exit status of an inconclusive result (default: 3).
     run : bool, or mapping of str to str or sequence of str
         Measure the versions in turn, until it is decided; FIRST may be a design (.toml). In Python program and
         arguments of both versions by their names.
@@ -165,9 +166,9 @@ def gate(
     ... ]
     >>> verdict = perfcore.gate(pd.DataFrame(rows), slower_than="1.05x")
     >>> verdict.outcome.value, verdict.status
-    ('failed', 1)
+    ('fail', 1)
     >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
-    'failed'
+    'fail'
     """
     from perf_gate.sides import (
         better_by_column,
@@ -181,21 +182,21 @@ def gate(
         version_column,
         versions_of,
     )
-    from perf_gate.versions import LAYOUTS
+    from perf_gate.versions import DESIGNS
     from perf_statistics.gating import ERRORS, Outcome
 
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")
-    policies = {"undecided": Outcome.UNDECIDED, "pass": Outcome.PASSED, "fail": Outcome.FAILED}
-    one_of(undecided, tuple(policies), "--undecided")
-    if layout is not None:
-        one_of(layout, LAYOUTS, "--layout")
+    outcomes = {outcome.value: outcome for outcome in Outcome}
+    open_counts_as = outcomes[one_of(inconclusive or Outcome.UNDECIDED, tuple(outcomes), "--inconclusive")]
+    if design is not None:
+        one_of(design, DESIGNS, "--design")
     threshold = None if slower_than is None else factor_of(slower_than)
     policy: dict[str, Any] = {
         "threshold": _USUAL if threshold is None else threshold,
         "errors": errors,
         "missing_fails": missing == "fail",
-        "undecided": policies[undecided],
+        "undecided": open_counts_as,
     }
     values, preferred = [value] if isinstance(value, str) else list(value), better_by_column(better)
     check_files(None, summary, junit)
@@ -224,7 +225,7 @@ def gate(
         from perf_tables.arguments import parse_duration
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
-        for option, option_value in {**others, "--new": new, "--layout": layout, "--session-cv": session_cv}.items():
+        for option, option_value in {**others, "--new": new, "--design": design, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
         how = Measuring(
@@ -252,7 +253,7 @@ def gate(
         if second is not None:
             raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
         return reported(self_test_of(one, policy["threshold"], version, base))
-    if commit is None and one.reader in _HISTORIES:
+    if commit is None and second is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
         from perf_gate.history import gate_history
@@ -261,7 +262,7 @@ def gate(
             raise OptionError("--commit is of one history; leave out the second file")
         smallest = 1.0 if threshold is None else threshold
         return reported(
-            gate_history(one, commit, since=since, threshold=smallest, machine=machine, undecided=policies[undecided])
+            gate_history(one, commit, since=since, threshold=smallest, machine=machine, undecided=open_counts_as)
         )
     if since is not None or machine is not None:
         raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
@@ -274,7 +275,7 @@ def gate(
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
         other = opened(second, values, read, preferred, reader)
         default_names = names_of(one.source, other.source)
-    return reported(gate_versions(one, other, names or default_names, between=share, layout=layout, **policy))
+    return reported(gate_versions(one, other, names or default_names, between=share, design=design, **policy))
 
 
 def add_to_history(

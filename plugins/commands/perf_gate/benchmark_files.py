@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
 import itertools
+import json
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +19,7 @@ from perf_gate.benchmark_runs import LongTable, long_table
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_rate
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.recognise import Reading
 
 if TYPE_CHECKING:
@@ -30,7 +35,7 @@ def is_json_lines(path: Path) -> bool:
     with path.open("rb") as file:
         first = next((line for line in file if line.strip()), b"")
     try:
-        row = msgspec.json.decode(first)
+        row = decode_json(first)
     except (UnicodeDecodeError, msgspec.MsgspecError):
         return False
     return bool(row) and _is_flat(row)
@@ -54,9 +59,9 @@ def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line)
+            row = decode_json(line)
         except (UnicodeDecodeError, msgspec.MsgspecError) as error:
-            raise InputError(path, f"is not JSON: {error}", line=number) from None
+            raise InputError(path, f"is not JSON: {json_problem(line, error)[0]}", line=number) from None
         if not _is_flat(row):
             raise InputError(path, "an object of numbers and texts is expected", line=number)
         rows.append((number, row))
@@ -74,6 +79,7 @@ def _is_flat(row: Any) -> bool:
 # of version 1 (a number or a mapping for each benchmark) and 2 (a list by ``result_columns``).
 
 COMMIT = "commit"
+_QUARTILES = 1.349  # distance of a normal distribution's quartiles, in standard deviations
 _NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
@@ -88,42 +94,59 @@ class _Results(msgspec.Struct):
 
 def is_asv(path: Path) -> bool:
     """Whether a folder holds results of asv."""
-    return path.is_dir() and any(path.glob("*/machine.json"))
+    return path.is_dir() and (any(path.glob("*/machine.json")) or (path / "machine.json").is_file())
+
+
+def _is_asv_result(path: Path) -> bool:
+    content = path.read_bytes() if path.suffix == ".json" and path.is_file() else b""
+    return b'"commit_hash"' in content and b'"env_name"' in content and b'"results"' in content
 
 
 def read_asv(path: Path) -> LongTable:
-    """Read all results below a folder."""
+    """Read all results below a folder, or of one machine's folder."""
+    files = sorted([*path.glob("*/*.json"), *path.glob("*.json")])
+    table = _asv_results([file for file in files if file.name not in _NOT_RESULTS], path, _units(path))
+    keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
+    return _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], keys, path, "asv")
+
+
+def _asv_versions(files: list[Path], name: str) -> LongTable:
+    """Result files as the sessions of one version."""
+    table = _asv_results(files, Path(name), _units(files[0].parent.parent)).assign(order=float("nan"))
+    long = _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], ("benchmark",), Path(name), "asv")
+    machines = tuple(_about(file)[0] for file in files)
+    return replace(long, runs=long.runs.assign(session=table["session"]), files=len(files), machines=machines)
+
+
+def _asv_results(files: list[Path], path: Path, units: dict[str, str]) -> pd.DataFrame:
     import pandas as pd
 
-    units = _units(path)
     rows = []
-    for file in sorted(path.glob("*/*.json")):
-        if file.name in _NOT_RESULTS:
-            continue
+    for session, file in enumerate(files):
         try:
-            document = msgspec.json.decode(file.read_bytes(), type=_Results)
+            document = decode_json(file.read_bytes(), _Results)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             raise InputError(file, f"is not a result of asv: {error}") from None
         machine = str(document.params.get("machine", file.parent.name))
-        for name, value in _values(document):
+        for name, value, deviation, number in _values(document):
             benchmark = name.partition("(")[0]
             rows.append(
                 {
                     **{"benchmark": name, COMMIT: document.commit_hash, "environment": document.env_name},
                     **{"value": value, "order": document.date, "machine": machine, "unit": units.get(benchmark, "s")},
+                    **{"session": session, "deviation": deviation, "number": number},
                 }
             )
     if not rows:
         raise InputError(path, "holds no results of asv that were measured")
-    table = pd.DataFrame(rows).assign(better="")
-    keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
-    return _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], keys, path, "asv")
+    return pd.DataFrame(rows).assign(better="")
 
 
 def _of_commits(table: pd.DataFrame, labels: list[str], keys: tuple[str, ...], path: Path, reader: str) -> LongTable:
     """One value for each benchmark and commit."""
-    runs = table[["value", "order", "machine", "unit", "better"]]
-    runs = runs.assign(session=0, round=float("nan"), metric="value")
+    nothing = float("nan")
+    runs = table.reindex(columns=["value", "order", "machine", "unit", "better", "deviation", "number"])
+    runs = runs.assign(session=0, metric="value", round=nothing, written=nothing, number=runs["number"].fillna(1.0))
     return LongTable(runs, table[labels], keys, str(path), reader, 1, False)
 
 
@@ -131,15 +154,15 @@ def _units(path: Path) -> dict[str, str]:
     """Unit of each benchmark, as ``benchmarks.json`` says it."""
     file = path / "benchmarks.json"
     try:
-        benchmarks = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        benchmarks = decode_json(file.read_bytes(), dict[str, Any])
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
         return {}
     units = {name: str(about.get("unit", "")) for name, about in benchmarks.items() if isinstance(about, dict)}
     return {name: "s" if unit == "seconds" else unit for name, unit in units.items()}
 
 
-def _values(document: _Results) -> Iterator[tuple[str, float]]:
-    """Name with parameters, and value, of what was measured."""
+def _values(document: _Results) -> Iterator[tuple[str, float, float, float]]:
+    """Name with parameters, value, and by quartiles the standard deviation and number of its runs."""
     for name, raw in document.results.items():
         about: Any = raw
         if isinstance(raw, list):
@@ -149,11 +172,15 @@ def _values(document: _Results) -> Iterator[tuple[str, float]]:
         values = about.get("result")
         if not isinstance(values, list):
             values = [values]
+        quartiles = [about.get(column) for column in ("stats_q_25", "stats_q_75", "stats_repeat")]
         points = list(itertools.product(*(about.get("params") or [])))
         for index, value in enumerate(values):
             if isinstance(value, (int, float)) and value > 0.0:
-                has_points = points and len(values) > 1
-                yield f"{name}({', '.join(map(str, points[index]))})" if has_points else name, float(value)
+                full = f"{name}({', '.join(map(str, points[index]))})" if points and len(values) > 1 else name
+                found = [each[index] if isinstance(each, list) and index < len(each) else None for each in quartiles]
+                low, high, number = (float(x) if isinstance(x, (int, float)) else math.nan for x in found)
+                known = number > 1.0 and math.isfinite(high - low)
+                yield full, float(value), (high - low) / _QUARTILES if known else math.nan, number if known else 1.0
 
 
 # Data of github-action-benchmark: ``data.js``, which its page shows.
@@ -198,7 +225,7 @@ def read_benchmark_action(path: Path) -> LongTable:
 
     content = path.read_bytes().partition(b"=")[2].strip().removesuffix(b";")
     try:
-        data = msgspec.json.decode(content, type=_Data)
+        data = decode_json(content, _Data)
     except (UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise InputError(path, f"is not data of github-action-benchmark: {error}") from None
     rows = [
@@ -240,18 +267,57 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
         if recognised(Path(name)):
             return read_it(Path(name))
     files = list(map(Path, files_of(name)))
+    if files and all(map(_is_asv_result, files)):
+        return _asv_versions(files, name)
 
     def read_one(file: Path) -> Reading:
         return read_json_lines(file) if is_json_lines(file) else read_file(str(file))
 
     tables = [long_table(reading, values, session) for session, reading in enumerate(map(read_one, files))]
+    about = [_about(file) for file in files]
+    known = all(when is not None for _, when in about)  # else the clock of the file system counts
+    for table, file, (_, when) in zip(tables, files, about, strict=True):
+        table.runs["written"] = when if known else file.stat().st_mtime if file.is_file() else float("nan")
+    machines = tuple(machine for machine, _ in about if machine)
     keys = tuple(dict.fromkeys(key for table in tables for key in table.keys))
     if len(tables) == 1:
-        return replace(tables[0], source=name)
+        return replace(tables[0], source=name, machines=machines)
     runs, labels = (
         pd.concat([getattr(table, part) for table in tables], ignore_index=True) for part in ("runs", "labels")
     )
-    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), tables[0].local, tables[0].local_rounds)
+    local = tables[0].local, tables[0].local_rounds
+    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), *local, machines)
+
+
+# What files of benchmark tools say of their machine, and when they were written.
+_MACHINE = {
+    "context": ("num_cpus", "mhz_per_cpu", "caches"),
+    "machine_info": ("machine", "system", "cpu.brand_raw", "cpu.count"),
+    "params": ("machine", "cpu", "num_cpu", "arch"),
+}
+
+
+def _about(file: Path) -> tuple[dict[str, str], float | None]:
+    """What a file says of its machine, and its date in seconds."""
+    try:
+        document = decode_json(file.read_bytes()) if file.suffix == ".json" else None
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
+        return {}, None
+    if not isinstance(document, dict):
+        return {}, None
+    machine: dict[str, str] = {}
+    for part, names in _MACHINE.items():
+        about = document.get(part)
+        for name in names if isinstance(about, dict) else ():
+            found = functools.reduce(lambda d, key: d.get(key) if isinstance(d, dict) else None, name.split("."), about)
+            if found:
+                machine[name.rpartition(".")[2]] = json.dumps(found).strip('"')
+    context = document.get("context")
+    date = document.get("datetime") or (context.get("date") if isinstance(context, dict) else None)
+    try:
+        return machine, datetime.datetime.fromisoformat(str(date)).timestamp() if date else None
+    except ValueError:
+        return machine, None
 
 
 def files_of(name: str) -> list[str]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.confounders import is_run_identifier
+from perf_tables.confounders import is_run_identifier, spread_columns, spread_of_rows
 from perf_tables.names import is_speed
 from perfcore.base import progress
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
@@ -95,6 +97,7 @@ class LongTable:
     files: int
     local: bool  # order and rounds are counted in each file anew, and say nothing across files
     local_rounds: bool = False  # rounds alone are
+    machines: tuple[Mapping[str, str], ...] = ()  # what the files say of theirs
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column tells apart, and what they are called."""
@@ -148,14 +151,16 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)
+    guessed = None if guessed is not None and _is_date(table[guessed]) else guessed
     columns = list(values) or ([guessed] if guessed is not None else _only_numbers(table, roles))
     for column in columns:
         if column not in table.columns:
             raise UnknownNameError(f"column of {data.source}", column, table.columns)
     if not columns:
+        numeric = [name for name in table.columns if table[name].dtype.kind in "iuf" and not _is_date(table[name])]
         raise OptionError(
             f"{data.source}: which column was measured? Name it with --value, one of "
-            f"{', '.join(map(str, table.columns))}"
+            f"{', '.join(map(str, numeric or table.columns))}"
         )
     keys = tuple(
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
@@ -164,6 +169,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     order = _order(table, columns, reading.reader)
     names = [key for key in keys if key.lower() not in VERSIONS]
     rounds = rounds_together(table, names) if is_store else _rounds(table, columns, reading.reader)
+    deviation, number = _spread(data) if columns == [roles.value] else (float("nan"), 1.0)
     parts = []
     for column in columns:
         numbers = pd.to_numeric(table[column], errors="coerce")
@@ -171,7 +177,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         if not good.all():
             row = int((~good).to_numpy().argmax())
             cell_text = str(table[column].iloc[row])[:40]
-            data.refuse(row, f"{column} is {cell_text}; a positive number is expected; mend or remove the row")
+            data.refuse(row, f"{column} is {cell_text}; a positive number is expected. Remove the row or measure again")
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
         parts.append(
             pd.DataFrame(
@@ -184,6 +190,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                     "metric": column,
                     "unit": _units(table) if unit is None else unit,
                     "better": _better(table),
+                    **{"deviation": deviation, "number": number, "written": float("nan")},
                 }
             )
         )
@@ -191,6 +198,21 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     labels = pd.concat([table] * len(columns), ignore_index=True)
     local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
     return LongTable(runs, labels, keys, data.source, reading.reader, 1, local, is_store)
+
+
+_USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine
+
+
+def _spread(data: Measurements) -> tuple[Any, Any]:
+    """Standard deviation and number of the runs behind each row; NaN and 1 where rows are runs."""
+    columns, rows = spread_columns(data), np.arange(len(data.table))
+    spread = None if columns is None else spread_of_rows(data, np.ones(len(rows), dtype=bool), rows)
+    if columns is None or spread is None:
+        return float("nan"), 1.0
+    if columns.number is None:
+        progress.note(f"{data.source}: assumed {_USUAL_RUNS:g} runs behind each mean, since no column counts them")
+    counts = spread.counts if columns.number else np.where(spread.counts > 1.0, _USUAL_RUNS, 1.0)
+    return np.where(counts > 1.0, np.sqrt(spread.variances), np.nan), counts
 
 
 def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
@@ -204,15 +226,16 @@ def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
     return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
 
 
-def better_of(runs: pd.DataFrame) -> str:
+TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
+
+
+def better_of(unit: str, better: str, metric: str) -> str:
     """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else."""
-    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
     return better or ("larger" if _is_better_larger(unit, metric) else "smaller")
 
 
-def unsure_of_better(runs: pd.DataFrame) -> bool:
+def unsure_of_better(unit: str, better: str, metric: str) -> bool:
     """Whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
-    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
     if better or unit.strip("%") or (unit_of(metric) or "").strip("%") or _is_better_larger(unit, metric):
         return False
     return guess_roles([metric], {metric}).value is None and _last_word(metric) not in _BETTER_SMALLER
@@ -235,9 +258,28 @@ def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     numbers = [
         str(column)
         for column in table.columns
-        if column not in in_roles and table[column].dtype.kind in "iuf" and not is_run_identifier(str(column))
+        if column not in in_roles
+        and table[column].dtype.kind in "iuf"
+        and not is_run_identifier(str(column))
+        and not _is_date(table[column])
     ]
     return numbers if len(numbers) == 1 else []
+
+
+_EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
+
+
+def _is_date(column: pd.Series) -> bool:
+    """Whether a column holds dates, or Unix times under a name of times."""
+    if column.dtype.kind == "M":
+        return True
+    if column.dtype.kind not in "iuf" or str(column.name).strip().lower() not in (
+        *_ORDER,
+        "commit_time",
+        "commit_date",
+    ):
+        return False
+    return bool((column > _EARLIEST).all())
 
 
 def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
@@ -349,17 +391,6 @@ def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[s
     return {other: metric for other, metric in renamed.items() if list(renamed.values()).count(metric) == 1}
 
 
-def in_unit(runs: pd.DataFrame, unit: str) -> pd.DataFrame | None:
-    """Runs with their values in a unit; None where one of theirs is of another quantity, or not known."""
-    factors = {}
-    for label in dict.fromkeys(runs["unit"]):
-        factor = 1.0 if label == unit else _unit_factor(unit_of_text(str(label)), unit_of_text(unit))
-        if factor is None:
-            return None
-        factors[label] = factor
-    return runs.assign(value=runs["value"] * runs["unit"].map(factors), unit=unit)
-
-
 def _taken_apart(column: str) -> tuple[str, KnownUnit | None]:
     name, unit = split_unit(column)
     return re.sub(r"[\s_.:-]+", "", name).lower(), unit
@@ -379,14 +410,45 @@ def _counted(unit: KnownUnit) -> tuple[str, ...]:
     return (base, *(over[1:] if unit.kind == "rate" else over))
 
 
+class Runs(NamedTuple):
+    """Runs of one version of a benchmark."""
+
+    value: Floats
+    session: Floats
+    order: Floats  # when, on the clock of the file; NaN where nothing says it
+    round: Floats
+    written: Floats  # time of the file, in seconds
+    deviation: Floats  # of the runs behind a row that is a summary, in the value's unit
+    number: Floats  # of these runs; 1 of a run
+
+    def medians(self, groups: Floats) -> tuple[Floats, Floats]:
+        """Sorted distinct groups, and the median of each."""
+        names, places = np.unique(groups, return_inverse=True)
+        if len(names) == len(groups):
+            return names, self.value[np.argsort(groups, kind="stable")]
+        return names, np.array([np.median(self.value[places == k]) for k in range(len(names))])
+
+    def take(self, rows: Any) -> Runs:
+        """Some rows, in any order."""
+        return Runs(*(column[rows] for column in self))
+
+    def in_time(self) -> Runs:
+        """In order of time, where it is known."""
+        return self.take(np.argsort(self.order, kind="stable")) if np.isfinite(self.order).all() else self
+
+
+_IN_UNIT = [Runs._fields.index("value"), Runs._fields.index("deviation")]
+
+
 @dataclass(frozen=True)
 class Matched:
     """Runs of the benchmarks that both versions have."""
 
     names: tuple[str, ...]  # in the order of the first version
-    runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]  # of each benchmark
+    runs: tuple[dict[str, Runs], dict[str, Runs]]  # of each benchmark
     larger_is_better: dict[str, bool]
     units: dict[str, str]
+    counted: dict[str, bool]  # whether values are counts, which may be exact
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
 
 
@@ -394,36 +456,66 @@ def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
     second = _called_alike(first, second)
     named = _named((first, second))
-    groups = tuple({str(name): rows for name, rows in side.groupby("benchmark", sort=False)} for side in named)
+    groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
     if len(groups[0]) == len(groups[1]) == 1:
-        (one,), (other,) = groups
-        groups = (groups[0], {one: groups[1][other]})
+        groups[1] = dict(zip(groups[0], groups[1].values(), strict=True))
     names = tuple(name for name in groups[0] if name in groups[1])
     only = tuple(tuple(name for name in groups[k] if name not in groups[1 - k]) for k in (0, 1))
     if not names:
         raise DataError(
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
-            f"{listing(only[1], 3)}); name the columns that tell them apart with -r code=NAME"
+            f"{listing(only[1], 3)}). Name the columns that tell them apart with -r code=NAME"
         )
-    units, larger, unsure = {}, {}, dict[str, None]()
+    numbers = [side[list(Runs._fields)].to_numpy(dtype=np.float64) for side in named]
+    texts = [side[TEXTS].astype(str).to_numpy() for side in named]
+    units, larger, counted, unsure = {}, {}, {}, dict[str, None]()
+    runs: tuple[dict[str, Runs], dict[str, Runs]] = ({}, {})
     for name in names:
-        units[name] = str(groups[0][name]["unit"].iloc[0])
-        for side, group in zip((first, second), groups, strict=True):
-            converted = in_unit(group[name], units[name])
-            if converted is None:
-                foreign = next(unit for unit in group[name]["unit"] if unit != units[name])
-                problem = f"{first.source} is in {units[name] or 'no unit'}, {side.source} in {foreign or 'no unit'}"
-                raise DataError(f"{name}: {problem}; convert one")
-            group[name] = converted
-        if unsure_of_better(groups[0][name]):
-            unsure[str(groups[0][name]["metric"].iloc[0])] = None
-        larger[name] = better_of(groups[0][name]) == "larger"
+        unit, better, metric = about = texts[0][groups[0][name][0]].tolist()
+        for side, group, table, labels, of_side in zip((first, second), groups, numbers, texts, runs, strict=True):
+            rows = table[group[name]]
+            for label in set(labels[group[name], 0].tolist()) - {unit}:
+                factor = _unit_factor(unit_of_text(label), unit_of_text(unit))
+                if factor is None:
+                    problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
+                    raise DataError(f"{name}: {problem}. Convert one")
+                rows[np.ix_(labels[group[name], 0] == label, _IN_UNIT)] *= factor
+            of_side[name] = Runs(*rows.T)
+        if unsure_of_better(*about):
+            unsure[metric] = None
+        units[name], counted[name] = unit, _is_count(unit, metric)
+        larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
-        progress.note(
-            f"nothing says which values of {listing(unsure, 3)} are better; smaller is taken, --better larger says "
-            "otherwise"
-        )
-    return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
+        progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
+    return Matched(names, runs, larger, units, counted, (only[0], only[1]))
+
+
+_COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
+
+
+def _is_count(unit: str, metric: str) -> bool:
+    known_unit = unit_of_text(unit)
+    return _last_word(metric) in _COUNTS or (known_unit is not None and known_unit.kind in ("bytes", "operations"))
+
+
+_CLOCK = "mhz_per_cpu"  # varies a little from run to run
+_SAME_CLOCK = 1.05
+
+
+def machine_difference(first: LongTable, second: LongTable) -> str:
+    """In what the machines of two versions differ; empty where nothing shows it."""
+    for one, other in itertools.product(first.machines, second.machines):
+        for name in sorted(one.keys() & other.keys()):
+            if name == _CLOCK:
+                clocks = sorted([float(one[name]), float(other[name])])
+                if clocks[1] <= _SAME_CLOCK * clocks[0]:
+                    continue
+            if one[name] != other[name]:
+                return f"{name} {one[name]} and {other[name]}"
+    names = [set(side.runs["machine"].astype(str)) - {""} for side in (first, second)]
+    if first.machines or second.machines or not all(names) or names[0] & names[1]:
+        return ""
+    return f"machine {min(names[0])} and {min(names[1])}"
 
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:
@@ -463,12 +555,25 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             local = ["round"] if side.local_rounds else ["order", "round"] if side.local else []
             unknown = dict.fromkeys(local, float("nan"))
         tables.append(side.runs.assign(benchmark=names, **unknown))
+        _refuse_duplicates(side, names)
     if not several and len(metrics) > 1:
         raise DataError(
             f"{sides[0].source} and {sides[1].source} measure different things, or in different units "
             f"({', '.join(sorted(metrics))}); name what both have with --value, or convert one"
         )
     return tables
+
+
+def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
+    """Refuse two results of one name in a file: repetitions are numbered anew, or both are summaries."""
+    if side.reader in TABLES:
+        return
+    about = {column: side.labels[column] for column in ("repetition", "fork", *_ROUND) if column in side.labels}
+    rows = side.runs[["session", "metric", "machine"]].assign(benchmark=names, **about)
+    twice = rows.duplicated() & (("repetition" in about) | (side.runs["number"] > 1.0))
+    if twice.any():
+        name = rows.loc[twice, "benchmark"].iloc[0]
+        raise DataError(f"{side.source}: two benchmarks are called {name!r}. Give each a name of its own")
 
 
 def text_of(value: object) -> str:

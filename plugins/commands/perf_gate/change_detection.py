@@ -163,6 +163,7 @@ class Step(NamedTuple):
     lower: float
     upper: float
     probability: float  # of such a step anywhere in a series without one
+    is_gradual: bool = False  # it lasts to the newest value
 
 
 class Noise(NamedTuple):
@@ -369,3 +370,42 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
         gain=(1.0 - theta) / (1.0 - phi),
         recent_error=innovation / math.sqrt(max(recent_square, 1e-12)),
     )
+
+
+_SHORTEST = 8  # values of a gradual change
+
+
+def gradual_change(values: Floats, detected: Detected, alpha: float, machines: Floats | None = None) -> Step | None:
+    """Find a change that grows evenly to the newest value, beside the steps: by the likelihood ratio of `detect`."""
+    from scipy.stats import t
+
+    n, scale = len(values), float(np.std(values))
+    if n < FEWEST_VALUES or scale < 1e-12:
+        return None
+    places, y = np.arange(n), (np.asarray(values, dtype=float) - float(np.median(values))) / scale
+    starts = np.arange(_MARGIN, n - _SHORTEST + 1)
+    ramps = np.maximum(0, places - starts[:, None] + 1) / (n - starts)[:, None]  # 1 at the newest value
+    known = [*(places >= step.place for step in detected.steps), *(places == out for out in detected.outliers)]
+    base = np.stack([np.ones(n), *([] if machines is None else machines), *known]).astype(float)
+    found, without = np.empty((4, len(GRID), len(starts))), np.empty(len(GRID))
+    freedom = max(3, n - len(base) - 3)
+    for k, (phi, theta) in enumerate(GRID.tolist()):
+        white = whitened(np.concatenate([base, ramps, y[None]]), phi, theta)
+        basis = np.linalg.qr(white[: len(base)].T)[0]
+        rest = white[len(base) :] - (white[len(base) :] @ basis) @ basis.T
+        square, product, total = (rest[:-1] ** 2).sum(axis=1), rest[:-1] @ rest[-1], float(rest[-1] @ rest[-1])
+        left = np.maximum(total - product**2 / square, n * 1e-12)
+        constant = -0.5 * math.log(first_variance(phi, theta))
+        without[k] = constant - 0.5 * n * math.log(max(total, n * 1e-12))
+        found[:3, k] = constant - 0.5 * n * np.log(left), product / square, np.sqrt(left / freedom / square)
+        found[3, k] = k
+    best = found[:, found[0].argmax(axis=0), np.arange(len(starts))]
+    ratio = 2.0 * (best[0] - without.max())
+    place = int(ratio.argmax())
+    critical = _critical(float(max(GAIN[int(best[3, place])], GAIN[int(without.argmax())])), n, alpha)
+    if ratio[place] <= critical:
+        return None
+    size, side = scale * best[1, place], scale * best[2, place] * _WIDER * float(t.ppf(0.975, freedom))
+    first, last = (int(starts[k]) for k in _places(ratio))
+    probability = alpha * math.exp(min(0.0, (critical - float(ratio[place])) / _OF_ALPHA))
+    return Step(int(starts[place]), first, last, float(size), float(size - side), float(size + side), probability, True)

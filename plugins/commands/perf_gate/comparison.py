@@ -294,19 +294,6 @@ class Comparison(Result):
         """Draws of the parts at one point."""
         return RatioDraws(*self.of_part.draws[:, :, place])
 
-    def share(self, place: int) -> Floats:
-        """Part of the total that each part has at a point (K,): the larger of both."""
-        return np.asarray((self.of_part.values[:, :, place] / self.totals.values[:, place, None]).max(axis=0))
-
-    def largest(self, place: int) -> tuple[str, float] | None:
-        """The part that makes most of the difference at a point, and its part of it, second less first."""
-        if not self.parts:
-            return None
-        difference = self.difference(place)
-        towards = difference * np.sign(self.totals.values[1, place] - self.totals.values[0, place])
-        which = int(towards.argmax())
-        return self.parts[which], float(difference[which])
-
     def only_in(self, which: int) -> list[str]:
         """Parts that one of the models (0 or 1) has alone, those that the other could not fit among them."""
         alone = self.has[which] & ~self.has[1 - which]

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_files import rows_of
-from perf_gate.benchmark_runs import TABLES, LongTable, better_of, case_columns, text_of
-from perf_gate.change_detection import FEWEST_VALUES, Detected, Step, change_of, detect
-from perf_statistics.gating import Outcome, benjamini_hochberg
+from perf_gate.benchmark_runs import TABLES, TEXTS, LongTable, better_of, case_columns, text_of
+from perf_gate.change_detection import FEWEST_VALUES, Detected, Step, change_of, detect, gradual_change
+from perf_statistics.gating import Outcome, benjamini_hochberg, holm
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
@@ -59,7 +59,7 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[s
     return [
         {
             **{"commit": commit, "benchmark": str(name), "value": float(runs["value"].median())},
-            **{"unit": str(runs["unit"].iloc[0]), "better": better_of(runs)},
+            **{"unit": str(runs["unit"].iloc[0]), "better": better_of(*runs[TEXTS].astype(str).iloc[0])},
             **{"machine": machine or str(where), "started": now},
         }
         for (name, where), runs in table.runs.assign(benchmark=names).groupby(["benchmark", "machine"], sort=False)
@@ -150,7 +150,7 @@ def series_of(table: LongTable, commit: str, machine: str | None = None) -> tupl
                 commits=tuple(medians["commit"]),
                 places=medians["place"].to_numpy(dtype=np.int64),
                 values=medians["value"].to_numpy(dtype=float),
-                larger_is_better=better_of(group) == "larger",
+                larger_is_better=better_of(*group[TEXTS].astype(str).iloc[0]) == "larger",
                 unit=str(units[0]),
                 machines=tuple(medians["machine"].astype(str)),
             )
@@ -183,7 +183,9 @@ def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
     changes = int((runs["commit"] != runs["commit"].shift()).groupby(runs["benchmark"]).sum().max())
     if not runs["order"].notna().all():
         if changes > 2 * len(listed):
-            progress.note(f"{source}: runs of a commit stand apart; commits are taken in the order of their first rows")
+            raise DataError(
+                f"{source}: commits are mixed and have no order. Add a column with dates, such as timestamp"
+            )
         return listed
     ordered: list[str] = runs.groupby("commit")["order"].min().sort_values(kind="stable").index.tolist()
     if ordered != listed:
@@ -201,8 +203,15 @@ class JudgedSeries:
 
     series: CommitSeries
     detected: Detected | None  # none of fewer values than can be judged
-    alarm: Step | None  # the newest change to slower that is new and surely there
+    alarm: Step | None  # the newest change to slower that is new, a step or gradual
+    newest: tuple[float, float]  # how many times as slow the newest value is as expected, and in standard deviations
     outcome: Outcome
+
+    @property
+    def changes(self) -> tuple[Step, ...]:
+        """Steps, and the gradual change to the newest value."""
+        steps = () if self.detected is None else self.detected.steps
+        return (*steps, self.alarm) if self.alarm is not None and self.alarm.is_gradual else steps
 
     def commit_of(self, step: Step) -> str:
         """First commit after a step."""
@@ -226,8 +235,9 @@ class JudgedSeries:
                 "bounds": [change_of(step.lower), change_of(step.upper)],
                 "p": step.probability,
                 "new": step == self.alarm,
+                "gradual": step.is_gradual,
             }
-            for step in detected.steps
+            for step in self.changes
         ]
         return {
             **content,
@@ -237,6 +247,7 @@ class JudgedSeries:
             "autocorrelation": detected.noise.autocorrelation,
             "level_drifts": detected.noise.drifts,
             "would_be_seen": change_of(detected.sight),
+            "newest": {"change": self.newest[0] - 1.0, "sigma": self.newest[1]},
         }
 
 
@@ -258,13 +269,14 @@ class HistoryGate(Result):
 
     @property
     def outcome(self) -> Outcome:
-        """Of all that can be judged together; undecided where none can."""
-        outcomes = {each.outcome for each in self.judged}
-        return next((o for o in (Outcome.FAILED, Outcome.PASSED) if o in outcomes), Outcome.UNDECIDED)
+        """Of all that can be judged together; inconclusive where none can."""
+        outcomes = {each.outcome for each in self.judged if each.detected is not None}
+        order = (Outcome.FAILED, Outcome.UNDECIDED, Outcome.PASSED)
+        return next((outcome for outcome in order if outcome in outcomes), Outcome.UNDECIDED)
 
     @property
     def status(self) -> int:
-        """Exit status: 0 passed, 1 failed, 3 undecided."""
+        """Exit status: 0 pass, 1 fail, 3 inconclusive."""
         return (self.undecided if self.outcome is Outcome.UNDECIDED else self.outcome).status
 
     @property
@@ -273,7 +285,9 @@ class HistoryGate(Result):
         cases = []
         for each in self.judged:
             step = each.alarm
-            change = "" if step is None else f"{change_of(step.size):+.1%} since {each.commit_of(step)}"
+            change = f"newest value {each.newest[0] - 1.0:+.1%}, {each.newest[1]:.1f} sigma"
+            if step is not None:
+                change = f"{change_of(step.size):+.1%} since {each.commit_of(step)}"
             cases.append((each.series.name, each.outcome.value, change))
         return cases
 
@@ -312,14 +326,43 @@ def gate_history(
     judged_at = [k for k, one in enumerate(detections) if one is not None]
     probabilities = np.array([1.0 if (s := steps[k]) is None else s.probability for k in judged_at])
     sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
+    newest = {k: _newest_value(all_series[k], one) for k, one in enumerate(detections) if one is not None}
+    unusual = dict(zip(newest, holm(np.array([each[2] for each in newest.values()])) <= LEVEL, strict=True))
     judged = []
     for k, (series, one, step) in enumerate(zip(all_series, detections, steps, strict=True)):
-        alarm = step if sure.get(k, False) else None
-        outcome = Outcome.UNDECIDED if one is None else Outcome.PASSED if alarm is None else Outcome.FAILED
-        judged.append(JudgedSeries(series, one, alarm, outcome))
-    rank = {Outcome.FAILED: 0, Outcome.PASSED: 1, Outcome.UNDECIDED: 2}
-    judged.sort(key=lambda each: (rank[each.outcome], 0.0 if each.alarm is None else -each.alarm.size))
+        if one is None:
+            judged.append(JudgedSeries(series, None, None, (math.nan, math.nan), Outcome.UNDECIDED))
+            continue
+        alarm = step if sure[k] else None
+        if alarm is None and (
+            slope := gradual_change(series.logs, one, LEVEL / len(judged_at), series.machine_effects)
+        ):
+            is_new = after is None or series.places[-1] >= after
+            alarm = slope if is_new and slope.size > math.log(threshold) else None
+        ratio, sigma, _ = newest[k]
+        outcome = Outcome.FAILED if alarm is not None else Outcome.PASSED
+        if alarm is None and unusual[k] and ratio > threshold:
+            outcome = Outcome.UNDECIDED
+        judged.append(JudgedSeries(series, one, alarm, (ratio, sigma), outcome))
+    rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
+    judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -_effect(each)))
     return HistoryGate(table.source, tuple(judged), since, threshold, undecided)
+
+
+def _effect(each: JudgedSeries) -> float:
+    return math.log(each.newest[0]) if each.alarm is None else each.alarm.size
+
+
+def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, float, float]:
+    """Ratio of the newest value to its expectation, in standard deviations, and the probability of more."""
+    from scipy.special import stdtr
+
+    noise, memory = detected.noise, detected.noise.autocorrelation
+    rest = series.logs[-2:] - detected.levels[-2:]
+    before = 0.0 if len(series.logs) - 2 in detected.outliers else memory * float(rest[0])
+    distance = float(rest[1]) - before
+    sigma = distance / max(noise.spread * math.sqrt(max(1.0 - memory**2, 0.05)), 1e-9)
+    return math.exp(distance), sigma, float(stdtr(max(3, len(series.logs) - 4), -sigma))
 
 
 def _newest(detected: Detected, series: CommitSeries, after: int | None, threshold: float) -> Step | None:

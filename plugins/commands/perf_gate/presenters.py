@@ -15,34 +15,37 @@ from perf_gate.change_detection import FEWEST_VALUES, change_of
 from perf_gate.history import WINDOW, Added, HistoryGate, JudgedSeries
 from perf_gate.self_test import SelfTest
 from perf_gate.versions import VersionGate
-from perf_statistics.gating import Outcome
+from perf_statistics.gating import FEWEST_ROUNDS, NOISY, NOISY_LIMIT, Outcome
 from perf_views.colours import CAREFUL, DATA, GOOD, MODEL, QUIET, RULE
-from perf_views.names import shortened
+from perf_views.names import shortened, shortened_apart
 from perfcore.base.errors import InputError, listing
 from perfcore.base.files import write_bytes
+from perfcore.data.units import seconds_per
 from perfcore.results import Column, Panel, Panels, Presenter, Result, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}
+_SIGNS = {"pass": "✅", "fail": "❌", "inconclusive": "❔"}
 _BARS = "▁▂▃▄▅▆▇█"
-_MOST_NAMED = 4
-_MOST_ROWS = 40
+_MOST_ROWS = 12
+_NAME, _WIDTH = 36, 100  # letters of a benchmark's name and of a line
 _MOST_DRAWN = 40  # benchmarks
 _MOST_PANELS = 6  # histories
-_LONGEST_LINE = 30  # bars
+_LONGEST_LINE = 20  # bars
+_MOST_SERIES, _MOST_CHANGES = 8, 5  # rows
+_RUN = "perf gate --run --version old='OLD COMMAND' --version new='NEW COMMAND'"
 _SHORT = 12  # letters of a commit that tell it from others
 _HEX = set("0123456789abcdef")
 _DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
-_MANY = 50  # rounds, above which a limit is dear
+_MANY = 50  # rounds that are worth it
 
 
 def markdown(result: Result) -> str:
     """Title, summary and tables as GitHub's and GitLab's Markdown."""
     title = result.title
     sign = _SIGNS.get(title.rpartition(": ")[2], "")
-    first, *others = result.summary()
+    first, *others = [*result.summary(), *result.closing()]
     parts = [f"## {sign} {_cell(title)}".replace("  ", " "), "", f"**{_cell(first)}**", ""]
     parts += [f"- {_cell(line)}" for line in others] + ([""] if others else [])
     for caption, header, rows in result.tables():
@@ -62,15 +65,15 @@ def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
-    """Write a suite of cases: name, outcome, and what is said of it; undecided is skipped."""
-    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("failed", "undecided")]
+    """Write a suite of cases: name, outcome, and text; inconclusive is skipped."""
+    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("fail", "inconclusive")]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',
     ]
     for name, outcome, text in cases:
         head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(name)}"
-        tag = {"failed": "failure", "undecided": "skipped"}.get(outcome)
+        tag = {"fail": "failure", "inconclusive": "skipped"}.get(outcome)
         lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(text)}/></testcase>")
     write_bytes(path, ("\n".join([*lines, "</testsuite>"]) + "\n").encode())
 
@@ -93,50 +96,92 @@ def _line(cells: Sequence[str]) -> str:
 
 
 class VersionGatePresenter(Presenter):
-    """How many times as slow each benchmark is, with bounds and verdict."""
+    """How many times as slow each benchmark is, with interval and verdict."""
 
     def title(self, result: VersionGate) -> str:
         """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}: {result.outcome.value}"
 
-    def summary(self, result: VersionGate) -> list[str]:
-        """The verdict, what it rests on, and what to do."""
-        lines = [_verdict(result)]
-        if (shift := result.shift) is not None:
-            word = "slower" if shift.ratio > 1.0 else "faster"
-            lines.append(
-                f"all {shift.benchmarks} together {word}: {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}]: "
-                "the machine, the compiler or a library, perhaps; it is in the figures above, not subtracted"
-            )
-        if "sessions" in result.layouts and result.between is None:
-            lines.append(
-                "nobody knows what the machine did between the two sessions: measured so, nothing passes, and only "
-                "what is far slower fails; measure both in turn, or say how sessions differ, such as --session-cv 2%"
-            )
-        elif "sessions" in result.layouts and result.between is not None:
-            lines.append(f"two sessions, of which the same version would differ by {100.0 * result.between:g} %")
-        if "blocks" in result.layouts:
-            lines.append("one version after the other, so that drift of the machine counts as doubt; in turn is surer")
-        sides = zip(result.names, result.only, strict=True)
-        return lines + [f"only {name} has {listing(only, 5)}; not compared" for name, only in sides if only]
+    def answer(self, result: VersionGate) -> str:
+        """The verdict, its criterion, and the largest effect."""
+        count, limit = len(result), f"{result.judged.threshold:g}x"
+        of = f"of {count} benchmarks"
+        if slow := int(result.judged.slower.sum()):
+            errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
+            text = f"FAIL  {slow} {of} slower than {limit} ({errors})"
+        elif result.outcome is Outcome.FAILED:
+            return f"FAIL  {sum(map(len, result.only))} benchmarks are missing in one version"
+        elif result.outcome is Outcome.PASSED:
+            text = f"PASS  none {of} slower than {limit} (95% confidence)"
+        else:
+            text = f"INCONCLUSIVE  {int((~result.judged.not_slower).sum())} {of} possibly slower than {limit}"
+        chosen = result.judged.slower if slow else ~result.judged.not_slower
+        k = next((k for k in _order(result) if chosen[k]), _order(result)[0])
+        ratio, (lower, upper) = np.exp(result.estimates.log_ratio[k]), np.exp(result.estimates.bounds()[k])
+        interval = f" [{lower:.3f}, {upper:.3f}]" if np.isfinite(upper) else ""
+        largest = f"{text}; {shortened(result.benchmarks[k], _NAME)} {ratio:.3f}x{interval}"
+        return largest if len(largest) <= _WIDTH else text
 
     def tables(self, result: VersionGate) -> Tables:
-        """A row for each benchmark, those that fail first."""
+        """A row for each benchmark, the largest slowdown first."""
         order, bounds = _order(result), np.exp(result.estimates.bounds())
+        unit = result.units[0] if len(set(result.units)) == 1 else ""
+        names = dict(zip(result.benchmarks, shortened_apart(result.benchmarks, _NAME), strict=True))
         columns = [
-            Column("benchmark", [result.benchmarks[k] for k in order]),
-            Column("verdict", [result.judged.outcome_of(k).value for k in order], key="outcome"),
-            Column(result.names[0], result.values[0, order], key="first"),
-            Column(result.names[1], result.values[1, order], key="second"),
-            Column("unit", [result.units[k] for k in order]),
-            Column("times as slow", np.exp(result.estimates.log_ratio[order]), format=".3f", key="slowdown"),
+            Column("benchmark", [result.benchmarks[k] for k in order], format=names.__getitem__),
+            Column(shortened(result.names[0], _SHORT), result.values[0, order], unit, key="first"),
+            Column(shortened(result.names[1], _SHORT), result.values[1, order], unit, key="second"),
+            Column("unit", ["" if unit else result.units[k] for k in order], key=()),
+            Column("unit", [result.units[k] for k in order], importance="data"),
+            Column("ratio", np.exp(result.estimates.log_ratio[order]), format=".3f", key="slowdown"),
             Column("95% interval", bounds[order], format=".3f", key=("at_least", "at_most")),
+            Column("verdict", [result.judged.outcome_of(k).value for k in order], key="outcome"),
             Column("p slow", result.judged.p_slow[order], importance="data"),
             Column("p not slower", result.judged.p_not_slower[order], importance="data"),
-            Column("rounds", result.estimates.rounds[order]),
-            Column("layout", [result.layouts[k] for k in order], importance="data"),
+            Column("rounds", result.estimates.rounds[order], importance="data"),
+            Column("layout", [result.designs[k] for k in order], importance="data"),
         ]
         return [Table(columns, limit=_MOST_ROWS)]
+
+    def caveats(self, result: VersionGate) -> dict[str, Sequence[str]]:
+        """The common shift, the design, the direction, and what keeps the verdict open."""
+        shifts = []
+        if (shift := result.shift) is not None:
+            text = f"all {shift.benchmarks} {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}], {shift.outcome}"
+            share = (
+                "" if shift.usual is None else f"; {shift.usual:.1%} of session pairs without a change shift as much"
+            )
+            shifts = [text + share]
+        better: dict[str, dict[str, None]] = {}
+        for unit, larger in zip(result.units, result.larger_is_better.tolist(), strict=True):
+            text = "old/new, larger is better" if larger else "new/old, smaller is better"
+            better.setdefault(text, {})[unit or "no unit"] = None
+        sides = zip(result.names, result.only, strict=True)
+        return {
+            "Common shift": shifts,
+            "Ratio": [f"{text} ({listing([*units], 3)})" for text, units in better.items()],
+            "Assumed": _designs(result),
+            "Uncertain": _doubts(result),
+            "Not compared": [f"only {name} has {listing(only, 3)}" for name, only in sides if only],
+        }
+
+    def next_command(self, result: VersionGate) -> str:
+        """What decides, or confirms, where the verdict is not pass."""
+        if result.outcome is Outcome.PASSED or "counts" in result.designs:
+            return ""
+        more = result.more_rounds
+        rounds = int(more.max())
+        if result.outcome is Outcome.FAILED:
+            return "" if "sessions" not in result.designs else f"{_RUN}  (confirm interleaved)"
+        if rounds <= 0:
+            return "" if set(result.designs) == {"interleaved"} else _RUN
+        seconds = rounds * sum(
+            float(pair.sum()) * (seconds_per(unit) or 0.0)
+            for pair, unit in zip(result.values.T, result.units, strict=True)
+        )
+        minutes = f", {seconds / 60.0:.1g} min" if seconds >= 1.0 else ""
+        kind = "rounds" if "sessions" in result.designs else "more rounds"
+        return f"{_RUN}  ({rounds} {kind} decide, 90% likely{minutes})"
 
     def panels(self, result: VersionGate, data: Any = None) -> Panels:
         """Each benchmark's ratio with its bounds beside the threshold."""
@@ -155,67 +200,52 @@ def _draw_ratios(axes: Axes, result: VersionGate) -> None:
     axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
     axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")
+    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95% interval)")
 
 
 def _order(result: VersionGate) -> list[int]:
-    """Benchmarks that fail, then those undecided, then the others; in each the slowest first."""
-    rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
+    """Benchmarks by effect, the largest slowdown first."""
     slowness = np.nan_to_num(result.estimates.log_ratio, nan=-np.inf)
-    return sorted(range(len(result)), key=lambda k: (rank[result.judged.outcome_of(k)], -slowness[k]))
+    return sorted(range(len(result)), key=lambda k: -float(slowness[k]))
 
 
-def _verdict(result: VersionGate) -> str:
-    threshold, count = f"{result.judged.threshold:g}x", len(result)
-    ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
-    order = _order(result)
-    among = f" among {count}" if count > 1 else ""
-    slow = [k for k in order if result.judged.slower[k]]
-    if slow:
-        named = [f"{result.benchmarks[k]} {ratio[k]:.3f}x (at least {bounds[k, 0]:.3f}x)" for k in slow[:_MOST_NAMED]]
-        chance = f"5 % chance of any false alarm{among}" if result.errors == "fwer" else "5 % of such alarms are false"
-        return f"failed: {', '.join(named)}{_more(slow)}, surely slower than {threshold}; {chance}"
-    if result.outcome is Outcome.FAILED:
-        return "failed: benchmarks are missing"
-    if result.outcome is Outcome.PASSED:
-        largest = int(np.argmax(result.estimates.log_ratio))
-        at_most = f"{ratio[largest]:.3f}x, at most {bounds[largest, 1]:.3f}x"
-        counts = sorted(set(result.estimates.rounds.tolist()))
-        words = {"turn": "rounds in turn", "blocks": "runs of one after the other", "sessions": "runs in two sessions"}
-        layouts = list(dict.fromkeys(result.layouts))
-        measured = f"{counts[0]} to {counts[-1]} " if len(counts) > 1 else f"{counts[0]} "
-        measured += words[layouts[0]] if len(layouts) == 1 else "rounds or runs"
-        if count == 1:
-            claim = f"{result.benchmarks[0]} is not slower than {threshold}, 95 % sure ({at_most})"
+def _designs(result: VersionGate) -> list[str]:
+    """What each design was taken from."""
+    texts = []
+    for design in dict.fromkeys(result.designs):
+        orders = [order for order in result.orders if order.design == design]
+        count, reason = len(orders[0].first), orders[0].reason
+        if design == "sessions":
+            sessions = f"{count} + {len(orders[0].second)} separate sessions"
+            cv = float(np.nanmedian(result.session_cv)) if np.isfinite(result.session_cv).any() else None
+            given, measured = result.between is not None, count + len(orders[0].second) > 3
+            source = "--session-cv" if given else "measured" if measured else "from run-to-run noise; see --session-cv"
+            texts.append(sessions if cv is None else f"{sessions}, session CV {cv:.2%} ({source})")
+        elif design == "interleaved":
+            texts.append(f"{count} interleaved rounds ({reason})")
+        elif design == "blocked":
+            texts.append(f"one version after the other ({reason}), so that drift counts as uncertainty")
         else:
-            claim = f"none of {count} slower than {threshold}, 95 % sure of each "
-            claim += f"(largest: {result.benchmarks[largest]} {at_most})"
-        return f"passed: {claim}; {measured}"
-    left_open = [k for k in order if not result.judged.not_slower[k]]
-    named = [_open(result, k) for k in left_open[:_MOST_NAMED]]
-    more = f";{_more(left_open)}" if len(left_open) > _MOST_NAMED else ""
-    others = count - len(left_open)
-    passed = f"; {others} other{'s' if others > 1 else ''} not slower" if others else ""
-    return f"undecided: {'; '.join(named)}{more}{passed}"
+            texts.append(f"exact comparison ({reason})")
+    return texts
 
 
-def _open(result: VersionGate, k: int) -> str:
-    """What the data say of a benchmark that they leave open, and what would decide."""
-    ratio, bounds = float(np.exp(result.estimates.log_ratio[k])), np.exp(result.estimates.bounds()[k])
-    name, more = result.benchmarks[k], int(result.more_rounds[k])
-    if not np.isfinite(bounds).all():
-        runs = int(result.estimates.rounds[k])
-        return f"{name} {ratio:.3f}x, of {runs} round{'s' if runs != 1 else ''}: at least 3 are needed"
-    advice = f": {more} more round{'s decide' if more > 1 else ' decides'} (90 % likely)" if more > 0 else ""
-    if result.layouts[k] == "turn" and more < 0:
-        hidden = float(result.estimates.rounding[k]) >= np.log(result.judged.threshold)
-        reason = "its values have too few digits" if hidden else "too near to the threshold"
-        advice = f": {reason} for any number of rounds"
-    return f"{name} {ratio:.3f}x, between {bounds[0]:.2f}x and {bounds[1]:.2f}x{advice}"
-
-
-def _more(listed: Sequence[Any]) -> str:
-    return f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+def _doubts(result: VersionGate) -> list[str]:
+    """Why a verdict is open that more of the same would not decide."""
+    texts = [f"the machines differ ({result.machines}), so two sessions decide nothing"] if result.machines else []
+    noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
+    if noisy:
+        texts.append(f"{noisy} with noise above {NOISY:.0%}: two sessions fail only beyond {NOISY_LIMIT:g}x")
+    few = ~result.estimates.decides & (result.estimates.rounds < FEWEST_ROUNDS)
+    if few.any():
+        rounds = int(result.estimates.rounds[few].min())
+        texts.append(f"{rounds} run{'s' * (rounds != 1)} per version, at least {FEWEST_ROUNDS} are needed")
+    hidden = result.estimates.rounding >= np.log(result.judged.threshold)
+    if hidden.any():
+        texts.append(
+            f"values of {listing([result.benchmarks[k] for k in np.flatnonzero(hidden)], 2)} have too few digits"
+        )
+    return texts
 
 
 class HistoryGatePresenter(Presenter):
@@ -225,38 +255,57 @@ class HistoryGatePresenter(Presenter):
         """One line over a picture."""
         return f"{result.source}: {result.outcome.value}"
 
-    def summary(self, result: HistoryGate) -> list[str]:
-        """The verdict, and what to keep in mind."""
-        lines = _verdicts(result)
-        short = [each for each in result.judged if each.detected is None]
-        if short and len(short) < len(result):
-            named = ", ".join(f"{each.series.name} ({len(each.series.logs)})" for each in short[:_MOST_NAMED])
-            lines.append(f"of fewer than {FEWEST_VALUES} values, not judged: {named}{_more(short)}")
+    def answer(self, result: HistoryGate) -> str:
+        """The verdict and the change behind it, or what would have been seen."""
+        able = [each for each in result.judged if each.detected is not None]
+        first, outcome = (able or result.judged)[0], result.outcome
+        where = f"since {_name(result.since)}" if result.since is not None else f"in the last {WINDOW} values"
+        name = shortened(first.series.name, _NAME)
+        if first.alarm is not None:
+            count, step = sum(each.outcome is outcome for each in able), first.alarm
+            size = f"{change_of(step.size):+.1%} [{change_of(step.lower):+.1%}, {change_of(step.upper):+.1%}]"
+            how = "gradually since" if step.is_gradual else "since"
+            text = f"FAIL  {count} of {len(able)} benchmarks slower {where}"
+            return f"{text}; {name} {size} {how} {_name(first.commit_of(step))}"
+        if not able:
+            longest = max(len(each.series.logs) for each in result.judged)
+            return f"INCONCLUSIVE  {longest} values at most; the noise needs {FEWEST_VALUES}"
+        if outcome is Outcome.UNDECIDED:
+            change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
+            return f"INCONCLUSIVE  newest commit {_name(first.series.commits[-1])}: {name} {change}; run it again"
+        sight = max(each.detected.sight for each in able if each.detected is not None)
+        text = f"PASS  none of {len(able)} benchmarks slower {where}"
+        return f"{text}; {change_of(sight):+.1%} six commits ago is detectable (90%)"
+
+    def caveats(self, result: HistoryGate) -> dict[str, Sequence[str]]:
+        """What was not judged, and what makes steps hard to find."""
+        short = [each.series.name for each in result.judged if each.detected is None]
         drifting = [each.series.name for each in result.judged if each.detected and each.detected.noise.drifts]
-        if drifting:
-            lines.append(f"the level drifts, so that steps are hard to tell: {', '.join(drifting[:_MOST_NAMED])}")
-        return lines
+        better = "larger" if result.judged[0].series.larger_is_better else "smaller"
+        return {
+            "Assumed": [f"{better} is better ({result.judged[0].series.unit or 'no unit'})"],
+            "Uncertain": [f"the level drifts: {listing(drifting, 3)}"] if drifting else [],
+            "Not judged": [f"fewer than {FEWEST_VALUES} values: {listing(short, 3)}"] if short else [],
+        }
 
     def tables(self, result: HistoryGate) -> Tables:
         """Each benchmark, and each change."""
-        detected = [each.detected for each in result.judged]
-        series = [each.series for each in result.judged]
+        detected, series = [each.detected for each in result.judged], [each.series for each in result.judged]
+        noises = [None if found is None else found.noise for found in detected]
         benchmarks = [
             Column("benchmark", [each.name for each in series]),
-            Column("verdict", [each.outcome.value for each in result.judged]),
-            Column("values", [len(each.values) for each in series]),
             Column("latest", [float(each.values[-1]) for each in series]),
             Column("unit", [each.unit for each in series]),
-            Column("noise", [None if found is None else found.noise.spread for found in detected], format=".1%"),
-            Column(
-                "autocorrelation",
-                [None if found is None else found.noise.autocorrelation for found in detected],
-                format=".1f",
-            ),
-            Column("outliers", [None if found is None else len(found.outliers) for found in detected]),
+            Column("newest", [each.newest[0] - 1.0 for each in result.judged], format="+.1%"),
+            Column("sigma", [each.newest[1] for each in result.judged], format="+.1f"),
+            Column("values", [len(each.values) for each in series]),
+            Column("noise", [None if noise is None else noise.spread for noise in noises], format=".1%"),
+            Column("autocorrelation", [noise and noise.autocorrelation for noise in noises], importance="verbose"),
+            Column("outliers", [found and len(found.outliers) for found in detected], importance="verbose"),
             Column("history", [_sparkline(each.values[-_LONGEST_LINE:].tolist()) for each in series]),
+            Column("verdict", [each.outcome.value for each in result.judged]),
         ]
-        changes = [(each, step) for each in result.judged if each.detected for step in each.detected.steps]
+        changes = [(each, step) for each in result.judged for step in each.changes]
         columns = [
             Column("benchmark", lambda row: row[0].series.name),
             Column("since", lambda row: row[0].commit_of(row[1]), format=_name, key="commit"),
@@ -270,10 +319,10 @@ class HistoryGatePresenter(Presenter):
             ),
             Column("p", lambda row: row[1].probability, importance="data"),
             Column("new", lambda row: row[1] == row[0].alarm),
+            Column("gradual", lambda row: row[1].is_gradual),
         ]
-        cut = f", the last {_MOST_ROWS} of {len(changes)}" if len(changes) > _MOST_ROWS else ""
-        shown = [Table(columns, changes[-_MOST_ROWS:], title=f"changes (slower is +){cut}")] if changes else []
-        return [Table(benchmarks, limit=_MOST_ROWS), *shown, Table(columns, changes, importance="data")]
+        shown = [Table(columns, changes, title="Changes (+ is slower)", limit=_MOST_CHANGES)] if changes else []
+        return [Table(benchmarks, limit=_MOST_SERIES), *shown, Table(columns, changes, importance="data")]
 
     def panels(self, result: HistoryGate, data: Any = None) -> Panels:
         """Each of the first benchmarks: values, levels, steps with their bounds, and outliers."""
@@ -290,7 +339,7 @@ def _draw_series(each: JudgedSeries, axes: Axes) -> None:
     if detected is not None:
         levels = np.exp(-detected.levels if series.larger_is_better else detected.levels)
         axes.plot(places, levels, color=MODEL, linewidth=1.5, drawstyle="steps-mid")
-        for step in detected.steps:
+        for step in each.changes:
             colour = CAREFUL if step == each.alarm else QUIET
             axes.axvspan(step.first - 0.5, step.last - 0.5 + 1e-9, color=colour, alpha=0.2, linewidth=0)
             axes.axvline(step.place - 0.5, color=colour, linewidth=1)
@@ -301,38 +350,6 @@ def _draw_series(each: JudgedSeries, axes: Axes) -> None:
     axes.set_ylabel(f"{shortened(series.name)}{unit}", fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
     axes.set_xticks(ticks, [shortened(_name(series.commits[k]), _SHORT) for k in ticks.tolist()], fontsize="small")
-
-
-def _verdicts(result: HistoryGate) -> list[str]:
-    failed = [each for each in result.judged if each.outcome is Outcome.FAILED]
-    if failed:
-        lines = [f"failed: {_alarm(each)}" for each in failed[:_MOST_NAMED]]
-        return lines + ([f"failed: {len(failed) - _MOST_NAMED} more"] if len(failed) > _MOST_NAMED else [])
-    sights = [(each.detected.sight, each.series.name) for each in result.judged if each.detected is not None]
-    if not sights:
-        longest = max(len(each.series.logs) for each in result.judged)
-        return [f"undecided: {longest} values at most, and {FEWEST_VALUES} are needed to know the noise"]
-    sight, name = max(sights, key=lambda each: each[0])
-    where = f"since {result.since}" if result.since is not None else f"in the last {WINDOW} values"
-    claim, of = (f"none of {len(sights)}", f" of {name}") if len(sights) > 1 else (f"{name} not", "")
-    return [
-        f"passed: {claim} slower {where}; six commits ago {change_of(sight):+.1%}{of} would have been seen "
-        "(90 % likely)"
-    ]
-
-
-def _alarm(each: JudgedSeries) -> str:
-    step, detected = each.alarm, each.detected
-    assert step is not None
-    assert detected is not None
-    between = "..".join(map(_name, each.between(step)))
-    return (
-        f"{each.series.name} slower since {_name(each.commit_of(step))}"
-        f"{f' (one of {between}, 95 %)' if step.first < step.last else ''}: {change_of(step.size):+.1%} "
-        f"[{100.0 * change_of(step.lower):.1f}, {100.0 * change_of(step.upper):.1f}]; outliers "
-        f"{len(detected.outliers)}; noise {detected.noise.spread:.1%}, autocorrelation "
-        f"{detected.noise.autocorrelation:.1f}"
-    )
 
 
 def _name(commit: str) -> str:
@@ -347,39 +364,45 @@ class SelfTestPresenter(Presenter):
         """One line over a picture."""
         return f"{result.source}: the same version against itself"
 
-    def summary(self, result: SelfTest) -> list[str]:
-        """What the machine says, and what to do."""
-        chances, count = result.chances, len(result)
-        low, high = f"{chances.noise.min():.1%}", f"{chances.noise.max():.1%}"
-        lines = [
-            f"noise {low if low == high else f'{low} to {high}'}{f' of {count} benchmarks' if count > 1 else ''}; the "
-            f"same version against itself is called slower than {result.limit:g}x in turn in "
-            f"{chances.any_in_turn:.1%} of splits, one after the other (Welch's test) in "
-            f"{chances.one_after_other.mean():.1%}",
-            _advice(result),
-        ]
-        drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
-        if drifts.any():
-            names = [result.benchmarks[k] for k in np.flatnonzero(drifts).tolist()]
-            lines.append(
-                f"runs far apart in time differ more than neighbours do ({listing(names, 4)}): measure in turn, "
-                "as `perf gate --run` does"
-            )
-        if result.left_out:
-            lines.append(f"too few runs, left out: {listing(result.left_out, 5)}")
-        return lines
+    def answer(self, result: SelfTest) -> str:
+        """The rounds that the limit needs, and the false alarms of the same version against itself."""
+        rounds, limit = result.chances.rounds, f"{result.limit:g}x"
+        decided = bool((rounds > 0).all())
+        most = f"{int(rounds.max())}" if decided else "more than 10000"
+        alarms = f"same version called slower in {result.chances.any_in_turn:.1%} of splits"
+        return f"{most} interleaved rounds decide {limit} (90% likely); {alarms}"
 
     def tables(self, result: SelfTest) -> Tables:
         """A row for each benchmark."""
         columns = [
             *(Column("benchmark", "benchmark"), Column("runs", "runs"), Column("noise", "noise", format=".2%")),
-            Column("of neighbours", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
-            Column("in turn", "slower_in_turn", format=".1%", key="slower_in_turn"),
-            Column("one after other", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
-            Column(f"rounds for {result.limit:g}x", "rounds", key="rounds"),
+            Column("of neighbors", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
+            Column("false alarms", "slower_in_turn", format=".1%", key="slower_in_turn"),
+            Column("blocked, Welch", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
+            Column("rounds", "rounds", key="rounds"),
+            Column("smallest effect", "smallest_effect", format="+.1%", key="smallest_effect"),
         ]
-        title = "how often the same version is called slower, and rounds that decide, 90 % likely"
-        return [Table(columns, result.to_dict()["benchmarks"], title, limit=_MOST_ROWS)]
+        return [Table(columns, result.to_dict()["benchmarks"], limit=_MOST_ROWS)]
+
+    def caveats(self, result: SelfTest) -> dict[str, Sequence[str]]:
+        """What the columns mean, and where runs far apart differ more."""
+        chances = result.chances
+        drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
+        names = listing([result.benchmarks[k] for k in np.flatnonzero(drifts)], 3)
+        rounds = chances.rounds
+        long = bool((rounds == 0).any() or rounds.max() > _MANY)
+        return {
+            "Columns": ["smallest effect: slowdown that a second file shows (80% likely); rounds: interleaved"],
+            "Uncertain": [f"runs far apart in time differ more than neighbors ({names}); measure interleaved"]
+            * bool(drifts.any())
+            + [f"a limit of {result.limit:g}x needs many rounds: use a larger limit or longer runs"] * long,
+            "Left out": [f"too few runs: {listing(result.left_out, 5)}"] if result.left_out else [],
+        }
+
+    def next_command(self, result: SelfTest) -> str:
+        """Measure as many rounds."""
+        rounds = int(result.chances.rounds.max())
+        return f"{_RUN} --max-rounds {rounds}" if 0 < rounds <= _MANY else ""
 
     def panels(self, result: SelfTest, data: Any = None) -> Panels:
         """Noise of each benchmark, of all runs and of neighbours."""
@@ -389,28 +412,12 @@ class SelfTestPresenter(Presenter):
 def _draw_noise(axes: Axes, result: SelfTest) -> None:
     places = np.arange(len(result))
     axes.barh(places - 0.2, 100.0 * result.chances.noise, 0.4, label="of all runs")
-    axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbours")
+    axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbors")
     axes.set_yticks(places, list(result.benchmarks))
     axes.invert_yaxis()
     axes.set_xlabel("noise (%)")
     axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
     axes.legend(loc="upper right")
-
-
-def _advice(result: SelfTest) -> str:
-    """How many rounds the limit needs, or which limit is within reach."""
-    rounds, limit = result.chances.rounds, f"{result.limit:g}x"
-    decided = rounds[rounds > 0]
-    if len(decided) < len(rounds) or decided.max() > _MANY:
-        worst = int(np.argmax(np.where(rounds == 0, np.iinfo(np.int64).max, rounds)))
-        many = "more than 10,000" if rounds[worst] == 0 else str(rounds[worst])
-        return (
-            f"a limit of {limit} needs {many} rounds in turn for {result.benchmarks[worst]}: take a larger limit with "
-            "--slower-than, longer runs, or a quieter machine"
-        )
-    worst, most = int(np.argmax(rounds)), int(rounds.max())
-    named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
-    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf experiment run --rounds {most}`"
 
 
 class AddedPresenter(Presenter):

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_gate.benchmark_runs import LongTable, match
-from perf_statistics.gating import judge, paired_test
+from perf_gate.benchmark_runs import LongTable, Runs, match
+from perf_gate.versions import detect_run_order
+from perf_statistics.gating import Sessions, judge, paired_test, session_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
+from perfcore.data.units import seconds_per
 from perfcore.results import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST_RUNS = 6  # three pairs of neighbours
 _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %
 _LONGEST = 10  # runs of each side of a split into one and then the other
 _MAD = 1.482602  # of a normal distribution's standard deviation
-_SURE = 0.95
+_SURE, _LIKELY = 0.95, 0.8
 
 
 class Chances(NamedTuple):
@@ -97,6 +96,7 @@ class SelfTest(Result):
     runs: npt.NDArray[np.int64]  # (n,), of each
     limit: float  # how many times as slow is too slow
     chances: Chances
+    effects: Floats  # slowdown of two separate sessions that fails with 80% probability, as a share
     left_out: tuple[str, ...]  # benchmarks of fewer runs than are needed
 
     def __len__(self) -> int:
@@ -129,6 +129,7 @@ class SelfTest(Result):
                     "slower_in_turn": float(chances.in_turn[k]),
                     "slower_one_after_other": float(chances.one_after_other[k]),
                     "rounds": int(chances.rounds[k]) or None,
+                    "smallest_effect": float(self.effects[k]),
                 }
                 for k, name in enumerate(self.benchmarks)
             ],
@@ -151,24 +152,36 @@ def self_test(table: LongTable, limit: float) -> SelfTest:
             f"{table.source}: {most} run{'s' if most != 1 else ''} of a benchmark, and {FEWEST_RUNS} at least are "
             "needed to see how they differ; --self-test --run measures them"
         )
+    runs = [matched.runs[0][name] for name in series]
+    seconds = [seconds_per(matched.units[name]) or 0.0 for name in series]
     return SelfTest(
         source=table.source,
         benchmarks=tuple(series),
         runs=np.array([len(values[name]) for name in series]),
         limit=limit,
         chances=chances_of(list(series.values()), limit),
+        effects=_smallest_effects(runs, seconds, math.log(limit)),
         left_out=tuple(name for name in matched.names if name not in series),
     )
 
 
-def _in_order(runs: pd.DataFrame, reader: str) -> Floats:
+def _smallest_effects(runs: list[Runs], seconds: list[float], log_limit: float) -> Floats:
+    """Slowdown that a further session shows with 80% probability against all sessions so far."""
+    from scipy.special import stdtrit
+
+    orders = [detect_run_order(own, own, False, "sessions") for own in runs]
+    noise, number = np.array([[order.noise[0], order.runs[0]] for order in orders]).T
+    times = np.array([np.median(own.value) * unit or 1e-3 for own, unit in zip(runs, seconds, strict=True)])
+    one, other = (Sessions([order.first[:most] for order in orders], noise, number) for most in (None, 1))
+    estimates, _ = session_test(one, other, times)
+    quantiles = stdtrit(estimates.freedom, _SURE) + stdtrit(estimates.freedom, _LIKELY)
+    return np.expm1(np.maximum(log_limit, estimates.least) + quantiles * estimates.standard_error)
+
+
+def _in_order(runs: Runs, reader: str) -> Floats:
     """Values of the runs in order of time, or of rounds and files; iterations of a file or round are one run."""
-    if reader in _OF_ONE_PROCESS or runs["session"].nunique() > 1:
-        values = runs.groupby("session")["value"].median()
-    elif runs["order"].notna().all():
-        values = runs.sort_values("order", kind="stable")["value"]
-    elif runs["round"].notna().all():
-        values = runs.groupby("round")["value"].median()
-    else:
-        values = runs["value"]
-    return np.asarray(values, dtype=np.float64)
+    if reader in _OF_ONE_PROCESS or len(np.unique(runs.session)) > 1:
+        return runs.medians(runs.session)[1]
+    if np.isfinite(runs.order).all() or np.isnan(runs.round).any():
+        return runs.in_time().value
+    return runs.medians(runs.round)[1]

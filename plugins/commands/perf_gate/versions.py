@@ -4,158 +4,211 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_gate.benchmark_runs import LongTable, match
+from perf_gate.benchmark_runs import LongTable, Runs, machine_difference, match
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially
 from perf_statistics.gating import (
     FEWEST_ROUNDS,
     Estimates,
     Judged,
     Outcome,
+    Sessions,
     judge,
     paired_test,
     resolution,
-    unpaired_test,
+    session_test,
 )
 from perf_statistics.known_order import blocked_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
+from perfcore.data.units import seconds_per
 from perfcore.results import Result
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-LAYOUTS = ("turn", "blocks", "sessions")
+DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
+_IDLE = 10.0  # times the usual interval between runs: what lies farther apart are two sessions
+_FROM_DECILES, _DECILES = 8, 2.563  # runs, whose deciles give the spread; their distance in standard deviations
 
 
 @dataclass(frozen=True)
 class RunOrder:
     """Logarithms of a benchmark's values, in which slower is larger, ready to be compared."""
 
-    layout: str
-    first: Floats  # in turn, the same rounds in the same order
+    design: str  # one of `DESIGNS`, or "counts"
+    reason: str  # what shows it
+    first: Floats  # interleaved: the same rounds in the same order; sessions: their medians
     second: Floats
     rounding: float  # by how much the last digits of the values may have moved the difference
-    series: Floats  # all runs in order of time, of blocks; empty otherwise
+    series: Floats  # all runs in order of time, of a blocked design; empty otherwise
     is_second: npt.NDArray[np.bool_]
+    noise: tuple[float, float]  # standard deviation of runs within a session, as a share; NaN of single runs
+    runs: tuple[float, float]  # of a session
 
 
-def detect_run_order(first: pd.DataFrame, second: pd.DataFrame, larger: bool, layout: str | None = None) -> RunOrder:
-    """Tell the layout from rounds, times and sessions; iterations of one round or file become their median."""
+def detect_run_order(
+    first: Runs, second: Runs, larger: bool, design: str | None = None, is_exact: bool = False, seconds: float = 0.0
+) -> RunOrder:
+    """Find the design by rounds and times; iterations of one round or session become their median.
 
-    def run_order(layout: str, first: Floats, second: Floats, series: Any = (), is_second: Any = ()) -> RunOrder:
-        logs = [(-1.0 if larger else 1.0) * np.log(values) for values in (first, second, np.asarray(series))]
-        rounding = resolution(first) + resolution(second)
-        return RunOrder(layout, logs[0], logs[1], rounding, logs[2], np.asarray(is_second, dtype=np.bool_))
-
+    ``seconds`` are those in one unit of the values, 0 where they are no times.
+    """
     sides = (first, second)
-    if layout in (None, "turn"):
-        pairs = next((pairing for how in _PAIRINGS if (pairing := how(*sides)) is not None), None)
-        if pairs is None and layout == "turn":
-            ordered = [_ordered(side)["value"].to_numpy() for side in sides]
-            count = min(map(len, ordered))
-            pairs = ordered[0][:count], ordered[1][:count]
-        if pairs is not None:
-            return run_order("turn", *pairs)
+    (noise, number), (other_noise, other_number) = map(_within, sides)
+
+    def run_order(design: str, reason: str, a: Floats, b: Floats, series: Any = (), is_second: Any = ()) -> RunOrder:
+        one, other, logs = ((-1.0 if larger else 1.0) * np.log(values) for values in (a, b, np.asarray(series)))
+        is_rounded = min(len(first.value), len(second.value)) >= FEWEST_ROUNDS  # as far as so many values show it
+        rounding = resolution(first.value) + resolution(second.value) if is_rounded else 0.0
+        marks = np.asarray(is_second, dtype=np.bool_)
+        return RunOrder(design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number))
+
+    if is_exact and all((side.value == side.value[0]).all() for side in sides):
+        return run_order("counts", "equal counts in every run", first.value[:1], second.value[:1])
+    if design in (None, "interleaved"):
+        for reason, how in _PAIRINGS.items():
+            if (pairs := how(first, second, seconds)) is not None:
+                return run_order("interleaved", reason, *pairs)
+    if design == "interleaved":
+        ordered = [side.medians(side.session)[1] for side in sides]
+        if len(ordered[0]) < FEWEST_ROUNDS:
+            ordered = [side.in_time().value for side in sides]
+        count = min(map(len, ordered))
+        return run_order("interleaved", "--design", ordered[0][:count], ordered[1][:count])
     times_known = _times_are_known(*sides)
-    if layout == "blocks" or (layout is None and times_known):
-        values = np.concatenate([_ordered(side)["value"].to_numpy() for side in sides])
-        is_second = np.repeat([False, True], [len(first), len(second)])
+    if design == "blocked" or (design is None and times_known and not _are_apart(*sides)):
+        values = np.concatenate([side.in_time().value for side in sides])
+        is_second = np.repeat([False, True], [len(side.value) for side in sides])
         if times_known:
-            times = np.concatenate([_ordered(side)["order"].to_numpy() for side in sides])
-            order = np.argsort(times, kind="stable")
+            order = np.argsort(np.concatenate([side.in_time().order for side in sides]), kind="stable")
             values, is_second = values[order], is_second[order]
-        return run_order("blocks", values[~is_second], values[is_second], values, is_second)
-    medians = [
-        side.groupby("session")["value"].median() if side["session"].nunique() > 1 else side["value"] for side in sides
-    ]
-    return run_order("sessions", medians[0].to_numpy(), medians[1].to_numpy())
+        return run_order("blocked", "run times", values[~is_second], values[is_second], values, is_second)
+    return run_order("sessions", "", *(side.medians(side.session)[1] for side in sides))
 
 
-def _ordered(side: pd.DataFrame) -> pd.DataFrame:
-    return side.sort_values("order", kind="stable") if side["order"].notna().all() else side
+def _within(side: Runs) -> tuple[float, float]:
+    """Noise of runs within the sessions, as a share, and runs of a session."""
+    squares, counts = [], []
+    for session in np.unique(side.session):
+        own = side.take(side.session == session)
+        counts.append(float(own.number.sum()))
+        middle, values = float(np.median(own.value)), own.value
+        if (own.number > 1).any():
+            squares.append(float(np.nanmean(own.deviation**2)) / middle**2)
+        elif len(values) >= _FROM_DECILES:
+            squares.append((float(np.subtract(*np.percentile(values, [90, 10]))) / _DECILES / middle) ** 2)
+        elif len(values) > 1:
+            squares.append(float(np.var(values, ddof=1)) / middle**2)
+    return (math.sqrt(sum(squares) / len(squares)) if squares else math.nan), float(np.mean(counts))
 
 
-def _by_round(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats] | None:
+def _by_round(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
     """Rounds that are numbered, in the same session."""
-    if first["round"].isna().any() or second["round"].isna().any():
+    if np.isnan(first.round).any() or np.isnan(second.round).any():
         return None
-    one, other = (side.groupby(["session", "round"])["value"].median() for side in (first, second))
-    common = one.index.intersection(other.index)
-    return (one[common].to_numpy(), other[common].to_numpy()) if len(common) else None
+    (names, values), (others, other_values) = (
+        side.medians(side.session * 1e9 + side.round) for side in (first, second)
+    )
+    _, one, other = np.intersect1d(names, others, return_indices=True)
+    return (values[one], other_values[other]) if len(one) else None
 
 
-def _times_are_known(first: pd.DataFrame, second: pd.DataFrame) -> bool:
+def _times_are_known(first: Runs, second: Runs) -> bool:
     """Whether both say when each run was, on one clock: no two runs were at once."""
-    times = np.concatenate([first["order"].to_numpy(), second["order"].to_numpy()])
+    times = np.concatenate([first.order, second.order])
     return bool(np.isfinite(times).all() and len(np.unique(times)) == len(times))
 
 
-def _by_order(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """Runs next to each other in time, where versions were measured in turn."""
-    if not _times_are_known(first, second) or abs(len(first) - len(second)) > 1:
+def _are_apart(first: Runs, second: Runs) -> bool:
+    """Whether much more time lies between the versions than between runs."""
+    times = [np.sort(side.order) for side in (first, second)]
+    usual = float(np.median(np.concatenate([np.diff(each) for each in times]))) if min(map(len, times)) > 1 else 0.0
+    gap = float(max(times[1][0] - times[0][-1], times[0][0] - times[1][-1]))
+    return gap > _IDLE * usual > 0.0
+
+
+def _alternate(times: Floats, other_times: Floats) -> bool:
+    """Whether runs of two versions took turns, in any order within a round."""
+    is_second = np.repeat([False, True], [len(times), len(other_times)])
+    changes = np.flatnonzero(np.diff(is_second[np.argsort(np.concatenate([times, other_times]), kind="stable")]))
+    return bool(np.diff(np.r_[-1, changes, len(is_second) - 1]).max() <= _LONGEST_STREAK)
+
+
+def _by_order(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
+    """Runs next to each other in time, where versions took turns."""
+    if not _times_are_known(first, second) or abs(len(first.value) - len(second.value)) > 1:
         return None
-    one, other = _ordered(first), _ordered(second)
-    count = min(len(one), len(other))
-    times = np.concatenate([one["order"].to_numpy(), other["order"].to_numpy()])
-    is_second = np.repeat([False, True], [len(one), len(other)])[np.argsort(times, kind="stable")]
-    changes = np.flatnonzero(np.diff(is_second))
-    streaks = np.diff(np.r_[-1, changes, len(is_second) - 1])
-    if count < 2 or streaks.max() > _LONGEST_STREAK:
+    count = min(len(first.value), len(second.value))
+    if count < 2 or not _alternate(first.order, second.order):
         return None
-    return one["value"].to_numpy()[:count], other["value"].to_numpy()[:count]
+    return first.in_time().value[:count], second.in_time().value[:count]
 
 
-def _by_file(first: pd.DataFrame, second: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """As many files of each version, several, are rounds."""
-    one, other = (side.groupby("session")["value"].median() for side in (first, second))
-    if len(one) < 2 or len(one) != len(other):
+def _by_file(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
+    """As many files of each version, written in turn and as far apart as their runs took."""
+    levels = [side.medians(side.session)[1] for side in (first, second)]
+    times = [
+        np.array([side.written[side.session == k][0] for k in np.unique(side.session)]) for side in (first, second)
+    ]
+    together = np.concatenate(times)
+    if len(levels[0]) < 2 or len(levels[0]) != len(levels[1]) or len(np.unique(together)) < len(together):
         return None
-    return one.to_numpy(), other.to_numpy()
+    took = sum(float((side.value * side.number).sum()) for side in (first, second)) / len(together)
+    if not _alternate(*times) or np.diff(np.sort(together)).min() < seconds * took / 2.0:
+        return None
+    return levels[0][np.argsort(times[0])], levels[1][np.argsort(times[1])]
 
 
-_PAIRINGS = (_by_round, _by_order, _by_file)
+_PAIRINGS = {"round numbers": _by_round, "run times alternate": _by_order, "file times alternate": _by_file}
 
 _FEWEST = 3  # benchmarks
+_SHIFT = 0.6  # scale of the common shift of two sessions of one version over the noise: Student's t, 2 degrees
 
 
 class CommonShift(NamedTuple):
     """By how much all benchmarks together are slower."""
 
     ratio: float
-    lower: float  # 95 % bounds
+    lower: float  # 95% interval
     upper: float
     benchmarks: int
+    usual: float | None  # probability that two sessions of one version shift as much; None of one session
+    outcome: str
 
 
-def common_shift(differences: Sequence[Floats], ratios: Floats) -> CommonShift | None:
+def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: float) -> CommonShift | None:
     """The shift, where the data say that there is one.
 
     By rounds where all benchmarks have the same number of them: the median over benchmarks of each round is one value,
     so that what a round's state does to all of them counts once. Otherwise by benchmarks.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     values = ratios[np.isfinite(ratios)]
     if len(values) < _FEWEST:
         return None
     sample = values
-    if len(differences) == len(ratios) and len({len(each) for each in differences}) == 1:
-        sample = np.median(np.stack(list(differences)), axis=0)
+    if {order.design for order in orders} == {"interleaved"} and len({len(order.first) for order in orders}) == 1:
+        sample = np.median(np.stack([order.second - order.first for order in orders]), axis=0)
     if len(sample) < FEWEST_ROUNDS:
         return None
     middle = float(np.mean(sample))
-    side = float(t.ppf(0.975, len(sample) - 1) * np.std(sample, ddof=1) / np.sqrt(len(sample)))
+    side = float(stdtrit(len(sample) - 1, 0.975) * np.std(sample, ddof=1) / np.sqrt(len(sample)))
     if abs(middle) <= side:
         return None
+    noises = [max(order.noise) for order in orders if order.design == "sessions" and max(order.noise) > 0.0]
+    usual = None
+    if noises:
+        scale = _SHIFT * float(np.median(noises))
+        usual = float(2.0 * stdtr(2, -abs(middle) / scale))
+        side = math.hypot(side, float(stdtrit(2, 0.975)) * scale)
+    outcome = "fail" if middle - side > log_threshold else "pass" if middle + side < log_threshold else "inconclusive"
     ratio, lower, upper = np.exp([middle, middle - side, middle + side]).tolist()
-    return CommonShift(ratio, lower, upper, len(values))
+    return CommonShift(ratio, lower, upper, len(values), usual, outcome)
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,11 +222,14 @@ class VersionGate(Result):
     values: Floats  # (2, n), medians of both versions, as they were measured
     units: tuple[str, ...]
     larger_is_better: npt.NDArray[np.bool_]  # (n,)
-    layouts: tuple[str, ...]  # how the runs of each lay in time: turn, blocks, sessions
+    orders: tuple[RunOrder, ...]  # the design of each, and what shows it
     estimates: Estimates
     judged: Judged
+    session_cv: Floats  # (n,) standard deviation of a session's level, as a share; NaN of other designs
     errors: str  # {"fwer", "fdr"}
-    between: float | None  # how sessions were said to differ
+    between: float | None  # --session-cv
+    machines: str  # in what the machines of the versions differ; empty otherwise
+    sources: tuple[str, str]
     shift: CommonShift | None  # of all benchmarks together
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks that one version alone has
     missing_fails: bool
@@ -196,12 +252,28 @@ class VersionGate(Result):
         return (self.undecided if self.outcome is Outcome.UNDECIDED else self.outcome).status
 
     @property
+    def designs(self) -> tuple[str, ...]:
+        """The design of each benchmark."""
+        return tuple(order.design for order in self.orders)
+
+    @property
     def more_rounds(self) -> npt.NDArray[np.int64]:
-        """How many more rounds decide each benchmark, 90 % likely (n,); 0 of what is decided, -1 where none do."""
-        needed = self.estimates.rounds_that_decide(float(np.log(self.judged.threshold)))
-        more = np.where(needed > 0, np.maximum(needed - self.estimates.rounds, 1), -1)
-        too_few = self.estimates.rounds < 2  # nothing says how much runs differ
-        more = np.where(too_few | np.array([layout != "turn" for layout in self.layouts]), -1, more)
+        """Rounds that decide each benchmark, 90% likely (n,): more of them, or interleaved ones in place of sessions.
+
+        0 of what is decided, -1 where none do.
+        """
+        log_threshold, sessions = float(np.log(self.judged.threshold)), np.array(self.designs) == "sessions"
+        noise = np.array([max(0.0, *order.noise) for order in self.orders])
+        apart = replace(
+            self.estimates,
+            standard_error=np.where(sessions, math.sqrt(2.0 / FEWEST_ROUNDS) * noise, self.estimates.standard_error),
+            freedom=np.where(sessions, FEWEST_ROUNDS - 1.0, self.estimates.freedom),
+            rounds=np.where(sessions, FEWEST_ROUNDS, self.estimates.rounds),
+        )
+        needed = apart.rounds_that_decide(log_threshold)
+        more = np.where(needed > 0, np.maximum(needed - np.where(sessions, 0, self.estimates.rounds), 1), -1)
+        unknown = np.where(sessions, noise <= 0.0, self.estimates.rounds < 2)  # nothing says how much runs differ
+        more = np.where(unknown | (np.array(self.designs) == "blocked"), -1, more)
         return np.where(self.judged.slower | self.judged.not_slower, 0, more).astype(np.int64)
 
     @property
@@ -223,6 +295,7 @@ class VersionGate(Result):
             "slower_than": self.judged.threshold,
             "errors": self.errors,
             "between": self.between,
+            "machines": self.machines,
             "benchmarks": [
                 {
                     "benchmark": name,
@@ -234,7 +307,9 @@ class VersionGate(Result):
                     "bounds": bounds[k].tolist(),
                     "p_slow": float(self.judged.p_slow[k]),
                     "p_not_slower": float(self.judged.p_not_slower[k]),
-                    "layout": self.layouts[k],
+                    "layout": self.designs[k],
+                    "noise": [None if math.isnan(noise) else noise for noise in self.orders[k].noise],
+                    "session_cv": None if math.isnan(self.session_cv[k]) else float(self.session_cv[k]),
                     "rounds": int(self.estimates.rounds[k]),
                     "more_rounds": None if more[k] < 0 else more[k],
                 }
@@ -253,62 +328,84 @@ def gate_versions(
     threshold: float,
     errors: str = "fwer",
     between: float | None = None,
-    layout: str | None = None,
+    design: str | None = None,
     missing_fails: bool = False,
     undecided: Outcome = Outcome.UNDECIDED,
     plan: Sequence[InterimAnalysis] | None = None,
 ) -> VersionGate:
     """Judge whether the benchmarks of the second version are slower."""
     matched = match(first, second)
-    orders = [
-        detect_run_order(matched.runs[0][name], matched.runs[1][name], matched.larger_is_better[name], layout)
-        for name in matched.names
-    ]
+    larger = np.array([matched.larger_is_better[name] for name in matched.names])
+    seconds = np.array([seconds_per(matched.units[name]) or 0.0 for name in matched.names])
+    runs = [(matched.runs[0][name], matched.runs[1][name]) for name in matched.names]
+    orders = tuple(
+        detect_run_order(*sides, better, design, matched.counted[name], scale)
+        for name, sides, better, scale in zip(matched.names, runs, larger.tolist(), seconds.tolist(), strict=True)
+    )
+    values = np.array([[np.median(side.value) for side in sides] for sides in runs]).T
     rounding = np.array([order.rounding for order in orders])
+    log_threshold, session_cv, machines = math.log(threshold), np.full(len(orders), np.nan), ""
     if plan is None:
-        estimates = _estimates(orders, rounding, math.log(threshold), between)
+        times = np.where(seconds > 0.0, values.mean(axis=0) * seconds, 1e-3)
+        estimates, session_cv = _estimates(orders, rounding, log_threshold, between, times)
+        if between is None and "sessions" in [order.design for order in orders]:
+            machines = machine_difference(first, second)
+            estimates = replace(estimates, decides=estimates.decides & (not machines))
         judged = judge(estimates, threshold, errors)
     else:
         for name, order in zip(matched.names, orders, strict=True):
-            if order.layout != "turn":
-                raise DataError(f"{name}: versions must be measured in turn where rounds are added until it is decided")
+            if order.design != "interleaved":
+                raise DataError(
+                    f"{name}: versions must be measured interleaved where rounds are added until it is decided"
+                )
         logs = [order.first for order in orders], [order.second for order in orders]
         estimates, judged = judge_sequentially(*logs, threshold, plan, errors, rounding)
     return VersionGate(
         names=names,
         benchmarks=matched.names,
-        values=np.array([[float(side[name]["value"].median()) for name in matched.names] for side in matched.runs]),
+        values=values,
         units=tuple(matched.units[name] for name in matched.names),
-        larger_is_better=np.array([matched.larger_is_better[name] for name in matched.names]),
-        layouts=tuple(order.layout for order in orders),
+        larger_is_better=larger,
+        orders=orders,
         estimates=estimates,
         judged=judged,
+        session_cv=session_cv,
         errors=errors,
         between=between,
-        shift=common_shift([o.second - o.first for o in orders if o.layout == "turn"], estimates.log_ratio),
+        machines=machines,
+        sources=(first.source, second.source),
+        shift=common_shift(orders, estimates.log_ratio, log_threshold),
         only=matched.only,
         missing_fails=missing_fails,
         undecided=undecided,
     )
 
 
-def _estimates(orders: Sequence[RunOrder], rounding: Floats, log_threshold: float, between: float | None) -> Estimates:
-    """Each benchmark by the method of its layout."""
-    layouts = np.array([order.layout for order in orders])
-    by_layout: list[tuple[npt.NDArray[np.int64], Estimates]] = []
-    for layout in dict.fromkeys(layouts.tolist()):
-        chosen = np.flatnonzero(layouts == layout)
-        of_layout = [orders[k] for k in chosen.tolist()]
-        first, second = [order.first for order in of_layout], [order.second for order in of_layout]
-        if layout == "turn":
+def _estimates(
+    orders: Sequence[RunOrder], rounding: Floats, log_threshold: float, between: float | None, seconds: Floats
+) -> tuple[Estimates, Floats]:
+    """Each benchmark by the method of its design."""
+    designs, session_cv = np.array([order.design for order in orders]), np.full(len(orders), np.nan)
+    by_design: list[tuple[npt.NDArray[np.int64], Estimates]] = []
+    for design in dict.fromkeys(designs.tolist()):
+        chosen = np.flatnonzero(designs == design)
+        of_design = [orders[k] for k in chosen.tolist()]
+        first, second = [order.first for order in of_design], [order.second for order in of_design]
+        if design == "interleaved":
             estimates = paired_test(first, second, rounding[chosen])
-        elif layout == "blocks":
-            series, is_second = [order.series for order in of_layout], [order.is_second for order in of_layout]
+        elif design == "blocked":
+            series, is_second = [order.series for order in of_design], [order.is_second for order in of_design]
             estimates = blocked_test(series, is_second, log_threshold, rounding[chosen])
+        elif design == "counts":
+            zero = np.zeros(len(chosen))
+            ratios = np.array([b[0] - a[0] for a, b in zip(first, second, strict=True)])
+            estimates = Estimates(ratios, zero, zero + 1e6, zero, np.ones(len(chosen), np.int64), zero == 0.0)
         else:
-            estimates = unpaired_test(first, second, between, rounding[chosen])
-        by_layout.append((chosen, estimates))
-    order = np.argsort(np.concatenate([chosen for chosen, _ in by_layout]), kind="stable")
-    fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "may_pass")
-    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in by_layout])[order] for f in fields}
-    return Estimates(**joined)
+            noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
+            one, other = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
+            estimates, session_cv[chosen] = session_test(one, other, seconds[chosen], between, rounding[chosen])
+        by_design.append((chosen, replace(estimates, least=np.broadcast_to(estimates.least, len(chosen)))))
+    order = np.argsort(np.concatenate([chosen for chosen, _ in by_design]), kind="stable")
+    fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least")
+    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in by_design])[order] for f in fields}
+    return Estimates(**joined), session_cv

@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 
 from perf_regression.options import MeasuredOptions, RegressionOptions
+from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of
+from perfcore.data.observations import labels_of, numbers_of, values_of
 from perfcore.data.roles import existing_column
 
 
@@ -44,9 +45,11 @@ def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]
     import pandas as pd
 
     runs.require_roles()
-    value, columns = str(runs.roles.value), list(runs.table.columns)
+    columns = list(runs.table.columns)
     is_positive = options.family == "gamma" or options.weights == "relative"
-    y = numbers_of(runs, value, optional=True, signed=not is_positive)
+    y = values_of(runs, notes := list[str](), zeros=not is_positive, signed=not is_positive, minus_one=is_positive)
+    for note in notes:
+        progress.note(f"{runs.source}: {note}")
     kept = ~np.isnan(y)
     table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
     names = {f"by {c}": names_of(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}

@@ -21,7 +21,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import numbers_of
+from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.units import is_rate, is_time
 
 _LEAST_POINTS = 4
@@ -166,7 +166,7 @@ class UslFitter(Fitter):
         # p/X is linear in 1/gamma, sigma/gamma and kappa/gamma; relative errors start the search
         costs = p / value if quantity == "throughput" else p * value
         terms = np.stack([np.ones(len(p)), p - 1.0, p * (p - 1.0)], axis=1)
-        first, second, third = np.linalg.lstsq(terms / costs[:, None], np.ones(len(p)))[0].tolist()
+        first, second, third = np.linalg.lstsq(terms / costs[:, None], np.ones(len(p)), rcond=None)[0].tolist()
         if not first > 0.0 or second >= first:
             other = "time" if quantity == "throughput" else "throughput"
             raise DataError(
@@ -237,7 +237,7 @@ def _checked(runs: Measurements) -> Measurements:
             raise DataError(
                 f"{runs.source}: usl fits one program; choose one, such as --where {column}={next(iter(names))}"
             )
-    numbers_of(runs, str(runs.roles.value), optional=True)
+    values_of(runs, [])
     points = len(np.unique(numbers_of(runs, columns[0])))
     if points < _LEAST_POINTS:
         raise DataError(f"{runs.source}: usl needs {_LEAST_POINTS} or more values of {columns[0]}; there are {points}")

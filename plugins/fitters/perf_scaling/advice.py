@@ -11,45 +11,47 @@ import numpy.typing as npt
 
 from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_scaling.posterior.family import changes
+from perf_statistics.outcomes import DrawnOutcomes, expected_variances
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
     from perf_scaling.fitted import FittedModel
 
 
-# Measurements at a candidate are sorted into so many bins of equal probability; within one, the target is what a
-# measurement of that size leaves open. Of 512 draws, 32 are in a bin.
-_BINS = 16
-
-
-def expected_spread(model: FittedModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
-    """Variance of the logarithm of the value at the target: now, and as expected after one measurement at each
-    point.
-    """
-    places = np.vstack([model.target_point, np.asarray(points, dtype=np.float64)])
-    draws = model.draws(places, paths)
+def outcomes(model: FittedModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> DrawnOutcomes:
+    """Draws of the target and of one more measurement, of as many runs as the others, at each point (C, q)."""
+    draws = model.draws(np.vstack([model.target_point, np.asarray(points, dtype=np.float64)]), paths)
     every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     counts = model.posterior.counts[every]
     runs = np.nanmedian(np.where(counts > 0.0, counts, np.nan), axis=1)
-    logs = np.log(draws.unchanged())
-    lowest, highest = model.posterior.of_paths(every).measured_range
+    logs = draws.logs
     # Repeating a run does not help against the scatter of its level.
-    simulated = logs[:, :, 1:] + (draws.scatter + draws.noise / np.sqrt(runs)[:, None])[:, :, None]
-    variances = np.empty((len(logs), len(places)))
-    variances[:, 0] = logs[:, :, 0].var(axis=1) + _by_changes(lowest, highest, places[:1])
-    for place in range(len(places) - 1):
-        order = np.argsort(simulated[:, :, place], axis=1)
-        binned = np.take_along_axis(logs[:, :, 0], order, axis=1).reshape(len(logs), _BINS, -1)
-        variances[:, place + 1] = binned.var(axis=2).mean(axis=1)
-        point = places[place + 1]  # up to where it is then known that no slope has changed
-        variances[:, place + 1] += _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1])
-    return variances
+    noise = draws.scatter + draws.noise / np.sqrt(runs)[:, None]
+    medians = np.where(model.whole.counted[every], np.exp(np.median(logs[:, :, 0], axis=1)), 0.0)
+    shares = medians / medians.sum() if medians.sum() > 0.0 else np.full(len(every), 1.0 / len(every))
+    lowest, highest = model.posterior.of_paths(every).measured_range
+    places = draws.at
+    after = [
+        _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1]) for point in places[1:]
+    ]  # up to a point it is then known that no slope has changed
+    beyond = _by_changes(lowest, highest, places[:1])
+    with_one = np.stack(after, axis=1) if after else np.empty((len(every), 0))
+    return DrawnOutcomes(logs[:, :, 0], logs[:, :, 1:] + noise[:, :, None], shares, beyond, with_one)
 
 
 def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
     """Variance (K,) of the logarithm at the target (1, q) by changes of the slope beyond what was measured."""
     rate, deviation = changes(lowest, highest, target)
     return np.asarray(rate * deviation**2)[:, 0]
+
+
+def expected_spread(model: FittedModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
+    """Variance of the logarithm of each path at the target (K, 1 + C): now, and as expected after one measurement at
+    each point.
+    """
+    drawn = outcomes(model, points, paths)
+    now = drawn.target.var(axis=1) + drawn.beyond
+    return np.column_stack([now, expected_variances(drawn.target, drawn.measured) + drawn.beyond_with_one])
 
 
 def measurable(model: FittedModel, largest: float) -> Floats:
@@ -61,9 +63,8 @@ def measurable(model: FittedModel, largest: float) -> Floats:
     if steps[-1] < largest:
         steps.append(largest)
     points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
-    # The target itself is what is to be told from points that cost less.
-    limit = np.where(model.target_point > top, model.target_point, np.inf)
-    is_before = (points <= limit).all(axis=1) & ~(points == model.target_point).all(axis=1)
+    limit = np.where(model.target_point > top, model.target_point, np.inf)  # what is farther costs more than the target
+    is_before = (points <= limit).all(axis=1)
     return points[is_before] if is_before.any() else points
 
 
@@ -155,8 +156,8 @@ def _advice_on(
 def percent(share: float) -> str:
     """A relative difference as a person writes it."""
     if share < _INVISIBLE:
-        return f"under {100.0 * _INVISIBLE:g} %"
-    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
+        return f"under {100.0 * _INVISIBLE:g}%"
+    return f"{100.0 * share:.2g}%" if share < 0.995 else f"{100.0 * share:.0f}%"
 
 
 def deciding_points(model: FittedModel, symbol: str) -> Floats:
@@ -187,13 +188,10 @@ def next_points(model: FittedModel, largest: float = 2.0) -> tuple[dict[str, flo
 def next_point(model: FittedModel, largest: float = 2.0) -> dict[str, float]:
     """The point whose measurement, of all paths together, leaves least open at the target.
 
-    Paths count by their share of the value at the target. Source: the expected variance after a measurement is the
-    criterion of sequential design (K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review", Statistical
-    Science 10, 1995), taken of the logarithm and with the law itself unknown.
+    Paths count by their share of the value at the target.
     """
     points = measurable(model, largest)
     place = {path: k for k, path in enumerate(model.paths)}
     rows = model.rows[:_MOST_PATHS]
-    spread = expected_spread(model, points, [place[row.path] for row in rows])[:, 1:]
-    best = int((np.array([row.share for row in rows]) @ spread).argmin())
+    best = int(outcomes(model, points, [place[row.path] for row in rows]).variances_with_one().argmin())
     return dict(zip(model.symbols, points[best].tolist(), strict=True))

@@ -13,29 +13,30 @@ import numpy as np
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
-from perf_tables.names import is_speed, no_number, what_zero_means
+from perf_tables.names import is_speed, what_zero_means
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
 if TYPE_CHECKING:
     from perf_scaling.fitted import FittedModel
 
-_SAID = re.compile(r"(?:scaling|scaling_?(?:type|mode|kind)|experiment|study|test)", re.IGNORECASE)
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
 # tasks_per_node or memory_per_core, is how the run was laid out.
 _WHAT = (
     r"(?:atoms|cells|elements|elems|dofs?|unknowns|particles|points|rows|vertices|zones|photons|bodies|samples|"
     r"batch(?:_?size)?)"
 )
-_WHOLE = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHAT}|gbs|global_?batch(?:_?size)?)"
+_ALL_OF = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHAT}|gbs|global_?batch(?:_?size)?)"
+_WHOLE = rf"(?:(?:total|global)_?)?{_ALL_OF}(?:_?(?:total|global|all))?"
 _ONE = r"(?:rank|proc|process|processor|core|cpu|gpu|device|accelerator|node|task|thread|worker)"
 _SIZE = re.compile(_WHOLE, re.IGNORECASE)
 _SHARE = re.compile(
-    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|mbs|micro_?batch(?:_?size)?",
+    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|(?:size|n|{_WHAT})_?local|mbs|micro_?batch(?:_?size)?",
     re.IGNORECASE,
 )
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
@@ -47,7 +48,7 @@ def told_scaling(data: Measurements) -> str:
     if not parameters or not is_processors(parameters[0]):
         return ""
     names = [name for name in data.table.columns if name not in (*parameters, data.roles.value)]
-    stated = _labelled([name for name in names if _SAID.fullmatch(name.strip())], data)
+    stated = _labelled([name for name in names if data.table[name].dtype.kind not in "iufb"], data)
     if stated:
         return stated
     processors = _numbers(data, parameters[0])
@@ -141,12 +142,8 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     data.require_roles()
     roles = data.roles
     assert roles.value is not None
-    value = _values(data, roles.value)
+    value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
-    if not kept.any():
-        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
-    if not kept.all():
-        notes.append(f"left out, without {roles.value}: {int((~kept).sum()):,} of {len(kept):,} rows")
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     if len(points) > _MOST_PARAMETERS:
         raise OptionError(
@@ -159,6 +156,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     metrics = _metrics(data, kept, path)
     levels = np.stack([column[kept] for column in points.values()], axis=1)
     distinct, point = _distinct(levels)
+    _refuse_both_kinds(data, kept)
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
@@ -166,14 +164,16 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
     zero_means = what_zero_means(reciprocal)
-    resolved = _without_zeros(names, path, point, measured, shape, _least_points(len(points)), zero_means, notes)
+    resolved = _without_zeros(
+        names, path, point, measured, shape, _least_points(len(points), len(distinct)), zero_means, notes
+    )
     path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
     else:
         runs = _runs_of_means(path * len(distinct) + point, measured, spread, resolved, shape)
         notes.append(spread.text)
-    reasons = _reasons(runs, path, measured, distinct, list(shown_names(roles.parameters).values()))
+    reasons = _reasons(runs, path, measured, distinct, roles.parameters)
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
     if far := int(runs.outliers[fit].sum()):
@@ -201,6 +201,19 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     )
 
 
+def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
+    """Ask which runs are meant where a column says of each whether the problem grew with the processors."""
+    roles = data.roles
+    for name in data.table.columns:
+        if name in (*roles.code, *roles.system, *roles.category) or data.table[name].dtype.kind in "iufb":
+            continue
+        words = [str(word) for word in data.table[name][kept].dropna().unique()]
+        kinds = [kind for kind in ("weak", "strong") if any(kind in word.lower() for word in words)]
+        if len(kinds) > 1 and all("weak" in word.lower() or "strong" in word.lower() for word in words):
+            choices = " or ".join(f"--where '{name}={word}'" for word in words[:2])
+            raise OptionError(f"{data.source}: {name} tells runs of weak and of strong scaling apart: choose {choices}")
+
+
 def _distinct(levels: Floats) -> tuple[Floats, Ints]:
     """Rows that differ, in their order, and the number of each row among them; `np.unique` takes 30 times as long."""
     import pandas as pd
@@ -217,32 +230,17 @@ def _distinct(levels: Floats) -> tuple[Floats, Ints]:
 def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
-    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() < 2]
     if not fixed or len(fixed) == len(parameters):
         return data
     names = shown_names(parameters)
-    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
-    notes.append(f"held: {levels}")
+    held = [symbol for symbol in fixed if data.table[parameters[symbol]].notna().any()]
+    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in held)
+    notes += [f"held: {levels}"] if held else []
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
     return data.with_roles(left, roles.value, unit=roles.unit, **kinds)
-
-
-def _values(data: Measurements, name: str) -> Floats:
-    """The values, NaN where there is none; unlike elsewhere 0 and negative numbers pass: they are a path's matter."""
-    import pandas as pd
-
-    column = data.table[name]
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    unread = np.isnan(numbers)
-    if unread.any():
-        texts = column[unread].astype(str).str.strip().str.lower()
-        wrong = ~(column[unread].isna() | texts.isin(["", "nan", "na", "none", "null", "<na>"]))
-        if wrong.any():
-            row = int(wrong.idxmax())
-            data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
-    return np.where(np.isinf(numbers), np.nan, numbers)
 
 
 def _without_zeros(
@@ -301,12 +299,12 @@ def _require_path(name: str, names: Sequence[str], unfitted: Mapping[str, str]) 
         raise DataError(f"--show {name}: it was not fitted: {unfitted[name]}")
 
 
-def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Sequence[str]) -> list[str]:
+def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:
     """Why a path cannot be fitted; empty where it can."""
     n_paths = len(runs.means)
     reasons = [""] * n_paths
     patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
-    texts = [_pattern_reason(points[measured], symbols) for measured in patterns]
+    texts = [_pattern_reason(points[measured], parameters, len(points)) for measured in patterns]
     for number in np.flatnonzero([bool(text) for text in texts]).tolist():
         for k in np.flatnonzero(pattern.ravel() == number).tolist():
             reasons[k] = texts[number]
@@ -322,9 +320,8 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
         if (value[path == k] == 0.0).all():
             reasons[k] = "is 0 at every point"
         elif least == 0.0:
-            reasons[k] = (
-                f"holds 0, and is above 0 at fewer than the {_least_points(len(symbols))} points that are needed"
-            )
+            least_points = _least_points(len(parameters), len(points))
+            reasons[k] = f"holds 0, and is above 0 at fewer than the {least_points} points that are needed"
         else:
             reasons[k] = (
                 f"holds {least:g}; noise is relative to the value, which must be positive (--where leaves rows out)"
@@ -332,13 +329,15 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
     return reasons
 
 
-def _least_points(n_parameters: int) -> int:
-    return LEAST_POINTS + (n_parameters > 1)
+def _least_points(n_parameters: int, n_points: int) -> int:
+    """Of a path; two where the whole table has no more, for the line between them."""
+    return 2 if n_parameters == 1 and n_points == 2 else LEAST_POINTS + (n_parameters > 1)
 
 
-def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
+def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int) -> str:
     """Why these points do not do; empty where they do."""
-    if len(points) < (least := _least_points(len(symbols))):
+    symbols = list(shown_names(parameters).values())
+    if len(points) < (least := _least_points(len(symbols), n_points)):
         return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
     levels = [len(np.unique(column)) for column in points.T]
     for symbol, count in zip(symbols, levels, strict=True):
@@ -347,6 +346,14 @@ def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
     logs = np.log(points)
     centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
     if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
+        for one, other in itertools.combinations(range(len(symbols)), 2):
+            if np.ptp(logs[:, one] + logs[:, other]) < _RANK:
+                product = points[0, one] * points[0, other]
+                left = ",".join(column for k, column in enumerate(parameters.values()) if k != one)
+                return (
+                    f"{symbols[one]} x {symbols[other]} = {product:g} at every point, so one follows from the other: "
+                    f"--parameter '{left}'"
+                )
         names = " and ".join(symbols)
         return f"{names} were varied together only (the points lie on a line); vary one while the other is held"
     return ""
@@ -384,7 +391,7 @@ def observed_by_path(model: FittedModel, data: Any, where: str | None = None) ->
     runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
     runs.require_roles()
     assert runs.roles.value is not None
-    value = numbers_of(runs, runs.roles.value, optional=True, zero=True)
+    value = values_of(runs, [])
     kept = value > 0.0  # no error can be relative to 0
     names, path = paths_of(runs, kept)
     if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):

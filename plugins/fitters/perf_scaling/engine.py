@@ -87,10 +87,14 @@ class HoldoutCheck(NamedTuple):
     @property
     def text(self) -> str:
         """One line."""
-        error = f"{100.0 * self.median_error:.2g} % off"
+        error = f"error {100.0 * self.median_error:.2g}%"
         if self.paths == 1:
-            return f"the last level, left out: {error}, {'inside' if self.inside == 1.0 else 'outside'} the bounds"
-        return f"the last level, left out: median {error}, {self.inside:.0%} inside the bounds ({self.paths:,} paths)"
+            where = "inside" if self.inside == 1.0 else "outside"
+            return f"hold-out check (largest level predicted from the others): {error}, {where} the 95% interval"
+        return (
+            f"hold-out check (largest level predicted from the others): median {error}, {self.inside:.0%} of "
+            f"{self.paths:,} paths inside the 95% interval"
+        )
 
 
 def check_holdout(model: FittedModel) -> HoldoutCheck | None:

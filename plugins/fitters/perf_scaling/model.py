@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.advice import advice, next_point
+from perf_scaling.advice import advice, next_point, outcomes
+from perf_scaling.best_fit import BestFits, best_fits
 from perf_scaling.call_tree import Whole, whole_of
 from perf_scaling.data import PATH, observed_by_path
 from perf_scaling.engine import HoldoutCheck, check_holdout
 from perf_scaling.growth import CLASSES, classes_of_draws, slopes_between
-from perf_scaling.leading import LeadingLaw, form_text, forms_of, leading_laws
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
 from perf_scaling.rows import PathRow, path_rows
 from perf_scaling.speedup import speedup
@@ -33,7 +33,6 @@ from perfcore.models.observed import Observed
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
-_LEAST = 1e-9  # share of the variance below which a direction is rounding
 
 
 class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -166,14 +165,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return self.posterior.quantiles(self.measured, [0.5])[:, :, 0]
 
     @functools.cached_property
-    def leading(self) -> tuple[LeadingLaw, ...]:
-        """The likeliest law of each path with coefficients, where the data determine one."""
-        return leading_laws(self)
+    def best(self) -> BestFits:
+        """The best-fitting model of each path in the measured range, and those that fit as well."""
+        return best_fits(self)
 
     @functools.cached_property
     def rows(self) -> tuple[PathRow, ...]:
         """What is said of each path at the target, the largest share first."""
-        return path_rows(self, self.leading)
+        return path_rows(self)
 
     @functools.cached_property
     def check(self) -> HoldoutCheck | None:
@@ -184,7 +183,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """The same laws, looked at from another point."""
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        lasting = ("measured", "means", "posterior", "fitted", "whole", "leading")
+        lasting = ("measured", "means", "posterior", "fitted", "whole", "best")
         vars(other).update({name: getattr(self, name) for name in lasting})
         return other
 
@@ -274,7 +273,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 of_draw = classes_of_draws(self, symbol, block_draws, slopes[k])
                 probabilities[block, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
         return GrowthDraws(
-            laws=tuple(law.text for law in self.leading),
+            laws=tuple(fit.formula for fit in self.best.named),
             classes=CLASSES,
             probabilities=probabilities,
             symbols=self.symbols,
@@ -298,69 +297,75 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """What is open at points of one path, as directions of a normal distribution; see `Model.design_rows`.
-
-        Draws of the logarithm at the points have a covariance C = G G'; a measurement there is worth a row of G, over
-        the noise of a run and the scatter of its level. What was measured so far is worth one row for each direction.
-        """
-        places, path = self._places_of_one(points)
-        draws = self.draws(places, [path])
-        logs = np.log(draws.values[0])
-        _, sizes, axes = np.linalg.svd(logs - logs.mean(axis=0), full_matrices=False)
-        kept = sizes > _LEAST * max(float(sizes.max()), 1e-300)
-        rows = (axes[kept] * sizes[kept, None]).T / np.sqrt(len(logs))
-        noise = float(np.std(draws.scatter[0] + draws.noise[0]))
-        measured = np.isfinite(self.means[path])
+        """Draws at points of one path, or of all; the first is the target. See `Model.design_rows`."""
+        if len(self.paths) == 1 or (isinstance(points, Mapping) and PATH in points):
+            places, path = self._places_of_one(points)
+            paths = [path]
+        else:
+            levels, _ = named_points(points, self.columns, {})
+            places = np.stack([levels[symbol] for symbol in self.symbols], axis=1)
+            paths = np.flatnonzero(self.whole.counted).tolist()
+        target = dict(zip(self.symbols, places[0].tolist(), strict=True))
+        measured = np.isfinite(self.means[paths]).any(axis=0)
+        counts = np.array([self.data[path].counts for path in paths]).max(axis=0)
         return DesignRows(
-            measured=(np.eye(int(kept.sum())),),
-            asked=(rows / noise,),
-            errors=np.eye(1),
-            scale=np.exp(np.median(logs, axis=0)) * noise,
+            measured=(),
+            asked=(),
+            errors=np.eye(1) * float(np.median(self.posterior.spread[paths])),
+            scale=self.posterior.of_paths(paths).quantiles(places, (0.5,))[:, :, 0].sum(axis=0),
             points={symbol: np.array(levels)[measured] for symbol, levels in self.points.items()},
-            repetitions=np.maximum(np.rint(np.array(self.data[path].counts)[measured]), 1.0).astype(np.int64),
+            repetitions=np.maximum(np.rint(counts[measured]), 1.0).astype(np.int64),
             unit=self.unit,
+            outcomes=outcomes(self.at(target), places[1:], paths),
         )
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """The other laws of one path that the data leave, likeliest first; see `Model.rivals`."""
+        if len(self.paths) > 1 and not (isinstance(points, Mapping) and PATH in points):
+            return ()
         places, path = self._places_of_one(points)
         laws = self.laws_left(path, places)[1 : 1 + _MOST_RIVALS]
         return tuple(Rival(name, f"probability {share:.1%}", values) for name, share, values in laws)
 
     def laws_left(self, path: int, points: Floats) -> list[tuple[str, float, Floats]]:
-        """Terms beside a constant that the data leave of a path, their probability, and what they predict at points.
-
-        That none of them holds exactly is within each: drift is not told apart here.
-        """
-        forms, form_of_law = forms_of(self)
-        posterior = self.posterior.of_paths([path])
-        means = posterior.components(points)[0][0]
-        form = form_of_law[posterior.law[0]]
-        sums = np.bincount(form, posterior.weight[0], len(forms))
+        """Models that fit a path, their probability, and what they predict at points (T, q) if they hold."""
+        best = self.best
         laws = []
-        for number in np.argsort(-sums, kind="stable").tolist():
-            if sums[number] > 0.0:
-                weight = np.where(form == number, posterior.weight[0], 0.0)
-                text = form_text(forms[number], self.parameter_names, posterior.reciprocal)
-                laws.append((text, float(sums[number]), np.exp(weight @ means / sums[number])))
+        for number, candidate in enumerate(best.candidates[path]):
+            alone = msgspec.structs.replace(candidate, weight=1.0)
+            values = BestFits(((alone,),), (), best.symbols, best.reciprocal).predict(points)[0, :, 0]
+            laws.append((best.formula(path, number), candidate.weight, values))
         return laws
+
+    def if_model_holds(
+        self, points: npt.ArrayLike, interval: float = 0.95, paths: Sequence[int] | None = None
+    ) -> Floats:
+        """Predicted means if the best-fitting model continues to hold (K, T, 3), of all paths or of some.
+
+        Parameters
+        ----------
+        points : array_like, shape (T, q)
+            Levels of the parameters.
+        interval : float
+            Probability that the interval holds the mean, given that one of the models that fit is true.
+
+        Returns
+        -------
+        numpy.ndarray, shape (K, T, 3)
+            Value of the best-fitting model, and the ends of the interval: uncertainty of the coefficients and of the
+            choice among models that fit. Changes in behaviour beyond the data come on top; `band` has them.
+        """
+        check_coverage(interval)
+        return self.best.predict(points, interval, paths)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of the likeliest law of each path, and exponents that are on no grid."""
+        """Coefficients of the best-fitting model of each path."""
         estimates = []
-        for law in self.leading:
-            prefix = f"{law.path}: " if len(self.paths) > 1 else ""
-            for name, value, error in zip(("1", *law.terms), law.coefficients, law.standard_errors, strict=True):
-                estimates.append(Parameter(prefix + name, value, None if np.isnan(error) else error, self.unit_of_laws))
-            for exponent in law.exponents:
-                estimates.append(
-                    Parameter(
-                        f"{prefix}exponent of {exponent.parameter} in {exponent.term}",
-                        exponent.estimate,
-                        exponent.deviation,
-                    )
-                )
+        for fit in self.best.named:
+            prefix = f"{fit.path}: " if len(self.paths) > 1 else ""
+            for name, value, error in zip(fit.terms, fit.coefficients, fit.standard_errors, strict=True):
+                estimates.append(Parameter(prefix + name, value, error, self.unit_of_laws))
         return tuple(estimates)
 
     @property
@@ -379,10 +384,10 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def formula(self) -> str:
-        """The likeliest law of each path, one line each."""
+        """The best-fitting model of each path, one line each."""
         if len(self.paths) == 1:
-            return self.leading[0].formula
-        return "\n".join(f"{law.path} = {law.formula}" for law in self.leading)
+            return self.best.named[0].formula
+        return "\n".join(f"{fit.path} = {fit.formula}" for fit in self.best.named)
 
     @property
     def has_parts(self) -> bool:
@@ -396,7 +401,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return {
             "paths": [
                 {
-                    **row._asdict(),
+                    **row.to_dict(),
                     **({} if self.has_parts else {"share": None}),
                     "growths": {
                         name: growth._asdict()

@@ -1,4 +1,4 @@
-"""Pictures of scaling laws: means, the median law and its bounds up to the target, a panel for each path."""
+"""Plots of scaling models: means, prediction with intervals, and the best-fitting model, a panel for each path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
 
-COVERAGE = 0.95  # of all bounds
+LIKELY, COVERAGE = 0.5, 0.95  # of the intervals
 _MOST_PANELS = 6
 _PLACES = 49  # of a curve
 _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
@@ -36,13 +36,14 @@ class PathCurve(NamedTuple):
     """Predictions of a path over one parameter, the others held."""
 
     over: Floats  # levels, rising: the measured ones and the target among them
-    mean: Floats  # median and 95 % bounds of the mean and of a single run
-    run: Floats
+    run: Floats  # (T, 3): median and ends of the 95% interval of a measurement
+    likely: Floats  # (T, 3): the same of the 50% interval
+    holds: Floats  # (T,): the best-fitting model
 
     def between(self, low: float, high: float) -> PathCurve:
         """The part between two levels."""
         inside = (self.over >= low) & (self.over <= high)
-        return PathCurve(self.over[inside], self.mean[inside], self.run[inside])
+        return PathCurve(self.over[inside], self.run[inside], self.likely[inside], self.holds[inside])
 
 
 class PathPoints(NamedTuple):
@@ -99,19 +100,20 @@ def draw_panel(model: ScalingModel, axes: Axes, path: int, symbol: str) -> None:
     marked = curves[-1][0]
     bottom, top = _limits(points, [curve for curve, _ in curves])
     for curve, colour in curves:
-        for bounds, shade, quantity in ((curve.run, 0.13, "single runs"), (curve.mean, 0.28, "the mean")):
+        for bounds, shade, quantity in ((curve.run, 0.13, "95%"), (curve.likely, 0.28, "likely")):
             sides = np.clip(bounds[:, 1:], bottom, top)
-            label = f"{COVERAGE:.0%} of {quantity}"
+            label = f"{quantity} interval"
             axes.fill_between(curve.over, *sides.T, color=colour, alpha=shade, linewidth=0.0, label=label)
     inside = (measured.over >= low) & (measured.over <= high)
-    axes.plot(measured.over[inside], measured.mean[inside, 0], color=_COLOUR, linewidth=1.5, label="law")
+    axes.plot(measured.over[inside], measured.run[inside, 0], color=_COLOUR, linewidth=1.5, label="prediction")
     if marked is measured:
         for outside in (measured.over <= low, measured.over >= high):
             axes.plot(
-                measured.over[outside], measured.mean[outside, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
+                measured.over[outside], measured.run[outside, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
             )
     else:
-        axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
+        axes.plot(marked.over, marked.run[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
+    axes.plot(marked.over, marked.holds, ":", color=INK, linewidth=1.1, label="if the model holds")
     axes.errorbar(
         points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color=INK,
         markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3, label="mean of runs",
@@ -119,7 +121,7 @@ def draw_panel(model: ScalingModel, axes: Axes, path: int, symbol: str) -> None:
     target = model.target[symbol]
     axes.axvline(target, color=_TARGET, linewidth=0.9, linestyle=":")
     axes.plot(
-        [target], marked.mean[marked.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4, label="target"
+        [target], marked.run[marked.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4, label="target"
     )
     set_logarithmic(axes, "x", marked.over[0] / 1.15, marked.over[-1] * 1.15, base=tick_base(points.over))
     set_logarithmic(axes, "y", bottom, top)
@@ -181,8 +183,8 @@ def path_curve(model: ScalingModel, path: int, symbol: str, fixed: Mapping[str, 
     curve_points = np.empty((len(over), len(model.symbols)))
     for place, name in enumerate(model.symbols):
         curve_points[:, place] = over if name == symbol else levels[name]
-    mean, run = (model.band(curve_points, COVERAGE, [path], run=run)[0] for run in (False, True))
-    return PathCurve(over, mean, run)
+    run, likely = (model.band(curve_points, coverage, [path], run=True)[0] for coverage in (COVERAGE, LIKELY))
+    return PathCurve(over, run, likely, model.best.predict(curve_points, paths=[path])[0, :, 0])
 
 
 def draw_legend(model: ScalingModel, paths: Sequence[int], area: FigureBase) -> None:
@@ -196,15 +198,18 @@ def _kinds(model: ScalingModel, paths: Sequence[int]) -> dict[str, Any]:
     line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
     kinds: dict[str, Any] = {
         "mean of runs, standard error": Line2D([], [], color=INK, marker="o", markersize=4, linewidth=0.8),
-        "median of what the data leave open": Line2D([], [], **line),
-        f"{COVERAGE:.0%} of the mean": Patch(facecolor=_COLOUR, alpha=0.41),
-        f"{COVERAGE:.0%} of single runs": Patch(facecolor=_COLOUR, alpha=0.13),
+        "prediction (median)": Line2D([], [], **line),
+        "likely (50% interval)": Patch(facecolor=_COLOUR, alpha=0.41),
+        "95% interval": Patch(facecolor=_COLOUR, alpha=0.13),
+        "if the model holds": Line2D([], [], color=INK, linestyle=":", linewidth=1.1),
         "target": Line2D([], [], color=_TARGET, marker="D", markersize=5, linestyle=":", linewidth=0.9),
     }
     if any(_reaches_beyond(model, path, symbol) for path in paths for symbol in model.symbols):
-        kinds["not measured: predicted"] = Line2D([], [], linestyle="--", **line)
+        kinds["extrapolated"] = Line2D([], [], linestyle="--", **line)
     if any(_is_aside(model, path, symbol) for path in paths for symbol in model.symbols):
-        kinds["law at the target's other parameters"] = Line2D([], [], linestyle="--", color=_TARGET, linewidth=1.4)
+        kinds["prediction at the target's other parameters"] = Line2D(
+            [], [], linestyle="--", color=_TARGET, linewidth=1.4
+        )
     return kinds
 
 
@@ -217,7 +222,11 @@ def _title(model: ScalingModel, axes: Axes, path: int, is_alone: bool) -> None:
     )
     below = textwrap.wrap(grows, most)
     share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
-    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(model.leading[path].text, most), *below]
+    lines = [
+        shortened(model.paths[path], most - len(share)) + share,
+        shortened(model.best.named[path].formula, most),
+        *below,
+    ]
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 
@@ -234,7 +243,7 @@ def _reaches_beyond(model: ScalingModel, path: int, symbol: str) -> bool:
 
 def _limits(points: PathPoints, curves: list[PathCurve]) -> tuple[float, float]:
     """Ends of the vertical axis: all points and the median, and of the bounds what is not far beyond."""
-    medians = np.concatenate([curve.mean[:, 0] for curve in curves])
+    medians = np.concatenate([values for curve in curves for values in (curve.run[:, 0], curve.holds)])
     values = np.concatenate([points.mean, medians[medians > 0.0]])
     low, high = float(values.min()), float(values.max())
     bounds = np.clip(np.concatenate([curve.run[:, 1:] for curve in curves]), low / _MOST_BEYOND, high * _MOST_BEYOND)

@@ -119,6 +119,8 @@ def with_values(data: Measurements, columns: Sequence[str] | str | None, path: S
     others: dict[str, Any] = {} if path is None else {"code": tuple(path), "system": (), "category": ()}
     names = [columns] if isinstance(columns, str) else list(columns or ())
     exact = [column for column in data.table.columns if re.split(r"\s*,\s*", column) == names]
+    if len(names) > 1 and "run" in data.table.columns and set(names) == set(data.table["run"].unique()):
+        names = []  # columns of repetitions, which the reader made rows
     names = exact or list(named_columns(names, list(data.table.columns)))
     if len(names) < 2:
         return data.with_roles(value=names[0] if names else None, **others)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from perf_scaling.posterior.posterior import DRAWS
-from perfcore.base.arrays import Floats
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
@@ -61,7 +61,8 @@ def speedup(model: FittedModel, path: int | None = None) -> Speedup | None:
     points = np.tile(model.target_point, (len(levels), 1))
     points[:, 0] = levels
     paths = np.flatnonzero(whole.counted).tolist() if path is None else [path]
-    times = _drawn_sums(model, points, paths)
+    measured = np.isin(levels, model.measured[:, 0])
+    times = _drawn_sums(model, points, paths, measured)
     ratio = times[:, :1] / times
     gain = levels / base
     weak = model.scaling == "weak"
@@ -69,13 +70,13 @@ def speedup(model: FittedModel, path: int | None = None) -> Speedup | None:
     faster = ratio * gain if weak else ratio
     sides = [np.quantile(draws, _SIDES, axis=0).T.tolist() for draws in (times, faster, share)]
     if len(paths) == 1:  # the same digits as of its prediction
-        sides[0] = model.posterior.of_paths(paths).quantiles(points, sorted(_SIDES))[0][:, [1, 0, 2]].tolist()
-    measured = set(model.measured[:, 0].tolist())
+        mean, run = (model.band(points, 0.95, paths, run=run)[0] for run in (False, True))
+        sides[0] = np.where(measured[:, None], mean, run).tolist()
     return Speedup(
         symbol=symbol,
         base=base,
         levels=tuple(
-            AtLevel(level, level in measured, *(tuple(side[k]) for side in sides))
+            AtLevel(level, bool(measured[k]), *(tuple(side[k]) for side in sides))
             for k, level in enumerate(shown_levels)
         ),
         half=_falls_below(steps, np.median(share[:, len(shown_levels) :], axis=0)),
@@ -118,15 +119,25 @@ def _counts_processors(column: str) -> bool:
     return bool(guess_roles([column], {column}).parameters)
 
 
-def _drawn_sums(model: FittedModel, points: Floats, paths: Sequence[int]) -> Floats:
-    """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
+def total_draws(model: FittedModel) -> Floats:
+    """Equally probable sums (N,) of all paths of a measurement at the target."""
+    paths = np.flatnonzero(model.whole.counted).tolist()
+    return _drawn_sums(model, model.target_point[None], paths, np.zeros(1, dtype=np.bool_))[:, 0]
+
+
+def _drawn_sums(model: FittedModel, points: Floats, paths: Sequence[int], measured: Booleans) -> Floats:
+    """Equally probable sums of paths (N, T), of means where they were measured and of a run elsewhere.
+
+    What is uncertain of one path is independent of the others.
+    """
     rng = np.random.default_rng(_SEED)
     sums = np.zeros((DRAWS, len(points)))
     for begin in range(0, len(paths), _PATHS_AT_ONCE):
         draws = model.draws(points, paths[begin : begin + _PATHS_AT_ONCE])
         # In an order of their own for each path.
         order = rng.permuted(np.tile(np.arange(DRAWS), (len(draws.values), 1)), axis=1)
-        sums += np.take_along_axis(draws.values, order[:, :, None], axis=1).sum(axis=0)
+        values = np.where(measured, draws.values, draws.runs())
+        sums += np.take_along_axis(values, order[:, :, None], axis=1).sum(axis=0)
     return sums
 
 

@@ -206,7 +206,7 @@ def tree_cells(
     growth = [cell for one in row.growths for cell in (class_cell(one), f"{one.probability:.0%}")]
     bounds = f"{row.low:.4g} .. {row.high:.4g}"
     link = path_link(outlook, state, path)
-    return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.law)
+    return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.model.formula)
 
 
 def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Table:

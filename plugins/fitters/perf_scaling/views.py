@@ -26,6 +26,7 @@ from perf_scaling.outlook import (
     target_blocks,
 )
 from perf_scaling.picture import COVERAGE, draw_legend, draw_panel, held_text, path_curve, path_points, standard_errors
+from perf_scaling.rows import RANGE
 from perf_scaling.tree_view import tree_blocks, tree_cells, tree_header, unfitted_blocks
 from perf_views.colours import AREAS, FAINT, INK, PAPER, RULE
 from perf_views.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, Text, View, ViewPath
@@ -45,15 +46,22 @@ _MOST_RELATIVES = 20
 _LARGEST = 4.0  # times the largest measured level: how far a next measurement is thought of
 
 
+def _range(low: float, high: float) -> str:
+    return f"{low:.4g}{RANGE}{high:.4g}"
+
+
 def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tuple[Block, ...]:
     """All of the view of a path."""
     model = outlook.model
     row = outlook.rows[path]
     unit = f" {model.unit}" if model.unit else ""
     lines = [
-        f"At {model.target_text}: {row.predicted:.4g}{unit}, 95 % of the mean between {row.low:.4g} and "
-        f"{row.high:.4g}{f'; {row.share:.1%} of the whole' if len(model.paths) > 1 and model.has_parts else ''}."
+        f"At {model.target_text}: {row.holds[0]:.4g}{unit} if the model holds, 95% {_range(*row.holds[1:])}; "
+        f"allowing for changes in behaviour {row.predicted:.4g}{unit}, likely {_range(*row.likely)}, "
+        f"95% {_range(row.low, row.high)}."
     ]
+    if len(model.paths) > 1 and model.has_parts:
+        lines.append(f"{row.share:.1%} of the whole.")
     lines += [
         f"Growth over {name}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
         f"towards the target like {name}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
@@ -99,7 +107,7 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
             below.set_xlabel(shortened(model.columns[symbol]), fontsize=LABEL_POINTS, parse_math=False)
         unit = f" ({model.unit})" if model.unit else ""
         grid[0, 0].set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
-        grid[1, 0].set_ylabel("mean over law,\nless 1 (%)", fontsize=LABEL_POINTS)
+        grid[1, 0].set_ylabel("residual [%]", fontsize=LABEL_POINTS)
         draw_legend(model, [path], figure)
 
     curves = (_curve_table(outlook, path, symbol) for symbol in model.symbols)
@@ -120,11 +128,11 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
     rows = []
     for k, level in enumerate(curve.over.tolist()):
         if k in places or level in measured or level == model.target[symbol]:
-            bounds = [f"{low:.4g} .. {high:.4g}" for _, low, high in (curve.mean[k], curve.run[k])]
-            rows.append((f"{level:.5g}", *measured.get(level, ("", "")), f"{curve.mean[k, 0]:.5g}", *bounds))
+            bounds = [f"{low:.4g} .. {high:.4g}" for _, low, high in (curve.likely[k], curve.run[k])]
+            rows.append((f"{level:.5g}", *measured.get(level, ("", "")), f"{curve.run[k, 0]:.5g}", *bounds))
     fixed_text = f" at {model.point_text(points.held)}" if points.held else ""
     name = model.parameter_names[symbol]
-    header = (name, "mean of the runs", "runs", "law", "95 % of the mean", "95 % of single runs")
+    header = (name, "mean of the runs", "runs", "prediction", "likely (50%)", "95% interval")
     return Table(header, tuple(rows), f"Over {name}{fixed_text}")
 
 
@@ -159,19 +167,17 @@ def _next_table(outlook: Outlook, path: int) -> Table:
 
 
 def _coefficient_table(outlook: Outlook, path: int) -> Table:
-    """The likeliest law, where there is one; else the power that stands for it."""
+    """The best-fitting model."""
     model = outlook.model
-    law = model.leading[path]
-    rows = [
-        (name, f"{value:.5g}", "-" if np.isnan(error) else f"{error:.2g}")
-        for name, value, error in zip(("constant", *law.terms), law.coefficients, law.standard_errors, strict=True)
-    ]
-    rows += [
-        (f"exponent of {e.parameter} in {e.term}", f"{e.estimate:.4g}", f"{e.deviation:.2g}") for e in law.exponents
-    ]
+    fit = model.best.named[path]
+    rows = tuple(
+        ("constant" if name == "1" else name, f"{value:.5g}", f"{error:.2g}")
+        for name, value, error in zip(fit.terms, fit.coefficients, fit.standard_errors, strict=True)
+    )
     unit = f" ({model.unit_of_laws})" if model.unit else ""
-    note = f"Law of probability {law.probability:.0%}: {law.text}" if law.determined else law.text.capitalize()
-    return Table(("term", f"coefficient{unit}", "standard error"), tuple(rows), "The likeliest law", note)
+    others = f"; as good: {', '.join(fit.alternatives)}" if fit.alternatives else ""
+    note = f"{fit.formula}, fit error {fit.fit_error:.1%}{others}"
+    return Table(("term", f"coefficient{unit}", "standard error"), rows, "Model of the measured range", note)
 
 
 class _Residuals(NamedTuple):
@@ -196,7 +202,13 @@ def _residual_table(model: ScalingModel, residuals: _Residuals) -> Table:
         (*(f"{level:.5g}" for level in point), f"{mean:.5g}", f"{law:.5g}", f"{residual:+.2%}", f"{error:.2%}")
         for point, mean, law, residual, error in zip(*residuals, strict=True)
     )
-    header = (*model.parameter_names.values(), "mean of the runs", "law", "residual", "standard error of the mean")
+    header = (
+        *model.parameter_names.values(),
+        "mean of the runs",
+        "prediction",
+        "residual",
+        "standard error of the mean",
+    )
     return Table(header, rows, "Residuals")
 
 

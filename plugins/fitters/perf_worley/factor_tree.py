@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.scratch_arrays import zeros
 from perf_worley.moment_tree import MomentTree, Reach, relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
 from perfcore.base.kernels import announce_compilation, kernel
-from perfcore.base.scratch_arrays import zeros
 from perfcore.contracts import Basis
 
 _MACHINE_EPSILON = 2.0**-52

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.scratch_arrays import chunks, zeros
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
-from perfcore.base.scratch_arrays import chunks, zeros
 
 
 def relative_edges(curve: UtilizationCurve) -> npt.NDArray[np.float64]:

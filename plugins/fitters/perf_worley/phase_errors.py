@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.scratch_arrays import chunks
 from perf_worley.cells import Cells, averaged_over_period
 from perf_worley.moment_tree import MomentTree, interval, squared_error
 from perfcore.base.kernels import kernel
-from perfcore.base.scratch_arrays import chunks
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
 _TEXT = ".out .log .txt"
-_NEED_LIBRARIES = {"otf2", "caliper-trace", "caliper", "cube"}
+_NEED_LIBRARIES = {"otf2", "caliper-trace", "caliper", "caliper-json", "cube"}
 
 # Name, class, endings, description, and the class of its options in `perf_io.options`.
 _READERS = (
@@ -22,9 +22,10 @@ _READERS = (
     ("prometheus", "perf_io.prometheus:PrometheusReader", ".json", "answers of Prometheus to range queries", None),
     ("extrap", "perf_io.results.extrap:ExtrapTextReader", ".extrap .txt", "text format of Extra-P", None),
     ("extrap-lines", "perf_io.results.extrap:ExtrapLinesReader", ".jsonl", "JSON Lines of Extra-P", None),
-    ("google-benchmark", "perf_io.results.json_results:GoogleBenchmarkReader", ".json",
+    ("google-benchmark", "perf_io.results.json_results:GoogleBenchmarkReader", ".json .csv",
      "Google Benchmark, --benchmark_out", None),
-    ("hyperfine", "perf_io.results.json_results:HyperfineReader", ".json", "hyperfine, --export-json", None),
+    ("hyperfine", "perf_io.results.json_results:HyperfineReader", ".json .csv",
+     "hyperfine, --export-json or --export-csv", None),
     ("pytest-benchmark", "perf_io.results.json_results:PytestBenchmarkReader", ".json",
      "pytest-benchmark, --benchmark-json", None),
     ("reframe", "perf_io.results.json_results:ReframeReportReader", ".json", "reports of ReFrame", None),
@@ -55,6 +56,12 @@ _READERS = (
     ("model-factors", "perf_io.results.text_results:ModelFactorsReader", ".csv",
      "POP factors of BSC's basicanalysis", None),
     ("caliper", "perf_io.caliper:CaliperProfileReader", ".cali", "profiles of Caliper", "ProfileOptions"),
+    ("caliper-json", "perf_io.caliper:CaliperJsonReader", ".json", "profiles of Caliper in JSON", "ProfileOptions"),
+    ("criterion", "perf_io.results.json_results:CriterionReader", ".json .jsonl .txt",
+     "criterion.rs, its estimates or cargo criterion --message-format=json", None),
+    ("benchmark-action", "perf_io.results.json_results:BenchmarkActionReader", ".json",
+     "github-action-benchmark, custom results and data", None),
+    ("gnu-time", "perf_io.results.accounting:TimeReader", _TEXT, "times of commands, by time and /usr/bin/time -v", None),
     ("cube", "perf_io.results.cube:CubeReader", ".cubex",
      "Cube profiles of Score-P, one or a series", "ProfileOptions"),
     ("chrome", "perf_io.traces.chrome:ChromeReader", ".json",

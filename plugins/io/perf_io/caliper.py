@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from caliperreader import CaliperReader as Library
 from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
 
 from perf_io.options import ProfileOptions
 from perf_io.results.result_table import ARROW, Row, exclusive_of, number_or_text, one_line, profile_rows, results
-from perf_io.text import numbered_lines, parse_ns
+from perf_io.text import decode_document, numbered_lines, parse_ns
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base import progress
 from perfcore.base.errors import InputError, UnknownNameError
@@ -63,7 +64,7 @@ class CaliperRecords(io.TextIOBase):
 
 _STARTS = re.compile(rb"__rec=(?:node|ctx|globals|attr),")
 _METRIC_TYPES = ("int", "uint", "double")
-_INCLUSIVE = "inclusive#"
+_INCLUSIVE = re.compile(r"inclusive#|\(i(?:nc)?l?\)$", re.IGNORECASE)
 _RANKS = ("jobsize", "mpi.world.size")
 
 
@@ -101,21 +102,104 @@ class CaliperProfileReader(Reader):
             record for record in library.records if record.get("spot.channel", "regionprofile") == "regionprofile"
         ]
         present = {name: alias for name, alias in names.items() if any(name in record for record in records)}
-        metric = _chosen(options.metric, present, seconds, source.name)
-        amounts = _amounts(records, metric, source.name)
-        named = {ARROW.join(path): amount for path, amount in amounts.items()}
-        exclusive, inclusive = (exclusive_of(amounts), named) if _INCLUSIVE in metric else (named, {})
-        value = "time_s" if metric in seconds else one_line(present[metric])
-        run = _run(library.globals, types, dates)
-        parameters = [name for name in run if name != "cluster"]
-        return results(
-            profile_rows(run, exclusive, inclusive, value),
-            source.name,
-            parameters=parameters,
-            value=value,
-            system=["cluster"],
-            category=["callpath"],
-        )
+        return _profile(records, present, seconds, _run(library.globals, types, dates), options.metric, source.name)
+
+
+def _profile(
+    records: Sequence[Mapping[str, Any]],
+    present: Mapping[str, str],
+    seconds: set[str],
+    run: Row,
+    metric_name: str | None,
+    source: str,
+) -> Measurements:
+    metric = _chosen(metric_name, present, seconds, source)
+    amounts = _amounts(records, metric, source)
+    named = {ARROW.join(path): amount for path, amount in amounts.items()}
+    exclusive, inclusive = (exclusive_of(amounts), named) if _INCLUSIVE.search(metric) else (named, {})
+    value = "time_s" if metric in seconds else one_line(present[metric])
+    return results(
+        profile_rows(run, exclusive, inclusive, value),
+        source,
+        parameters=[name for name in run if name != "cluster"],
+        value=value,
+        system=["cluster"],
+        category=["callpath"],
+    )
+
+
+_JSON_STARTS = re.compile(
+    rb'\s*(?:\{\s*"data"\s*:\s*\[|\[\s*\{(?=[^{}]*"(?:path|[\w.#]*duration[\w.#]*|annotation|function)"\s*:))'
+)
+_JSON_SECONDS = re.compile(
+    r"(?:(?:avg|min|max|total|sum)[ #])?time(?:/rank)?(?: \((?:exc|inc|e|i)l?\))?", re.IGNORECASE
+)
+_NO_METRICS = (*_RANKS, "mpi.rank", "rank", "path")
+
+
+class _Node(msgspec.Struct):
+    label: str
+    parent: int | None = None
+
+
+class _Split(msgspec.Struct):
+    data: list[list[Any]]
+    columns: list[str]
+    nodes: list[_Node] = []
+
+
+class CaliperJsonReader(Reader):
+    """A profile in Caliper's JSON: of ``hatchet-region-profile`` (json-split), or records of ``cali-query -j``.
+
+    Rows and columns are those of the reader of ``.cali`` files; ``/`` stands between the regions of a path.
+
+    Source: Caliper, documentation, "OutputFormats"; ``src/reader/JsonSplitFormatter.cpp``.
+    """
+
+    Options = ProfileOptions
+
+    def sniff(self, source: Source) -> float:
+        is_split = source.head.lstrip().startswith(b"{")
+        return 0.9 if _JSON_STARTS.match(source.head) and (not is_split or b'"columns"' in source.head) else 0.0
+
+    def read(self, source: Source, options: ProfileOptions) -> Measurements:
+        rows: list[Row]
+        if source.head.lstrip().startswith(b"{"):
+            content = decode_document(source, _Split, "JSON of Caliper")
+            paths = _paths(content.nodes, source.name)
+            rows = [dict(zip(content.columns, row, strict=False)) for row in content.data]
+            for row in rows:
+                number = row.get("path")
+                row["path"] = paths[number] if type(number) is int and 0 <= number < len(paths) else ()
+        else:
+            rows = decode_document(source, list[dict[str, Any]], "JSON of Caliper")
+            for row in rows:
+                path = row.get("path", row.get("function", row.get("annotation", "")))
+                row["path"] = tuple(filter(None, map(str, path if isinstance(path, list) else str(path).split("/"))))
+        for row in rows:
+            row["mpi.rank"] = row.get("mpi.rank", row.get("rank", ""))
+        numbers = {
+            name for row in rows for name, value in row.items() if isinstance(number_or_text(value), (int, float))
+        }
+        present = {name: one_line(name) for name in sorted(numbers.difference(_NO_METRICS))}
+        ranks = {number_or_text(row[name]) for row in rows for name in _RANKS if row.get(name) is not None}
+        run: Row = {"ranks": ranks.pop()} if len(ranks) == 1 else {}
+        seconds = {name for name in present if _JSON_SECONDS.fullmatch(name)}
+        records = [{name: value for name, value in row.items() if value is not None} for row in rows]
+        return _profile(records, present, seconds, run, options.metric, source.name)
+
+
+def _paths(nodes: Sequence[_Node], source: str) -> list[tuple[str, ...]]:
+    """Path of each node; a parent stands before its children."""
+    paths: list[tuple[str, ...]] = []
+    for number, node in enumerate(nodes):
+        if node.parent is not None and not 0 <= node.parent < number:
+            raise InputError(source, f"node {number} has the parent {node.parent}, which is no node before it")
+        above = () if node.parent is None else paths[node.parent]
+        if len(above) >= _DEEPEST:
+            raise InputError(source, f"node {number} is more than {_DEEPEST} levels deep")
+        paths.append((*above, one_line(node.label)))
+    return paths
 
 
 def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: set[str], source: str) -> str:

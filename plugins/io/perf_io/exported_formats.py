@@ -13,6 +13,8 @@ _HPCTOOLKIT_XML = b"<!DOCTYPE HPCToolkitExperiment"
 _PERF_STAT_HEAD = 4096
 _PERF_SCRIPT = re.compile(rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s")
 _SEFF = re.compile(rb"\s*Job ID: ([0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n)?Cluster: ")
+_SAR = re.compile(rb"Linux \S+ \([^()\n]*\)[ \t]+\S+[ \t]+_\w+_[ \t]+\([0-9]+ CPU\)")
+_ASV = re.compile(rb'\s*\{\s*(?=[^\0]*"commit_hash"\s*:)(?=[^\0]*"results"\s*:)')
 _JMH_TEXT = re.compile(rb"^(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +Cnt +Score\b)", re.MULTILINE)
 _XML_HEAD = 4096  # bytes, within which its type stands
 
@@ -54,6 +56,14 @@ def export_command(source: Source) -> str | None:
             "is what Slurm's seff prints of a job; the same is read of any number of jobs from sacct: "
             f"sacct -j {match[1].decode()} --parsable2 --format=JobID,JobName,State,Elapsed,NNodes,NCPUS > jobs.txt"
         )
+    if _SAR.match(head):
+        return (
+            "is what sar, mpstat or iostat print for people; the same is read as sadf -d FILE > cpu.csv, where FILE is "
+            "what sar recorded (sar -o FILE, or /var/log/sa/saDD), and as mpstat -P ALL -o JSON 1 > cpu.json"
+        )
+    if _ASV.match(head):
+        folder = shlex.quote(str(PurePath(name).parent.parent))
+        return f"is a result of airspeed velocity (asv) for one commit; the folder of all is read: perf gate {folder}"
     if _JMH_TEXT.search(head):
         return "is what JMH prints for people; its JSON is read: java -jar benchmarks.jar -rf json -rff jmh.json"
     match = _PERFETTO.match(head)

@@ -36,6 +36,7 @@ class TableOptions:
     category: tuple[str, ...] | None = option(
         None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
     )
+    kilo: str = option("auto", "what K, M and G in cells such as 4K are powers of", choices=("auto", "1000", "1024"))
     failed: bool = option(False, "measurements: keep rows of runs that did not complete, by their state or exit code")
     time_unit: str | None = option(
         None,
@@ -54,7 +55,9 @@ class TableOptions:
 class TextTableOptions(TableOptions):
     """Which column is what, and how numbers are written."""
 
-    decimal: str = option(".", "decimal sign of numbers; with a comma, a point makes none", choices=(".", ","))
+    decimal: str = option(
+        "auto", "decimal sign of numbers (auto: a comma where no number has a point)", choices=("auto", ".", ",")
+    )
 
 
 def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:

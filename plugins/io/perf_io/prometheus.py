@@ -15,6 +15,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
+from perfcore.reading.json_text import decode_json
 from perfcore.reading.source import Source
 
 _STATUS = re.compile(rb'\s*\{\s*"status"\s*:\s*"(?:success|error)"')
@@ -62,7 +63,7 @@ class PrometheusReader(Reader):
             problem = f"holds a {answer.data.result_type[:20]!r}; ask the server for a range: /api/v1/query_range"
             raise InputError(source.name, problem)
         try:  # what was taken as raw was not looked at: neither its texts nor its depth
-            matrix = msgspec.json.decode(answer.data.result, type=tuple[_Samples, ...])
+            matrix = decode_json(answer.data.result, tuple[_Samples, ...])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             place = str(error).replace("`$", "`$.data.result")
             raise InputError(source.name, f"is not a matrix of Prometheus: {place}") from None

@@ -11,6 +11,7 @@ import msgspec
 
 from perfcore.base.errors import InputError
 from perfcore.data.units import nanoseconds_per
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 
@@ -69,20 +70,15 @@ def decode_document(source: Source, shape: type[T], description: str) -> T:
 def decode_content(content: bytes, shape: type[T], description: str, name: str) -> T:
     """Decode a document that is in memory; ``name`` is that of its file, for messages."""
     try:
-        return msgspec.json.decode(content, type=shape)
-    except msgspec.ValidationError as error:
-        raise InputError(name, f"is not {description}: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(name, f"is not {description}: {error}", line=_line(content, str(error))) from None
+        document: T = decode_json(content, shape)
+        return document
+    except msgspec.DecodeError as error:
+        problem, line = json_problem(content, error)
+        raise InputError(name, f"is not {description}: {problem}", line=line) from None
+    except UnicodeDecodeError as error:
+        raise InputError(name, f"is not {description}: no UTF-8, {error.reason}") from None
     except RecursionError:
         raise InputError(name, f"is not {description}: it is nested too deeply", line=1) from None
-
-
-def _line(content: bytes, message: str) -> int:
-    """The line of the byte that a message of msgspec names; the last one where the document ends too early."""
-    _, _, place = message.rpartition("(byte ")
-    end = int(place.rstrip(")")) if place.rstrip(")").isdecimal() else len(content)
-    return content.count(b"\n", 0, end) + 1
 
 
 _INT64 = 1 << 63

@@ -1,21 +1,14 @@
-"""Slower or not: paired rounds and unpaired sessions, in three verdicts, with probabilities of many tests at once.
+"""Slower or not: paired rounds and separate sessions, in three verdicts, with corrections for many tests.
 
-R. R. Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", section 4.3: the trimmed mean and its standard
-error by the winsorised variance. Nothing is trimmed of fewer than 8 rounds, where it would cost more than it saves. One
-deviation: of h kept rounds the variance has (h - 1)(1 - share cut off) degrees of freedom, where Wilcox has h - 1. That
-is twice the squared mean over the variance of winsorised variances of normal values, to 1 % from 8 to 60 rounds
-(simulated); with h - 1 a probability of 0.0005 stood for up to 0.001, which many benchmarks together show.
+Means are trimmed by 20% from 8 rounds on, with winsorised variances (R. R. Wilcox, "Introduction to Robust Estimation
+and Hypothesis Testing", section 4.3). Deviation: (h - 1)(1 - share cut off) degrees of freedom for h kept rounds, which
+are those of winsorised variances of normal values to 1%; Wilcox has h - 1.
 
-Variances of many benchmarks are moderated by what all of them say: G. K. Smyth, "Linear models and empirical Bayes
-methods for assessing differential expression in microarray experiments", Statistical Applications in Genetics and
-Molecular Biology 3, 2004, equations for d_0 and s_0. Three deviations, since noises of benchmarks (0.5 % to 20 %) are
-not drawn from one distribution: the degrees of freedom of the prior are capped, they count half (of 50 benchmarks and
-more, which know the prior better, three quarters), and no variance becomes smaller. As Smyth has it, three to a hundred
-benchmarks of unequal noise gave 6 to 12 % false alarms at three to five rounds, where 5 % were asked; so it is at most
-5 % (`benchmarks/gates.py`).
-
-Noise larger than the last digit of rounded values makes rounding harmless: it averages out. Where values hardly differ,
-it does not: 0.02 and 0.03, always, may be 0.0249 and 0.0251.
+Variances of many benchmarks are moderated (G. K. Smyth, "Linear models and empirical Bayes methods for assessing
+differential expression in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3, 2004).
+Deviations, without which benchmarks of unequal noise had 6 to 12% false alarms where 5% were asked
+(`benchmarks/gates.py`): the prior's degrees of freedom are capped and count half (three quarters from 50 benchmarks
+on), and no variance becomes smaller.
 """
 
 from __future__ import annotations
@@ -30,7 +23,7 @@ import numpy as np
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 FEWEST_ROUNDS = 3  # fewer decide nothing
-SURE = 0.95  # of each bound, and of a verdict
+SURE = 0.95  # confidence of intervals and verdicts
 _EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arithmetic
 
 
@@ -43,8 +36,9 @@ class Estimates:
     freedom: Floats  # degrees of freedom of the standard error
     rounding: Floats  # by how much the values' last digits may have moved the logarithm
     rounds: Ints  # runs of each version that count
-    may_pass: Booleans
-    sure: float = SURE  # how sure either bound is: more than 95 % where it is looked at again and again
+    decides: Booleans  # whether the data suffice for a verdict
+    least: Floats | float = 0.0  # logarithm of the ratio below which no benchmark fails, whatever the limit
+    sure: float = SURE  # confidence: more than 95% where interim analyses share the error rate
 
     def __len__(self) -> int:
         """How many benchmarks."""
@@ -52,22 +46,18 @@ class Estimates:
 
     def p_slow(self, log_threshold: float) -> Floats:
         """Probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
-        return self._tail(self.log_ratio - self.rounding - log_threshold, self.rounds >= FEWEST_ROUNDS)
+        return self._tail(self.log_ratio - self.rounding - np.maximum(log_threshold, self.least))
 
     def p_not_slower(self, log_threshold: float) -> Floats:
         """Probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
-        return self._tail(
-            log_threshold - self.log_ratio - self.rounding, (self.rounds >= FEWEST_ROUNDS) & self.may_pass
-        )
+        return self._tail(log_threshold - self.log_ratio - self.rounding)
 
     def bounds(self) -> Floats:
-        """Logarithms between which each ratio is, ``sure`` of either side (n, 2); NaN of too few rounds."""
-        from scipy.stats import t
+        """Two-sided confidence interval of each logarithm (n, 2); NaN where nothing shows how runs differ."""
+        from scipy.special import stdtrit
 
-        side = t.ppf(self.sure, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
-        limits = np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
-        limits[self.rounds < FEWEST_ROUNDS] = np.nan
-        return limits
+        side = stdtrit(np.maximum(self.freedom, 1.0), 0.5 + 0.5 * self.sure) * self.standard_error + self.rounding
+        return np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
 
     def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
         """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.
@@ -75,25 +65,25 @@ class Estimates:
         k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
         """
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         bounds = self.bounds()
         no_change = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
         distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
         variance = self.standard_error**2 * self.rounds
         ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
-        quantiles = t.ppf(self.sure, ladder - 1.0) + t.ppf(likely, ladder - 1.0)
+        quantiles = stdtrit(ladder - 1.0, self.sure) + stdtrit(ladder - 1.0, likely)
         with np.errstate(divide="ignore", invalid="ignore"):
             enough = variance[:, None] * quantiles**2 <= ladder * distance[:, None] ** 2
         enough &= (distance > 0.0)[:, None]
         return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
 
-    def _tail(self, distance: Floats, counts: Booleans) -> Floats:
+    def _tail(self, distance: Floats) -> Floats:
         """One-sided probability that chance makes a distance this large."""
-        from scipy.stats import t
+        from scipy.special import stdtr
 
         statistic = distance / np.maximum(self.standard_error, _EXACT)
-        return np.where(counts, t.sf(statistic, np.maximum(self.freedom, 1.0)), 1.0)
+        return np.where(self.decides, stdtr(np.maximum(self.freedom, 1.0), -statistic), 1.0)
 
 
 ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
@@ -130,14 +120,14 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
 class Outcome(StrEnum):
     """What a gate says."""
 
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
+    PASSED = "pass"
+    FAILED = "fail"
+    UNDECIDED = "inconclusive"
 
     @property
     def status(self) -> int:
         """Exit status."""
-        return {"passed": 0, "failed": 1, "undecided": 3}[self.value]
+        return {"pass": 0, "fail": 1, "inconclusive": 3}[self.value]
 
 
 @dataclass(frozen=True)
@@ -273,49 +263,107 @@ def paired_test(first: Sequence[Floats], second: Sequence[Floats], last_digits: 
     if enough.any():
         shared[enough], total_freedom[enough] = moderated(variances[enough], freedom[enough])
     errors = np.sqrt(shared / np.maximum(kept, 1.0))
+    rounds = np.array([len(each) for each in differences], dtype=np.int64)
     return Estimates(
         log_ratio=means,
         standard_error=errors,
         freedom=total_freedom,
         rounding=np.zeros(len(means)) if last_digits is None else resolution_error(last_digits, np.sqrt(variances)),
-        rounds=np.array([len(each) for each in differences], dtype=np.int64),
-        may_pass=np.ones(len(differences), dtype=np.bool_),
+        rounds=rounds,
+        decides=rounds >= FEWEST_ROUNDS,
     )
 
 
-# Standard deviation of a session's level where nobody says it, as a share; `--session-cv` replaces it. Measured: 1.1
-# % (365 runs of a benchmark in CI, Apache Otava's example, no steps) to 50 % (six programs on a shared machine
-# under changing load, medians of 3 to 20 seconds). No value serves both: 25 % is about the largest with which an exact
-# threefold slowdown of a hundred benchmarks fails; on that machine 7 to 15 % of pairs of sessions, a minute apart, are
-# then called slower.
-WORST = 0.25
+# Two sessions of one version differ by more than their runs show. On public A/A sessions (SciPy and Django asv, php
+# real-time-benchmark: `benchmarks/gates_sessions.py`) the difference of two medians has a standard deviation of 0.8 to
+# 1.2 of the noise within a run, and a part that is large for short benchmarks, where addresses and frequencies decide:
+# 0.6% at 1 ms, by (time / 1 ms)^-0.2. Tails are those of Student's t with 4 degrees of freedom.
+_WITHIN, _SHORT, _SHORT_POWER = 0.85, 0.006, -0.2
+_TAIL = 4.0
+_LARGEST = 0.25  # standard deviation between two sessions: no machine of these data differs more
+_MEDIAN = math.pi / 2.0  # variance of a median over that of a mean
+_SHARED = 0.5  # of the logarithm of a benchmark's noise that the others' median replaces, of three benchmarks or more
+_PRIOR = 10.0  # benchmarks that the rule counts as, against the spread of the ratios themselves
+# Above this noise the rule has 12 to 18% false alarms: two sessions then fail only beyond the ratio below.
+NOISY, NOISY_LIMIT = 0.03, 1.3
 
 
-def unpaired_test(
-    first: Sequence[Floats], second: Sequence[Floats], between: float | None = None, last_digits: Floats | None = None
-) -> Estimates:
-    """Of runs of two sessions."""
-    sides = [trimmed_means([np.asarray(each) for each in side]) for side in (first, second)]
-    sizes = np.array([[len(each) for each in side] for side in (first, second)])
-    share = WORST if between is None else between
-    session_variance = math.log1p(share) ** 2 * 2.0
-    squares, fourth = np.zeros(len(first)), np.zeros(len(first))
-    for (_, variances, freedom, kept), count in zip(sides, sizes, strict=True):
-        enough = count >= FEWEST_ROUNDS
-        if enough.any():
-            variances[enough], freedom[enough] = moderated(variances[enough], freedom[enough])
-        of_mean = np.where(enough, variances / np.maximum(kept, 1.0), 0.0)
-        squares += of_mean
-        fourth += of_mean**2 / np.maximum(freedom, 1.0)
-    total_variance = squares + session_variance
-    spread = np.sqrt(np.nan_to_num(sides[0][1] + sides[1][1]))
-    # Welch and Satterthwaite: how sessions differ is taken as known.
-    freedom = np.where(fourth > 0.0, total_variance**2 / np.maximum(fourth, 1e-300), 1e6)
-    return Estimates(
-        log_ratio=sides[1][0] - sides[0][0],
-        standard_error=np.sqrt(total_variance),
-        freedom=np.minimum(freedom, 1e6),
-        rounding=np.zeros(len(first)) if last_digits is None else resolution_error(last_digits, spread),
-        rounds=sizes.min(axis=0).astype(np.int64),
-        may_pass=np.full(len(first), between is not None),
+@dataclass(frozen=True)
+class Sessions:
+    """One version's sessions: of each of n benchmarks the logarithms of session medians, and the noise within them."""
+
+    levels: Sequence[Floats]
+    noise: Floats  # (n,) standard deviation of single runs as a share; NaN of single runs
+    runs: Floats  # (n,) of a session
+
+    @property
+    def count(self) -> Floats:
+        """Sessions of each benchmark (n,)."""
+        return np.array([len(each) for each in self.levels], dtype=np.float64)
+
+
+def session_test(
+    first: Sessions,
+    second: Sessions,
+    seconds: Floats,
+    session_cv: float | None = None,
+    last_digits: Floats | None = None,
+) -> tuple[Estimates, Floats]:
+    """Compare separate sessions; also the standard deviation of one session's level that was used, as a share (n,).
+
+    The rule's variance of a session counts as `_TAIL` degrees of freedom beside those of repeated sessions, which
+    measure it. ``session_cv`` replaces both.
+    """
+    count, runs = np.stack([first.count, second.count]), np.stack([first.runs, second.runs])
+    noise = np.stack([first.noise, second.noise])
+    several = (runs > 1) & np.isfinite(noise)
+    known = np.asarray(several.any(axis=0))
+    typical = np.sqrt(np.where(several, noise**2, 0.0).sum(axis=0) / np.maximum(several.sum(axis=0), 1))
+    noise = np.where(several, noise, typical)
+    within = _MEDIAN * noise**2 / runs
+    inner_freedom = np.maximum((runs - 1.0).sum(axis=0), 1.0)
+    ratio = np.array([b.mean() - a.mean() for a, b in zip(first.levels, second.levels, strict=True)])
+    shares = 1.0 / count
+    if session_cv is not None:
+        between = np.full(len(ratio), math.log1p(session_cv) ** 2)
+        inner = (within * shares).sum(axis=0)
+        variance = inner + between * shares.sum(axis=0)
+        freedom = np.minimum(variance**2 / np.maximum(inner**2 / inner_freedom, 1e-300), 1e6)
+        repeated = np.zeros(len(ratio))
+    else:
+        own = np.maximum(typical, 1e-5)
+        if known.sum() >= FEWEST_ROUNDS:
+            own = own ** (1.0 - _SHARED) * np.exp(np.median(np.log(own[known]))) ** _SHARED
+        rule = np.minimum(np.hypot(_WITHIN * own, _SHORT * (seconds / 1e-3) ** _SHORT_POWER), _LARGEST)
+        between = 0.5 * rule**2 + within.mean(axis=0)  # of one session, as it varies
+        between *= _own_spread(ratio, np.sqrt(between * shares.sum(axis=0)), known)
+        repeated = (count - 1.0).sum(axis=0)
+        squares = sum(np.array([float(len(x) * np.var(x)) for x in side.levels]) for side in (first, second))
+        weight = np.where(known, np.minimum(inner_freedom, _TAIL), 0.0)
+        freedom = weight + repeated
+        with np.errstate(invalid="ignore"):
+            between = np.where(freedom > 0.0, (weight * between + squares) / freedom, np.nan)
+        variance = between * shares.sum(axis=0)
+    measured = repeated >= FEWEST_ROUNDS - 1
+    enough = ((runs * count).min(axis=0) >= FEWEST_ROUNDS) & known
+    noisy = (typical > NOISY) & ~measured & (session_cv is None)
+    estimates = Estimates(
+        log_ratio=ratio,
+        standard_error=np.sqrt(variance),
+        freedom=freedom,
+        rounding=np.zeros(len(ratio)) if last_digits is None else resolution_error(last_digits, 1.4 * typical),
+        rounds=(runs * count).min(axis=0).astype(np.int64),
+        decides=(enough | measured) & np.isfinite(variance),
+        least=np.where(noisy, math.log(NOISY_LIMIT), 0.0),
     )
+    return estimates, np.sqrt(between)
+
+
+def _own_spread(ratio: Floats, error: Floats, known: Booleans) -> float:
+    """How many times the rule's variance the ratios of many benchmarks have about their median, at least 1."""
+    count = int(known.sum())
+    if count < FEWEST_ROUNDS:
+        return 1.0
+    distance = np.abs(ratio[known] - np.median(ratio[known])) / np.maximum(error[known], _EXACT)
+    square = (float(np.median(distance)) / 0.6745) ** 2 * count / (count - 1.0)
+    return max(1.0, (_PRIOR + count * square) / (_PRIOR + count))

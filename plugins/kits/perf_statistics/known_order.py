@@ -68,7 +68,7 @@ def blocked_test(
         freedom=freedom,
         rounding=np.zeros(count) if last_digits is None else resolution_error(last_digits, spread),
         rounds=sides.min(axis=1).astype(np.int64),
-        may_pass=np.ones(count, dtype=np.bool_),
+        decides=sides.min(axis=1) >= FEWEST_ROUNDS,
     )
 
 

@@ -13,7 +13,7 @@ from perf_tables.confounders import RUN_COLUMNS, differing_columns, refuse_unnam
 from perf_tables.names import plain_name
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.observations import labels_of, numbers_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.roles import shown_names
 from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 
@@ -205,12 +205,8 @@ def by_category(
             f"{listing(map(str, data.table.columns))}"
         )
     assert roles.value is not None
-    value = numbers_of(data, roles.value, optional=True, zero=True)
+    value = values_of(data, notes, zeros=True)
     kept = ~np.isnan(value)
-    if not kept.any():
-        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
-    if not kept.all():
-        notes.append(f"left out, without {roles.value}: {int((~kept).sum())} rows")
     _refuse_several(data, kept)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     kept &= without_duplicates(data, kept, duplicates, notes)

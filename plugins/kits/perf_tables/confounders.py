@@ -8,6 +8,7 @@ half widths of 95 % confidence intervals (``ci95``), as columns of the value's u
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -15,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.names import plain_name
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.observations import numbers_of, paths_of
+from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.roles import shown_names
 from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
 
@@ -275,10 +277,22 @@ def refuse_unnamed_factors(
     )
     # Columns that were varied together are held together: at the levels of one row.
     where = ",".join(f"{column}={data.table[column][kept].iloc[row]:g}" for column in varied)
+    # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
+    several_of = {
+        c: [o for o in list(varied)[k + 1 :] if _say_the_same(data.table, c, o)] for k, c in enumerate(varied)
+    }
+    named = ",".join(
+        [*data.roles.parameters.values(), *(column for column, others in several_of.items() if not others)]
+    )
     raise OptionError(
         f"{data.source}: rows of one point, such as {place}, differ in {levels}, so they are no repeated runs; name it "
-        f"with --parameter {','.join([*data.roles.parameters.values(), *varied])}, or hold it with --where '{where}'"
+        f"with --parameter {shlex.quote(named)}, or hold it with --where '{where}'"
     )
+
+
+def _say_the_same(table: pd.DataFrame, one: str, other: str) -> bool:
+    """Whether each level of a column is met with one level of another."""
+    return len(table[[one, other]].drop_duplicates()) == table[one].nunique() == table[other].nunique()
 
 
 def refuse_unnamed_of_codes(data: Measurements) -> None:
@@ -287,7 +301,7 @@ def refuse_unnamed_of_codes(data: Measurements) -> None:
     Numbers as `refuse_unnamed_factors` judges them, texts as `refuse_unnamed_names`.
     """
     roles = data.roles
-    value = numbers_of(data, str(roles.value), optional=True)
+    value = values_of(data, [])
     kept = ~np.isnan(value)
     if not kept.any():
         return

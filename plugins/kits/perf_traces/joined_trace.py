@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from perf_traces.messages.matching import OF_RANK, RankCalls
 from perf_traces.nesting import Columns, merged_states
+from perf_traces.scratch_arrays import zeros
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
-from perfcore.base.scratch_arrays import zeros
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, default_busy
 from perfcore.data.units import nanoseconds_per

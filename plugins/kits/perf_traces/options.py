@@ -8,6 +8,7 @@ from typing import Any
 from perfcore.hooks.options import option
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
+WARNING = "warning: "  # begins a note of a trace that every command prints
 CLOCKS = ("auto", "recorded", "collectives", "unaligned")
 
 

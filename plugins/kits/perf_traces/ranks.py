@@ -14,7 +14,7 @@ import numpy as np
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import COLLECTIVE, COLUMNS, RankCalls, communication_of_ranks
-from perf_traces.options import TraceOptions
+from perf_traces.options import WARNING, TraceOptions
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError, listing
@@ -136,7 +136,12 @@ _LEAST_MATCHES = 2
 _LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
 YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
 
-Ends = Mapping[str, tuple[Ints, int]]
+# All processes are in such a one at one time; from a broadcast its root may return before others begin.
+_SYNCHRONISING = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier", re.IGNORECASE)
+_NEAR = 0.1  # of its duration, in which a rank begins that counts from the beginning of the run
+ASSUMED = f"{WARNING}assumes: clocks are synchronised, since all times begin near 0; else -r clocks=unaligned"
+
+Ends = Mapping[str, tuple[Ints, int, Ints]]  # ends and the median duration of each kind of collective, and starts
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,7 @@ class _Match:
     """Common collectives of a rank with the first: how many, the shift that makes them end together, what is left."""
 
     count: int
+    skew_ns: int = 0  # by how much a collective ends, as recorded, before the other rank begins it
     shift_ns: int = 0
     residual_ns: int = 0
     tolerance_ns: int = 0
@@ -168,9 +174,14 @@ def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: 
     if len(parts) == 1:
         return _recorded(parts, ranks, [_Match(0)])
     problem = no_common_clock(parts, ranks)
-    matches = [_matched(_ends(parts[0]), _ends(part)) for part in parts[1:]]
+    first, epoch = _ends(parts[0]), int(parts[0].facts.get("epoch_ns", 0))
+    matches = [_matched(first, _ends(part), int(part.facts.get("epoch_ns", 0)) - epoch) for part in parts[1:]]
     if how == "recorded" or (how == "auto" and problem is None):
         return _recorded(parts, ranks, matches)
+    is_matched = all(m.count >= _LEAST_MATCHES and m.residual_ns <= m.tolerance_ns for m in matches)
+    if how == "auto" and not is_matched and is_synchronised(parts):
+        clocks = _recorded(parts, ranks, matches)
+        return replace(clocks, note=f"{ASSUMED}; {clocks.note}")
     for rank, match in zip(ranks[1:], matches, strict=True):
         if match.count < _LEAST_MATCHES:
             why = "they have no collectives in common" if not match.count else "they have one collective in common"
@@ -218,6 +229,12 @@ def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Seque
         )
     elif len(parts) > 1:
         note += "; no collectives tell how well they agree"
+    skew, rank = max(((match.skew_ns, rank) for match, rank in zip(matches, ranks[1:], strict=False)), default=(0, 0))
+    if skew > 0:
+        note = (
+            f"{WARNING}the clocks of ranks {ranks[0]} and {rank} are skewed: a collective ends on one of them "
+            f"{readable(skew, 'ns')} before it begins on the other; -r clocks=collectives aligns them; {note}"
+        )
     shifts = tuple(epoch - zero for epoch in epochs)
     return Clocks("recorded", shifts, note, zero if zero >= YEAR_2000_NS else None, residual)
 
@@ -235,6 +252,18 @@ def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str |
         return None
     gap = readable(latest[0] - earliest[1], "ns")
     return f"rank {ranks[spans.index(latest)]} begins {gap} after rank {ranks[spans.index(earliest)]} ended"
+
+
+def is_synchronised(parts: Sequence[StoredTrace]) -> bool:
+    """Whether the times of all ranks begin near 0, and overlap."""
+    epochs = [int(part.facts.get("epoch_ns", 0)) for part in parts]
+    spans = [(epoch + part.span_ns[0], epoch + part.span_ns[1]) for epoch, part in zip(epochs, parts, strict=True)]
+    return all(is_near_0(*span) for span in spans) and max(spans)[0] < min(end for _, end in spans)
+
+
+def is_near_0(begin: int, end: int) -> bool:
+    """Whether times begin near 0, as they do that count from the beginning of the run."""
+    return 0 <= begin <= _NEAR * (end - begin)
 
 
 def _ends(part: StoredTrace) -> Ends:
@@ -260,7 +289,7 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     kinds = [_COLLECTIVE.search(name) is not None for name in calls.operations]
     rows = np.flatnonzero((of["kind"] == COLLECTIVE) & (of["group"] >= 0) & np.array(kinds, bool)[of["operation"]])
     key = of["operation"][rows] * len(calls.groups) + of["group"][rows]
-    by_kind: dict[str, tuple[Ints, int]] = {}
+    by_kind: dict[str, tuple[Ints, int, Ints]] = {}
     for code in np.unique(key).tolist():
         operation, group = divmod(code, len(calls.groups))
         members = rows[key == code]
@@ -269,12 +298,15 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     return by_kind
 
 
-def _ends_and_duration(start: Ints, end: Ints) -> tuple[Ints, int]:
-    return np.sort(end), _median(np.sort(end - start))
+def _ends_and_duration(start: Ints, end: Ints) -> tuple[Ints, int, Ints]:
+    return np.sort(end), _median(np.sort(end - start)), np.sort(start)
 
 
-def _matched(first: Ends, other: Ends) -> _Match:
-    """What the k-th ends of each kind, of which both ranks have as many, say of their clocks."""
+def _matched(first: Ends, other: Ends, later_ns: int) -> _Match:
+    """What the k-th ends of each kind, of which both ranks have as many, say of their clocks.
+
+    As recorded, times of the other count from a moment ``later_ns`` after that of the first.
+    """
     kinds = [kind for kind in first if kind in other and len(first[kind][0]) == len(other[kind][0])]
     if not kinds:
         return _Match(0)
@@ -282,7 +314,14 @@ def _matched(first: Ends, other: Ends) -> _Match:
     shift = _median(differences)
     durations = np.sort([side[kind][1] for kind in kinds for side in (first, other)])
     residual = _median(np.sort(np.abs(differences - shift)))
-    return _Match(len(differences), shift, residual, max(_LEAST_TOLERANCE_NS, _median(durations)))
+    gaps = [
+        np.maximum(other[kind][2] + later_ns - first[kind][0], first[kind][2] - other[kind][0] - later_ns).max()
+        for kind in kinds
+        if _SYNCHRONISING.search(kind)
+    ]
+    return _Match(
+        len(differences), int(max(gaps, default=0)), shift, residual, max(_LEAST_TOLERANCE_NS, _median(durations))
+    )
 
 
 def _median(ordered: Ints) -> int:
@@ -324,7 +363,12 @@ def one_run(
     facts |= {} if clocks.residual_ns is None else {"clock_residual_ns": clocks.residual_ns}
     facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
     count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
-    notes = [f"{count} as one run, told {how}", *missing, clocks.note, *notes_of_ranks(ranks, traces)]
+    notes = [
+        f"{count} as one run, told {how}",
+        *(WARNING + note for note in missing),
+        clocks.note,
+        *notes_of_ranks(ranks, traces),
+    ]
     shifted = [part.shifted(shift) for part, shift in zip(traces, clocks.shifts_ns, strict=True)]
     run = JoinedTrace(shifted, ranks, folder, source=f"{name} ({count})", notes=notes, facts=facts)
     firsts = itertools.accumulate((len(part.locations) for part in traces), initial=0)

@@ -15,7 +15,7 @@ from typing import Any
 
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.levels import located
-from perf_traces.options import CurveOptions, TraceOptions
+from perf_traces.options import WARNING, CurveOptions, TraceOptions
 from perf_traces.ranks import is_one_run, one_run, without_rank
 from perf_traces.windows import wanted_part
 from perfcore.base import progress
@@ -168,7 +168,10 @@ def _runs(
 
 
 def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
-    """The part of a run that is asked for, with locations of the level that is."""
+    """The part of a run that is asked for, with locations of the level that is; say what its reader warns of."""
+    for note in trace.notes:
+        if WARNING in note:
+            progress.note(f"{trace.source}: {note.replace(WARNING, '')}")
     return located(wanted_part(trace, options), options.locations)
 
 

@@ -16,7 +16,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of
+from perfcore.data.observations import labels_of, numbers_of, values_of
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, shown_origin
@@ -158,7 +158,7 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
 
 def _every_run(data: Measurements, symbol: str) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     """Parameter, value and cell of each run, as `Measurements.observations` numbers the cells."""
-    values = numbers_of(data, str(data.roles.value), optional=True)
+    values = values_of(data, [])
     kept = ~np.isnan(values)
     points = numbers_of(data, data.roles.parameters[symbol], kept)
     _, code = labels_of(data, "code", kept)

@@ -208,8 +208,42 @@ def test_begin_and_end_in_any_order_of_the_file(read):
         ("outer", 0, 4000),
         ("outer", 6000, 8000),
     ]
-    # Two ends alone, and a beginning alone, which lasts until the last begin or end of its thread.
-    assert "3 begin or end events without the other one" in trace.notes
+    # Two ends alone, and a beginning alone, which lasts until the end of the trace.
+    assert "warning: 1 begin events have no end: they last until the end of the trace" in trace.notes
+    assert "2 end events without a begin passed over" in trace.notes
+
+
+@pytest.mark.parametrize("word", ["NaN", "-Infinity", "inf", "nan"])
+def test_numbers_that_json_does_not_have_are_read_as_missing(read, word):
+    event = '{"ph": "X", "pid": 1, "tid": 1, "name": "a", "ts": %s, "dur": %s, "args": {"rate (nan, inf)": %s}}'
+    rows = [event % (10, 5, word), event % (word, 5, 1), event % (20, word, 1), event % (30, 5, 1)]
+    trace = read('{"traceEvents": [' + ",\n".join(rows) + f'], "x": {word}}}')
+    assert [row[2:] for row in pieces(trace)] == [(0, 5_000), (20_000, 25_000)]
+    assert "warning: NaN and inf, which JSON does not have, are read as missing" in trace.notes
+    assert any(note.startswith("warning: left out, without a time") and ": 2 events" in note for note in trace.notes)
+
+
+def test_an_event_of_negative_duration_is_left_out_and_named(read):
+    rows = [{**X, "ts": 1000, "dur": 100}, {**X, "name": "bad", "ts": 1200, "dur": -5}, {**X, "ts": 1400, "dur": 100}]
+    trace = read({"traceEvents": rows})
+    assert [row[2:] for row in pieces(trace)] == [(0, 100_000), (400_000, 500_000)]
+    assert any("1 events (the first: 'bad' at 1200 us, duration -5 us)" in note for note in trace.notes)
+
+
+def test_a_kernel_that_lasts_beyond_the_next_ones_of_its_stream_is_clipped(read):
+    rows = [(0, 100), (100, 1_600_000), (220, 100), (330, 50), (400, 100)]
+    events = [
+        *({**X, "cat": "kernel", "name": f"k{start}", "ts": start, "dur": length} for start, length in rows),
+        *({**X, "cat": "cpu_op", "name": "call", "ts": start, "dur": length} for start, length in rows),
+        {**X, "cat": "kernel", "name": "other", "tid": 2, "ts": 0, "dur": 490},
+    ]
+    trace = read(events, locations="stream")
+    on_first = [(name, start // 1000, end // 1000) for place, name, start, end in pieces(trace) if "stream 1" in place]
+    assert sorted(row[1:] for row in on_first) == [(0, 100), (100, 220), (220, 320), (330, 380), (400, 500)]
+    assert any(
+        "1 last beyond the beginning of the next" in n and "'k100' at 100 us, by 1.59988 s" in n for n in trace.notes
+    )
+    assert not any("last beyond" in note for note in read(events, locations="thread").notes)
 
 
 @pytest.mark.parametrize(
@@ -218,13 +252,13 @@ def test_begin_and_end_in_any_order_of_the_file(read):
         ('{"traceEvents": [\n{"ph": "X", "ts": 1, "dur": 1},\n{"ph": "X", "ts": x}]}', r":3: is no JSON: .*invalid"),
         (
             '{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", "ts": []}]}',
-            r":3: an element is not as expected: expected `int \| float \| str`, got `array` in 'ts'",
+            r":3: an element is not as expected: expected `int \| float \| str \| null`, got `array` in 'ts'",
         ),
         ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", ', r":3: the file ends within 'traceEvents'"),
         ('[{"ph": "X", "dur": 1}]', "no time 'ts'"),
         ('[{"ph": "X", "ts": 1e300, "dur": 1}]', "beyond 64 bits of nanoseconds"),
         ('[{"ph": "X", "ts": 10000000000000000, "dur": "x", "dur": 1}]', "a time is no number"),
-        ('[{"ph": "X", "ts": 3, "dur": -1}]', "a duration is negative"),
+        ('[{"ph": "X", "ts": 3, "dur": -1}]', "with a negative duration: 1 events"),
         ('[{"ph": "i", "ts": 3}]', "no events of threads that last"),
         ('{"a": {"traceEvents": [{"ph": "X"}]}}', "no JSON object that has one called 'traceEvents'"),
         ('[{"ph": "X", "a": ' + "[" * 100_000 + "]" * 100_000 + "}]", "nested too deeply"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -82,25 +83,56 @@ def command(
         if on is not None and fitter is not None:
             check_executor(fitter)
         with executor_of(on) as executor:
-            measured = how.read_file(data, types_to_read(fitter))
-            model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
+            measured = how.read_file(data, types_to_read(fitter, options))
+            parts, own = _parts(measured, options)
+            if len(parts) > 1 and (output is not None or picture is not None):
+                sets = " and ".join(", ".join(part.roles.parameters.values()) for part in parts)
+                code = ",".join(parts[0].roles.code)
+                raise OptionError(
+                    f"-o, --plot: there are models over {sets}; choose a benchmark with --where {code}=..."
+                )
+            models = [perfcore.fit(part, fitter=fitter, executor=executor, **own) for part in parts]
         if output is not None:
-            model.save(output)
+            models[0].save(output)
         if picture is not None:
-            perfcore.plot(model, measured, picture)
+            perfcore.plot(models[0], measured, picture)
     if as_json:
-        import msgspec
-
-        parameters = [msgspec.structs.asdict(parameter) for parameter in model.parameters]
-        details = {"details": facts} if (facts := model.details()) else {}
-        print_json("model", {**model.to_dict(), "statistics": model.statistics, "parameters": parameters, **details})
-    elif table_format is not None:
-        print_plainly(table_format, model.plain_tables() if table_format == "csv" else model.tables())
-    else:
-        print_findings(model, model=output, picture=picture)
-    if not model.unfitted:
+        facts = [_facts(model) for model in models]
+        print_json("model", facts[0] if len(facts) == 1 else {"models": facts})
+    for number, model in enumerate([] if as_json else models):
+        if table_format is not None:
+            print_plainly(table_format, model.plain_tables() if table_format == "csv" else model.tables())
+        else:
+            typer.echo("", nl=number > 0)
+            print_findings(model, model=output, picture=picture)
+    unfitted = [path for model in models for path in model.unfitted]
+    if not unfitted:
         return 0
     if as_json or table_format is not None:
-        count = len(model.unfitted)
+        count = len(unfitted)
         typer.echo(f"perf: warning: {count} path{'s' * (count > 1)} of the data could not be fitted", err=True)
     return _SOME_UNFITTED
+
+
+def _parts(data: Any, options: Mapping[str, Any]) -> tuple[list[Any], Mapping[str, Any]]:
+    """The data, or benchmarks with parameters of their own, and the options for each."""
+    from perf_tables.suites import parts_of
+    from perfcore.base import progress
+    from perfcore.data.measurements import Measurements
+    from perfcore.models.fitting import coerce
+
+    chosen = coerce(data, options)
+    if not isinstance(chosen, Measurements) or chosen.roles.category or not chosen.roles.parameters:
+        return [data], options
+    parts = parts_of(chosen, notes := list[str]())
+    for note in notes:
+        progress.note(f"{data.source}: {note}")
+    return ([data], options) if parts in ([chosen], []) else (parts, {**options, "parameter": None})
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    import msgspec
+
+    parameters = [msgspec.structs.asdict(parameter) for parameter in model.parameters]
+    details = {"details": facts} if (facts := model.details()) else {}
+    return {**model.to_dict(), "statistics": model.statistics, "parameters": parameters, **details}

@@ -47,10 +47,12 @@ def command(
     with reporting():
         from perf_basics.api import Facts
         from perf_basics.describe import describe
+        from perfcore.base import progress
 
-        reading = how.read_with_format(data)
+        with progress.collected() as notes:
+            reading = how.read_with_format(data)
         named = {"file": typer.format_filename(data), "format": _format(reading)}
-        facts = named | describe(reading.data, typer.format_filename(data), how.flags)
+        facts = named | describe(reading.data, typer.format_filename(data), how.flags, notes)
     if as_json:
         print_json("info", {"facts": facts})
         return

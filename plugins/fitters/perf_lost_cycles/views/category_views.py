@@ -46,7 +46,7 @@ from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, draw_quanti
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of
+from perfcore.data.observations import labels_of, numbers_of, values_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def runs_on_line(
         roles = measurements.roles
         if roles.value is None or not roles.category:
             return none
-        value = numbers_of(measurements, roles.value, optional=True, zero=True)
+        value = values_of(measurements, [], zeros=True)
         kept = np.isfinite(value)
         levels = {name: numbers_of(measurements, column, kept) for name, column in columns.items()}
         names, of_row = labels_of(measurements, "category", kept)

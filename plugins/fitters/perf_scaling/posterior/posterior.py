@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from math import isnan
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior.family import changes, deviating_rate, deviating_variance, deviating_variances
+from perf_scaling.posterior.family import (
+    OTHER_SLOPE,
+    beyond,
+    changes,
+    deviating_rate,
+    deviating_variance,
+    deviating_variances,
+    spread_factor,
+)
 from perf_scaling.terms import Factor, Law, PathData, Term
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.executors import thread_count
@@ -34,6 +42,10 @@ def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[
 
 
 DRAWS = 512  # of each path
+_ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
+_SETTLES_BEYOND = math.log(2.0)
+# A change in behaviour: of a logarithm, and in standard errors; and what is no bend at the level before it.
+_SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
 _NUMBERS_AT_ONCE = 1 << 20
 _PATHS_AT_ONCE = 256
@@ -112,8 +124,58 @@ class Posterior:
 
     def quantiles(self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
         """Quantiles of the mean, or of a single run, at points (T, q)."""
-        points, sides = np.asarray(places, dtype=np.float64), np.asarray(levels, dtype=np.float64)
-        return np.exp(self._quantiles_of_runs(points, sides) if run else self._quantiles_of_means(points, sides))
+        points = np.asarray(places, dtype=np.float64)
+        sides, place = np.unique([*levels, 0.5], return_inverse=True)  # ascending, and the median among them
+        logs = self._quantiles_of_runs(points, sides) if run else self._quantiles_of_means(points, sides)
+        middle = logs[:, :, place[-1:]]
+        distance = beyond(*self.measured_range, points)[:, :, None]
+        shaped = (middle + (logs - middle) * spread_factor(distance, sides))[:, :, place[:-1]]
+        return np.asarray(np.exp(shaped + self.settling(middle[:, :, 0], points)[:, :, None]))
+
+    @functools.cached_property
+    def _last_steps(self) -> tuple[Floats, Floats, Floats]:
+        """Of each path whose last step has another slope than all before: the last level and mean as logarithms (K, 2),
+        the slopes that the steps before allow (K, 2), and the level before that step (K,); NaN of other paths.
+        """
+        last, slopes = np.full((len(self.means), 2), np.nan), np.full((len(self.means), 2), np.nan)
+        changes_at = np.full(len(self.means), np.nan)
+        logs, deviations = np.log(self.points[:, 0]), np.sqrt(np.nan_to_num(self.noise))
+        for k, means in enumerate(np.log(self.means) if self.points.shape[1] == 1 else ()):
+            measured = np.flatnonzero(np.isfinite(means))
+            if len(measured) < _ENOUGH_LEVELS:
+                continue
+            x, y = logs[measured], means[measured]
+            before, earlier = np.polyfit(x[:-1], y[:-1], 1), np.polyfit(x[:-2], y[:-2], 1)
+            scatter = float(np.sqrt(np.square(y[:-1] - np.polyval(before, x[:-1])).sum() / (len(x) - 3)))
+            jump = float(y[-1] - np.polyval(before, x[-1]))
+            bent = float(y[-2] - np.polyval(earlier, x[-2])) * np.sign(jump)  # what bends before is a smooth law
+            noise = float(deviations[k, measured[-1]])
+            if abs(jump) > max(_SEEN_JUMP, _SURE_JUMP * max(scatter, noise)) and bent < max(
+                _SURE_BEND * noise, _SEEN_BEND
+            ):
+                steps = np.append(np.diff(y[:-1]) / np.diff(x[:-1]), before[0])
+                last[k], slopes[k] = (x[-1], y[-1]), (steps.min() - OTHER_SLOPE, steps.max() + OTHER_SLOPE)
+                changes_at[k] = self.points[measured[-2], 0]
+        return last, slopes, changes_at
+
+    @property
+    def changes_at(self) -> Floats:
+        """Level of one parameter (K,) after which the last step has another slope than all before; NaN if none."""
+        return self._last_steps[2]
+
+    def settling(self, logs: Floats, places: Floats) -> Floats:
+        """What is added to logarithms at places (K, T) whose slope only the last step supports.
+
+        Farther than twice the last level such a slope mostly goes back towards those before it.
+        """
+        if self.points.shape[1] > 1:
+            return np.zeros_like(logs)
+        last, slopes, _ = self._last_steps
+        distance = np.log(places[:, 0])[None] - last[:, :1]
+        far = distance > _SETTLES_BEYOND
+        slope = (logs - last[:, 1:]) / np.where(far, distance, 1.0)
+        excess = slope - np.clip(slope, slopes[:, :1], slopes[:, 1:])
+        return np.where(far & np.isfinite(excess), -excess * (distance - _SETTLES_BEYOND), 0.0)
 
     def _quantiles_of_means(self, points: Floats, levels: Floats) -> Floats:
         from perf_scaling.posterior.prediction_kernels import predict_quantiles
@@ -278,15 +340,28 @@ class Draws:
     @functools.cached_property
     def values(self) -> Floats:
         """Means in the unit of the data (K, N, T)."""
-        return np.asarray(np.exp(self.logs + self.change))
+        return np.exp(self._shaped(self._settled + self.change))
+
+    def _shaped(self, logs: Floats) -> Floats:
+        """As sharply peaked as errors of real series (K, N, T); as `Posterior.quantiles`."""
+        distance = beyond(*self.posterior.measured_range, self.at)
+        if not distance.any():
+            return logs
+        rank = np.argsort(np.argsort(logs, axis=1), axis=1)
+        middle = np.median(logs, axis=1, keepdims=True)
+        return np.asarray(middle + (logs - middle) * spread_factor(distance[:, None], (rank + 0.5) / DRAWS))
+
+    @functools.cached_property
+    def _settled(self) -> Floats:
+        return np.asarray(self.logs + self.posterior.settling(np.median(self.logs, axis=1), self.at)[:, None])
 
     def unchanged(self) -> Floats:
         """Means as they are if what was measured goes on (K, N, T)."""
-        return np.asarray(np.exp(self.logs))
+        return np.asarray(np.exp(self._settled))
 
     def runs(self) -> Floats:
         """Single runs instead of means (K, N, T)."""
-        return np.asarray(self.values * np.exp(self.scatter + self.noise)[:, :, None])
+        return np.exp(self._shaped(self._settled + self.change + (self.scatter + self.noise)[:, :, None]))
 
 
 def equally_probable(values: Floats, count: int) -> Floats:
@@ -325,7 +400,7 @@ def stored(
     data = []
     numbers = np.arange(len(laws)).astype(object)  # one object for each law, however many paths have it
     for k, count in enumerate(posterior.count.tolist()):
-        means = [None if isnan(mean) else mean for mean in posterior.means[k].tolist()]
+        means = [None if math.isnan(mean) else mean for mean in posterior.means[k].tolist()]
         weights = posterior.weight[k, :count].tolist()
         interned: dict[float, float] = {}  # one object for each weight; most components have the same
         columns = (

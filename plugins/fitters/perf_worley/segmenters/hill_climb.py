@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.scratch_arrays import chunks
 from perf_worley.factor_tree import moment_tree
 from perf_worley.minimax import Minimax
 from perf_worley.moment_tree import MomentTree, interval, squared_error
@@ -20,7 +21,6 @@ from perf_worley.segmenters.least_squares import least_partitions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import kernel
-from perfcore.base.scratch_arrays import chunks
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 # The best place to split an interval in two, by branch and bound over the moment tree. For a range of candidate edges

@@ -1,7 +1,9 @@
-"""What the operating system and the scheduler count of runs: Linux's ``perf stat`` and Slurm's ``sacct``."""
+"""What the operating system and the scheduler count of runs: Linux's ``perf stat``, ``time`` and Slurm's ``sacct``."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -14,7 +16,9 @@ from perf_io.text import decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
 from perfcore.data.units import same_unit
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 _PERF_JSON = re.compile(rb'\s*\{\s*(?:"[a-z-]+"\s*:\s*[^,{}]+,\s*){0,3}"counter-value"\s*:')
@@ -22,14 +26,16 @@ _PERF_JSON = re.compile(rb'\s*\{\s*(?:"[a-z-]+"\s*:\s*[^,{}]+,\s*){0,3}"counter-
 _SEPARATORS = ",;|\t:"
 _FIRST = re.compile(rb"(?:#[^\n]*\n|\s*\n)*(?P<line>[^\n]+)")
 _COUNT = re.compile(r"[0-9]+(?:\.[0-9]*)?|<not (?:counted|supported)>")
+_DECIMAL_COMMA = re.compile(r"([0-9]+),([0-9]+%?)")
+_INTERVAL = re.compile(r"[0-9]+\.[0-9]{6,}")  # seconds since the start, of -I
 _PLACE = re.compile(r"(?:[SDLCN]|CPU|Node)-?[0-9][\w-]*")
 _SPREAD = re.compile(r"([0-9.]+)%")
 _ALL_PERCENT = 99.995  # of the time counted, by two decimals
 
 
 class _Count(msgspec.Struct, rename="kebab"):
-    counter_value: str | float
-    event: str
+    counter_value: str | float | None = None  # None of a line with a further metric of the event above
+    event: str = ""
     unit: str = ""
     variance: float | None = None
     pcnt_running: float | None = None
@@ -44,7 +50,7 @@ class PerfStatReader(ResultReader):
     """Counts of events of a run, or their means over runs (``-r``), whose standard error is the column ``stderr``.
 
     Read are ``perf stat -x,`` and ``perf stat -j``. Events are metrics. What was varied is not told; the names of files
-    may say it. What was not counted, and events that were met 0 times, are left out.
+    may say it. What was not counted, and events that were met 0 times, are left out. Intervals (``-I``) are a series.
 
     Source: perf-stat(1), "CSV FORMAT" and "JSON FORMAT"; ``tools/perf/util/stat-display.c`` of Linux 6.
     """
@@ -56,24 +62,27 @@ class PerfStatReader(ResultReader):
             return 0.0
         match = _FIRST.match(source.head)
         line = "" if match is None else match["line"].decode("utf-8", "replace").rstrip("\r")
-        return 0.95 if _PERF_JSON.match(source.head) or _perf_fields(line) is not None else 0.0
+        return 0.95 if _PERF_JSON.match(line.encode()) or _perf_fields(line) is not None else 0.0
 
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
         left_out, estimated = dict[str, None](), dict[str, None]()
         is_json = False
         for line, text in content:
             is_json = is_json or (not found.rows and not left_out and text.lstrip().startswith("{"))
-            count = _json_count(text, found, line) if is_json else _text_count(text, found, line)
-            if count is None:
+            if not text.strip() or text.startswith("#"):
                 continue
-            if any((count.interval, count.cpu, count.core, count.node, count.socket)):
-                problem = "holds counts of intervals or of single processors; count whole runs, without -I and -A"
-                found.refuse(problem, line)
+            count = _json_count(text, found, line) if is_json else _text_count(text, found, line)
+            if count is None or count.counter_value is None:
+                continue
+            if any((count.cpu, count.core, count.node, count.socket)):
+                found.refuse("holds counts of single processors; count whole runs, without -A", line)
             value = number_or_text(count.counter_value)
-            if isinstance(value, str) or value == 0:
+            if isinstance(value, str) or (value == 0 and count.interval is None):
                 left_out[count.event] = None
                 continue
             row = {"metric": count.event, "value": value, "unit": same_unit(count.unit) if count.unit else ""}
+            if count.interval is not None:
+                row["interval"] = count.interval
             if count.variance is not None:
                 row["stderr"] = value * count.variance / 100.0
             if count.pcnt_running is not None and count.pcnt_running < _ALL_PERCENT:
@@ -84,19 +93,27 @@ class PerfStatReader(ResultReader):
         if found.rows and estimated:
             progress.note(f"{found.source}: counted for a part of the time and extrapolated: {listing(estimated, 5)}")
 
+    def measurements(self, found: Found) -> Any:
+        if "interval" not in found.rows[0]:
+            return super().measurements(found)
+        names = [f"{row['metric']} [{row['unit']}]" if row["unit"] else row["metric"] for row in found.rows]
+        times = sorted({row["interval"] for row in found.rows})
+        columns = {name: [math.nan] * len(times) for name in names}
+        place = {time: k for k, time in enumerate(times)}
+        for name, row in zip(names, found.rows, strict=True):
+            columns[name][place[row["interval"]]] = row["value"]
+        return Series(times, columns, "s", source=found.source)
 
-def _json_count(text: str, found: Found, line: int) -> _Count | None:
-    if not text.strip():
-        return None
+
+def _json_count(text: str, found: Found, line: int) -> _Count:
     try:
-        return msgspec.json.decode(text, type=_Count)
+        count: _Count = decode_json(text.encode(), _Count)
+        return count
     except msgspec.MsgspecError as error:
-        found.refuse(f"is no count of `perf stat -j`: {error}", line)
+        found.refuse(f"is no count of `perf stat -j`: {json_problem(text.encode(), error)[0]}", line)
 
 
 def _text_count(text: str, found: Found, line: int) -> _Count | None:
-    if not text.strip() or text.startswith("#"):
-        return None
     fields = _perf_fields(text)
     if fields is None:
         if text.startswith(tuple(_SEPARATORS)) or not text.split(text[0], maxsplit=1)[0]:
@@ -111,7 +128,8 @@ def _text_count(text: str, found: Found, line: int) -> _Count | None:
         unit=unit,
         variance=float(spread[1]) if spread else None,
         pcnt_running=float(percent) if _COUNT.fullmatch(percent) else None,
-        cpu=place or None,
+        interval=float(place) if _INTERVAL.fullmatch(place) else None,
+        cpu=None if _INTERVAL.fullmatch(place) else place or None,
     )
 
 
@@ -119,10 +137,12 @@ def _perf_fields(line: str) -> Sequence[str] | None:
     """Place or time, count, unit, event, and what follows; None where a line is no count."""
     for separator in _SEPARATORS:
         fields = [field.strip() for field in line.split(separator)]
+        if separator != ",":
+            fields = [_DECIMAL_COMMA.sub(r"\1.\2", field) for field in fields]
         for skipped in range(min(3, len(fields) - 4)):
             count, unit, event = fields[skipped : skipped + 3]
             before = fields[:skipped]
-            if skipped and not (_PLACE.fullmatch(before[0]) or re.fullmatch(r"[0-9]+\.[0-9]{6,}", before[0])):
+            if skipped and not (_PLACE.fullmatch(before[0]) or _INTERVAL.fullmatch(before[0])):
                 break
             follows = [field for field in fields[skipped + 3 :] if field][:1]
             is_event = re.fullmatch(r"[A-Za-z][\w.:/=,-]*", event) and not _COUNT.fullmatch(event)
@@ -132,7 +152,93 @@ def _perf_fields(line: str) -> Sequence[str] | None:
     return None
 
 
+_TIME_V = re.compile(r"\t((?:[^:()]|\([^()]*\))+): (.*)")
+_TIME_COLUMNS = {
+    **{"Command being timed": "command", "Exit status": "exit_status"},
+    **{"Elapsed (wall clock) time (h:mm:ss or m:ss)": "elapsed_s", "User time (seconds)": "user_s"},
+    **{"System time (seconds)": "system_s", "Maximum resident set size (kbytes)": "max_rss [KiB]"},
+}
+_SHELL_TIME = re.compile(r"(real|user|sys)\s+(?:([0-9]{1,6})m)?([0-9]{1,9}[.,][0-9]{1,9})s?")
+_GNU_TIME = re.compile(r"([0-9.]+)user ([0-9.]+)system ([0-9:.]+)elapsed .*")
+_SHELL_COLUMNS = {"real": "elapsed_s", "user": "user_s", "sys": "system_s"}
+_SHELL_COMMAND = re.compile(r"[+$] (\S.*)")  # as set -x and people write it
+_SHELL_SETTINGS = re.compile(r"[\s#=*-]*((?:[A-Za-z_]\w*\s*[=:]\s*[0-9]{1,15}[,;\s]*)+)[\s#=*-]*")
+_SHELL_SETTING = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*([0-9]+)")
+
+
+class TimeReader(ResultReader):
+    """Runs timed by GNU's ``time``, also with ``-v``, or by that of a shell, in any log; each is a row.
+
+    The command is the code: that of ``-v``, or of a line before, such as ``+ mpirun -n 4 ./app``. Lines before a run
+    that hold nothing but settings, such as ``=== threads=4 ===``, are its parameters. Runs with another exit status
+    than 0 are left out.
+
+    Source: time(1) of GNU and of POSIX; bash(1), ``TIMEFORMAT``.
+    """
+
+    holds = (
+        re.compile(
+            rb"^\tElapsed \(wall clock\) time|^real\s+[0-9m.,]+s?\s*\n\s*user\s|^[0-9.]+user [0-9.]+system ", re.M
+        ),
+    )
+    value, code, words_are_code = "elapsed_s", ("command",), True
+
+    def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
+        row: Row = {}
+        settings: dict[str, str] = {}
+        command = ""
+        for line, text in content:
+            if match := _TIME_V.fullmatch(text):
+                if (column := _TIME_COLUMNS.get(match[1])) == "command":
+                    row = {"command": match[2].strip('"')}
+                elif column is not None:
+                    row[column] = _clock(match[2], found, line) if column == "elapsed_s" else number_or_text(match[2])
+                if column != "exit_status":
+                    continue
+                status, is_whole = row.pop(column), True
+            elif match := _SHELL_TIME.fullmatch(text.strip()):
+                row[_SHELL_COLUMNS[match[1]]] = 60.0 * int(match[2] or 0) + float(match[3].replace(",", "."))
+                status, is_whole = 0, match[1] == "sys"
+            elif match := _GNU_TIME.fullmatch(text.strip()):
+                row = {
+                    "elapsed_s": _clock(match[3], found, line),
+                    "user_s": float(match[1]),
+                    "system_s": float(match[2]),
+                }
+                status, is_whole = 0, True
+            else:
+                is_whole = False
+                command = match[1] if (match := _SHELL_COMMAND.fullmatch(text)) else command
+                if match := _SHELL_SETTINGS.fullmatch(text):
+                    settings |= dict(_SHELL_SETTING.findall(match[1]))
+            if not is_whole or "elapsed_s" not in row:
+                continue
+            if status == 0:
+                found.add({**({"command": command} if command else {}), **row}, settings, line)
+            else:
+                found.left_out["since their exit status is not 0: {} runs"] += 1
+            row = {}
+
+
+def _clock(text: str, found: Found, line: int) -> float:
+    """Seconds of ``h:mm:ss`` or ``m:ss.ss``."""
+    if (match := _ELAPSED.fullmatch(text)) is None:
+        found.refuse(f"elapsed time {text[:40]!r} is not h:mm:ss or m:ss", line)
+    return _in_seconds(match)
+
+
 _HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
+# Columns as wide as the dashes below their names.
+_PRINTED = re.compile(
+    rb"\A *(?i:jobid(?:raw)?) +\w[\w% ]*\r?\n *-{3,}(?: +-+)+ *\r?\n"
+)  # columns as wide as the dashes
+# What is measured of steps, by its field: the column, and the largest or the job's own (a sum).
+_GIB = 1 << 30
+_OF_STEPS = {
+    **{"maxrss": "MaxRSS [GiB]", "averss": "AveRSS [GiB]", "maxvmsize": "MaxVMSize [GiB]", "reqmem": "ReqMem [GiB]"},
+    **{"totalcpu": "TotalCPU [s]", "usercpu": "UserCPU [s]", "systemcpu": "SystemCPU [s]", "cputime": "CPUTime [s]"},
+}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGTP]?)([nc]?)")
 # The fields that XDMoD asks sacct for, without a line of names.
 _XDMOD = (
     *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit"),
@@ -183,11 +289,12 @@ class _Document(msgspec.Struct):
 
 
 class SacctReader(ResultReader):
-    """Jobs as Slurm accounts for them (``sacct --parsable2`` or ``--json``); each is a row, its steps are left out.
+    """Jobs as Slurm accounts for them (``sacct --parsable2`` or ``--json``); each is a row.
 
-    The value is the elapsed time, the parameter the number of CPUs, or of nodes where CPUs are not given; the job's
-    name is the code and the cluster the system. Jobs that did not complete (``FAILED``, ``TIMEOUT``, ...) are left out
-    and counted in a note, since their time is that until something stopped them.
+    Of what steps use (``MaxRSS``, ``TotalCPU``) a job has its own figure, or that of its largest step. The value is
+    the elapsed time, the parameter the number of CPUs, or of nodes where CPUs are not given; the job's name is the code
+    and the cluster the system. Jobs that did not complete (``FAILED``, ``TIMEOUT``, ...) are left out and counted in a
+    note, since their time is that until something stopped them.
 
     Source: Slurm, ``sacct`` manual page, sections "--format" and "Job State Codes"; JSON of the plugins ``dbv0.0.37``
     and later.
@@ -199,7 +306,7 @@ class SacctReader(ResultReader):
     def sniff(self, source: Source) -> float:
         """Sure by the names of the fields, by XDMoD's fields, or by what only Slurm's JSON holds."""
         head = source.head
-        table = _HEADER.match(head) or _XDMOD_LINE.match(head)
+        table = _HEADER.match(head) or _PRINTED.match(head) or _XDMOD_LINE.match(head)
         return 0.95 if table or (_JSON.match(head) and b'"jobs"' in head and _SLURM.search(head)) else 0.0
 
     def read(self, source: Source, options: SacctOptions) -> Measurements:
@@ -215,7 +322,7 @@ class SacctReader(ResultReader):
         found = Found(source.name, self)
         for line, job in completed:
             if job["elapsed_s"]:
-                found.add(job, line=line)
+                found.add({column: value for column, value in job.items() if column != "own"}, line=line)
         if not found.rows:
             problem = f"none of the {len(jobs)} jobs completed after a time that was measured"
             found.refuse(f"{problem}; -r failed=yes keeps those that did not complete")
@@ -247,10 +354,38 @@ def _json_jobs(source: Source) -> Iterator[tuple[None, Row]]:
 
 
 def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, Row]]:
+    """Each job with what its steps used, which stand behind it."""
+    job: tuple[int, Row] | None = None
+    for number, fields in _table_lines(source, field_list):
+        identifier = fields.get("jobid", fields.get("jobidraw", ""))
+        cpus = _count(fields.get("ncpus", fields.get("alloccpus")), "CPUs", source.name, number)
+        nodes = _count(fields.get("nnodes", fields.get("allocnodes")), "nodes", source.name, number)
+        used = {
+            column: amount
+            for field, column in _OF_STEPS.items()
+            if (amount := _amount(fields.get(field, ""), nodes, cpus)) is not None
+        }
+        if "." in identifier:
+            if job is not None:
+                own = job[1]["own"]
+                job[1].update({c: max(v, job[1].get(c, 0.0)) for c, v in used.items() if c not in own})
+            continue
+        if job is not None:
+            yield job
+        row: Row = {"job": identifier, "name": fields.get("jobname", "")}
+        row |= {field: fields.get(field, "") for field in ("cluster", "partition", "account")}
+        row |= {"state": _plain_state(fields.get("state", "")), "nodes": nodes, "cpus": cpus}
+        job = number, {**row, "elapsed_s": _seconds(fields, source.name, number), **used, "own": set(used)}
+    if job is not None:
+        yield job
+
+
+def _table_lines(source: Source, field_list: str | None) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number and fields by name of each line."""
     fields: Sequence[str] = [name.strip().lower() for name in field_list.split(",")] if field_list else []
     if not fields and _XDMOD_LINE.match(source.head):
         fields = _XDMOD
-    for number, text in numbered_lines(source):
+    for number, text in _barred(source):
         if not text.strip():
             continue
         if not fields:
@@ -258,7 +393,8 @@ def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, R
             missing = [want for want in ("jobid", "state", "elapsed") if not any(want in name for name in fields)]
             if missing:
                 listed = ", ".join(missing)
-                cure = f"the fields {listed} are missing; ask sacct for them, or name the fields with -r fields="
+                cure = f"the fields {listed} are missing; ask sacct for them, such as with --parsable2 "
+                cure += "--format=JobID,JobName,State,Elapsed,NNodes,NCPUS, or name the fields with -r fields="
                 raise InputError(source.name, cure, line=number)
             continue
         # The last field may be a job's name, which may hold a bar; an empty one after it is from --parsable.
@@ -266,21 +402,29 @@ def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, R
         cells[-1] = cells[-1].removesuffix("|")
         if len(cells) != len(fields):
             raise InputError(source.name, f"has {len(cells)} fields, expected {len(fields)}", line=number)
-        job = dict(zip(fields, cells, strict=True))
-        identifier = job.get("jobid", job.get("jobidraw", ""))
-        if "." not in identifier:
-            yield (
-                number,
-                {
-                    "job": identifier,
-                    "name": job.get("jobname", ""),
-                    **{field: job.get(field, "") for field in ("cluster", "partition", "account")},
-                    "state": _plain_state(job.get("state", "")),
-                    "nodes": _count(job.get("nnodes", job.get("allocnodes")), "nodes", source.name, number),
-                    "cpus": _count(job.get("ncpus", job.get("alloccpus")), "CPUs", source.name, number),
-                    "elapsed_s": _seconds(job, source.name, number),
-                },
-            )
+        yield number, dict(zip(fields, cells, strict=True))
+
+
+def _barred(source: Source) -> Iterator[tuple[int, str]]:
+    """Numbered lines with bars between fields, also of what is printed in columns."""
+    lines = numbered_lines(source)
+    if not _PRINTED.match(source.head):
+        yield from lines
+        return
+    first, (_, dashes) = next(lines), next(lines)
+    bounds = [match.span() for match in re.finditer("-+", dashes)]
+    for number, text in itertools.chain([first], lines):
+        yield number, "|".join(text[begin:end].strip().removesuffix("+") for begin, end in bounds)
+
+
+def _amount(text: str, nodes: int | None, cpus: int | None) -> float | None:
+    """Seconds of a time, GiB of a size, also per node (``4Gn``) or per CPU (``2Mc``)."""
+    if match := _ELAPSED.fullmatch(text):
+        return _in_seconds(match)
+    if (size := _SIZE.fullmatch(text)) is None or not float(size[1]):
+        return None
+    per = {"": 1, "n": nodes or 1, "c": cpus or 1}[size[3]]
+    return float(size[1]) * 1024.0 ** "KMGTP".find(size[2] or "-") * 1024.0 * per / _GIB
 
 
 def _plain_state(text: str) -> str:
@@ -305,5 +449,9 @@ def _seconds(job: Row, source: str, line: int) -> float:
     match = _ELAPSED.fullmatch(text)
     if match is None:
         raise InputError(source, f"elapsed time {(text or raw or '')[:40]!r} is not [days-]hh:mm:ss", line=line)
+    return _in_seconds(match)
+
+
+def _in_seconds(match: re.Match[str]) -> float:
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

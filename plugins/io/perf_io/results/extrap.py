@@ -30,6 +30,7 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.contracts import NoOptions, Reader
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 # What Extra-P itself shows where a file names none.
@@ -48,7 +49,7 @@ class _Values:
         self.points: list[Mapping[str, float]] = []
         self.callpaths: list[str] = []
         self.metrics: list[str] = []
-        self.values: list[float] = []
+        self.values: list[float | None] = []
         self.lines: list[int] = []
         self.figures: dict[int, Mapping[str, float | None]] = {}  # by the position of the value
 
@@ -383,12 +384,12 @@ def _finite(number: _Number) -> float | None:
     return number if isinstance(number, float) and math.isfinite(number) else None
 
 
-_LINES_START = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{')
+_LINES_START = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{\s*(?:\}|"[^"\n]*"\s*:\s*[-0-9])')
 
 
 class _Line(msgspec.Struct, gc=False):
     params: dict[str, float]
-    value: float | list[float]
+    value: float | list[float | None] | None  # None of a NaN
     callpath: str = DEFAULT_CALLPATH
     metric: str = DEFAULT_METRIC
 
@@ -456,9 +457,9 @@ def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list
         if not raw.strip():
             continue
         try:
-            decoded.append(_DECODER.decode(raw))
+            decoded.append(decode_json(raw, _Line))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(source, f"no object of Extra-P: {error}", line=number) from None
+            raise InputError(source, f"no object of Extra-P: {json_problem(raw, error)[0]}", line=number) from None
         numbers.append(number)
     return numbers, decoded
 

@@ -1,7 +1,8 @@
-"""Results in JSON: hyperfine, Google Benchmark, pytest-benchmark, JMH, fio, vLLM, TALP, ReFrame, Ramble."""
+"""Results in JSON: hyperfine, Google Benchmark, pytest-benchmark, criterion.rs, JMH, fio, vLLM, TALP and others."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,14 +12,21 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
-from perfcore.data.units import NANOSECONDS
+from perf_io.tables.tidy import numbers_of_commands
+from perf_io.text import decode_document, numbered_lines
+from perfcore.base import progress
+from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
+from perfcore.reading.json_text import decode_json, json_problem
+from perfcore.reading.source import Source
 
 _FAILED = "since they failed: {} runs"
 
 
 class _Command(msgspec.Struct):
     command: str
-    times: list[float] = []
+    times: list[float | None] = []
+    mean: float | None = None
+    stddev: float | None = None
     exit_codes: list[int | None] = []
     parameters: dict[str, str] = {}
 
@@ -28,10 +36,10 @@ class _Commands(msgspec.Struct):
 
 
 class HyperfineReader(ResultReader):
-    """Runs of commands timed by hyperfine (``--export-json FILE``); each run is a row.
+    """Runs of commands timed by hyperfine (``--export-json FILE``); each run is a row, in ``--export-csv`` each mean.
 
-    The parameters are those of ``--parameter-scan`` and ``--parameter-list`` that hold numbers. With parameters the
-    commands differ by what they stand for, so the command names the code only where there are none. Runs that
+    The parameters are those of ``--parameter-scan`` and ``--parameter-list`` that hold numbers, or without them the one
+    number in which the commands differ. Commands that differ in more than that are series of their own. Runs that
     ended with a status other than 0 are left out.
 
     Source: hyperfine, ``doc/export.md`` and its manual page.
@@ -39,29 +47,54 @@ class HyperfineReader(ResultReader):
 
     starts = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
     shape, description = _Commands, "JSON of hyperfine"
+    table = re.compile(rb"(?:\xef\xbb\xbf)?command,mean,stddev,median,")
     value, words_are_code = "time_s", True
 
+    def _of_table(self, rows: list[dict[str, str]]) -> Any:
+        prefix = "parameter_"
+        return {
+            "results": [
+                {name: cell for name, cell in row.items() if cell}
+                | {"parameters": {n.removeprefix(prefix): cell for n, cell in row.items() if n.startswith(prefix)}}
+                for row in rows
+            ]
+        }
+
     def _take(self, content: _Commands, found: Found, options: Any) -> None:
+        commands = [one_line(result.command) for result in content.results]
+        series, numbers = numbers_of_commands(commands, [result.parameters for result in content.results])
+        for name in numbers:
+            progress.note(f"{found.source}: {name} is the number in which the commands differ")
         for index, result in enumerate(content.results):
+            if not result.times and result.mean is None:
+                found.refuse(f"`$.results[{index}]` has neither `times` nor `mean`")
+            varied = {**result.parameters, **{name: values[index] for name, values in numbers.items()}}
             if not result.times:
-                found.refuse(f"`$.results[{index}]` has no `times`; export JSON, which keeps every run")
+                row = {"command": series[index], "time_s": result.mean, "stddev_s": result.stddev}
+                found.add(row, varied)
             if len(result.exit_codes) not in (0, len(result.times)):
                 problem = f"has {len(result.exit_codes)} exit codes for {len(result.times)} times"
                 found.refuse(f"`$.results[{index}]` {problem}")
-            found.user_columns.update(dict.fromkeys(map(one_line, result.parameters)))
+            found.user_columns.update(dict.fromkeys(map(one_line, varied)))
             codes = result.exit_codes or [0] * len(result.times)
             for repetition, (time, status) in enumerate(zip(result.times, codes, strict=True), start=1):
                 if status != 0:  # null where a signal ended the command
                     found.left_out[_FAILED] += 1
                     continue
-                found.add({"command": result.command, "repetition": repetition, "time_s": time}, result.parameters)
-        found.code = [] if found.user_columns else ["command"]
+                row = {"command": series[index], "repetition": repetition, "time_s": time}
+                found.add(row, varied)
+        found.code = ["command"] if len(set(series)) > 1 or not found.user_columns else []
+
+
+# Means of runs are rows with these columns, from which fitters take the spread and number of the runs.
+def _spread(deviation: float | None, runs: float | None, unit: str = "") -> Row:
+    return {} if deviation is None else {f"stddev{unit}": deviation, **({"n_runs": runs} if runs else {})}
 
 
 # What a name holds beside arguments: how the run was set up, not what was varied.
 _SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
 _MARKS = ("real_time", "manual_time", "process_time")
-_AGGREGATE = re.compile(r"_(?:mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type
+_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type
 _NO_COUNTER = {
     *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index"),
     *("threads", "iterations", "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message"),
@@ -76,7 +109,9 @@ class _GoogleRun(msgspec.Struct):
     time_unit: str = "ns"
     run_name: str | None = None
     run_type: str = "iteration"
+    aggregate_name: str = ""
     repetition_index: int = 0
+    repetitions: int | None = None
     iterations: float | None = None
     threads: int | None = None
     error_occurred: bool = False
@@ -88,7 +123,9 @@ class _GoogleRuns(msgspec.Struct):
 
 
 class GoogleBenchmarkReader(ResultReader):
-    """Runs of Google Benchmark (``--benchmark_out=FILE``); each repetition is a row, its aggregates are left out.
+    """Runs of Google Benchmark (``--benchmark_out=FILE``, JSON or CSV); each repetition is a row.
+
+    Of benchmarks with aggregates only, the mean is a row, with the standard deviation and the number of repetitions.
 
     The name ``BM_copy/1024/n:8/threads:4`` gives the code ``BM_copy`` and the parameters ``arg1``, ``n`` and
     ``threads``. The value is ``real_time``; ``cpu_time`` and the user's counters are columns.
@@ -99,21 +136,43 @@ class GoogleBenchmarkReader(ResultReader):
     starts = re.compile(rb'\s*\{\s*"(?:context|benchmarks)"\s*:')
     holds = (re.compile(rb'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'),)
     shape, description = _GoogleRuns, "JSON of Google Benchmark"
+    table = re.compile(rb"(?:[^\n]*\n){0,20}?name,iterations,real_time,cpu_time,time_unit,")
     code = ("benchmark",)
+
+    def _content(self, source: Source) -> Any:
+        if not self.table.match(source.head):
+            return super()._content(source)
+        lines = [text for _, text in numbered_lines(source)]
+        begin = next(number for number, text in enumerate(lines) if text.startswith("name,iterations,"))
+        numbers = ("iterations", "real_time", "cpu_time")
+        rows = [
+            {name: number_or_text(cell) if name in numbers else cell for name, cell in row.items() if name and cell}
+            for row in csv.DictReader(lines[begin:])
+        ]
+        return _GoogleRuns([{**row, "error_occurred": row.get("error_occurred") == "true"} for row in rows])
 
     def _take(self, content: _GoogleRuns, found: Found, options: Any) -> None:
         runs: list[tuple[int, _GoogleRun, Row]] = []
+        aggregates: dict[str, dict[str, tuple[int, _GoogleRun, Row]]] = {}
         for index, fields in enumerate(content.benchmarks):
             try:
                 run = msgspec.convert(fields, _GoogleRun)
             except msgspec.ValidationError as error:
                 found.refuse(f"is not {self.description}: {str(error).replace('`$', f'`$.benchmarks[{index}]')}")
-            if run.run_type != "iteration" or (run.run_name is None and _AGGREGATE.search(run.name)):
-                continue
-            if run.error_occurred or run.skipped:
+            aggregate = _AGGREGATE.search(run.name)
+            if run.run_type != "iteration" or (run.run_name is None and aggregate):
+                kind = run.aggregate_name or (aggregate[1] if aggregate else "")
+                name = run.run_name or run.name.removesuffix(f"_{kind}")
+                aggregates.setdefault(name, {})[kind] = (index, msgspec.structs.replace(run, run_name=name), fields)
+            elif run.error_occurred or run.skipped:
                 found.left_out["since they failed or were skipped: {} runs"] += 1
             else:
                 runs.append((index, run, fields))
+        measured = {run.run_name or run.name for _, run, _ in runs}
+        alone = {name: kinds for name, kinds in aggregates.items() if name not in measured}
+        for kinds in alone.values():
+            runs += [kinds[kind] for kind in ("mean", "median") if kind in kinds][:1]
+        runs.sort(key=lambda entry: entry[0])
         units = list(dict.fromkeys(run.time_unit for _, run, _ in runs))
         for unit in units:
             if unit not in NANOSECONDS:
@@ -132,6 +191,11 @@ class GoogleBenchmarkReader(ResultReader):
                 f"real_time_{unit}": run.real_time * factor,
                 f"cpu_time_{unit}": None if run.cpu_time is None else run.cpu_time * factor,
             }
+            if (name := run.run_name or run.name) in alone:
+                _, deviation, _ = alone[name].get("stddev", (0, _GoogleRun(""), {}))
+                del columns["repetition"], columns["iterations"]
+                spread = None if deviation.real_time is None else deviation.real_time * factor
+                columns |= _spread(spread, run.repetitions or run.iterations, f"_{unit}")
             others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
             counters = {name: value for name, value in others.items() if type(value) in (int, float)}
             found.add(columns, arguments, counters=counters)
@@ -157,9 +221,10 @@ def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str,
 
 
 class _Stats(msgspec.Struct):
-    mean: float
+    mean: float | None
+    stddev: float | None = None
     rounds: int = 1
-    data: list[float] = []
+    data: list[float | None] = []
 
 
 class _PytestBenchmark(msgspec.Struct):
@@ -175,7 +240,7 @@ class _PytestBenchmarks(msgspec.Struct):
 
 
 class PytestBenchmarkReader(ResultReader):
-    """Benchmarks of pytest; each round is a row where the file kept them, otherwise each benchmark with its mean.
+    """Benchmarks of pytest; each round is a row where the file kept them, otherwise each mean with its spread.
 
     pytest-benchmark keeps rounds with ``--benchmark-save-data``, and always with ``--benchmark-json``. The test's
     name without its parameters is the code, the parameters of ``pytest.mark.parametrize`` that hold numbers are the
@@ -191,18 +256,149 @@ class PytestBenchmarkReader(ResultReader):
     def _take(self, content: _PytestBenchmarks, found: Found, options: Any) -> None:
         machine = str(content.machine_info.get("node", ""))
         for benchmark in content.benchmarks:
-            columns = {"test": benchmark.name.partition("[")[0], "machine": machine}
-            for repetition, time in enumerate(benchmark.stats.data or [benchmark.stats.mean], start=1):
+            columns: Row = {"test": benchmark.name.partition("[")[0], "machine": machine}
+            stats = benchmark.stats
+            for repetition, time in enumerate(stats.data, start=1):
                 found.add({**columns, "repetition": repetition, "time_s": time}, benchmark.params)
+            if not stats.data:
+                columns |= _spread(stats.stddev, stats.rounds, "_s")
+                found.add({**columns, "time_s": stats.mean}, benchmark.params)
+
+
+class _Estimate(msgspec.Struct):
+    point_estimate: float | None = None
+    estimate: float | None = None
+
+
+class _Criterion(msgspec.Struct):
+    """A message of cargo criterion, or what a folder of criterion.rs holds: estimates, or a sample."""
+
+    reason: str = "benchmark-complete"
+    id: str = ""
+    iters: list[float] = msgspec.field(default_factory=list, name="iteration_count")
+    times: list[float] = msgspec.field(default_factory=list, name="measured_values")
+    unit: str = "ns"
+    mean: _Estimate | None = None
+    std_dev: _Estimate | None = None
+
+
+class CriterionReader(ResultReader):
+    """Benchmarks of criterion.rs; each sample is a row, of ``estimates.json`` the mean with its spread.
+
+    Read are messages of ``cargo criterion --message-format=json`` and the files ``sample.json`` and ``estimates.json``
+    below ``target/criterion``, which are called by their folders. ``sort/quick/100`` gives the code ``sort/quick`` and
+    the parameter ``arg1``.
+
+    Source: criterion.rs, book, "External tools"; ``src/estimate.rs`` and ``src/connection.rs``.
+    """
+
+    starts = re.compile(
+        rb'\s*\{\s*"(?:reason"\s*:\s*"(?:benchmark|group)-complete"|sampling_mode"|mean"\s*:\s*\{\s*"confidence_interval")'
+    )
+    value, code = "time_ns", ("benchmark",)
+
+    def _content(self, source: Source) -> Any:
+        if source.head.lstrip().startswith(b'{"reason"'):
+            return [(text.encode(), number) for number, text in numbered_lines(source) if text.lstrip().startswith("{")]
+        folders = source.path.resolve().parent.parts
+        names = folders[folders.index("criterion") + 1 :] if "criterion" in folders else folders[-2:-1]
+        names = names if folders[-1] in ("new", "base") else ()
+        document = decode_document(source, dict[str, Any], "JSON of criterion.rs")
+        renamed = {"iters": "iteration_count", "times": "measured_values"}
+        content = {renamed.get(name, name): value for name, value in document.items()} | {
+            "id": "/".join(name for name in names if name not in ("new", "base"))
+        }
+        return [(msgspec.json.encode(content), None)]
+
+    def _take(self, content: list[tuple[bytes, int | None]], found: Found, options: Any) -> None:
+        for text, line in content:
+            try:
+                result = decode_json(text, _Criterion)
+            except msgspec.MsgspecError as error:
+                found.refuse(f"is not JSON of criterion.rs: {json_problem(text, error)[0]}", line)
+            if result.reason != "benchmark-complete":
+                continue
+            if result.unit not in NANOSECONDS:
+                found.refuse(f"the unit {result.unit[:20]!r} is not one of {', '.join(NANOSECONDS)}", line)
+            code, arguments = _benchmark_arguments(result.id, None)
+            factor = NANOSECONDS[result.unit]
+            samples = [time / count * factor for time, count in zip(result.times, result.iters, strict=False) if count]
+            for repetition, time in enumerate(samples, start=1):
+                found.add({"benchmark": code, "repetition": repetition, "time_ns": time}, arguments, line)
+            if not samples and result.mean is not None:
+                of_run = result.std_dev.point_estimate if result.std_dev else None
+                time = result.mean.point_estimate or result.mean.estimate
+                found.add({"benchmark": code, "time_ns": time, **_spread(of_run, None, "_ns")}, arguments, line)
+
+
+class _Bench(msgspec.Struct):
+    name: str
+    value: float | None
+    unit: str = ""
+    range: str | float | None = None
+    extra: str = ""
+
+
+class _BenchCommit(msgspec.Struct):
+    id: str
+
+
+class _BenchEntry(msgspec.Struct):
+    commit: _BenchCommit
+    benches: list[_Bench]
+
+
+class _BenchData(msgspec.Struct):
+    entries: dict[str, list[_BenchEntry]]
+
+
+_RANGE = re.compile(r"(?:±|\+/-|stddev:)?\s*([0-9.]+(?:e[-+]?[0-9]+)?)\s*(%?)", re.IGNORECASE)
+_ROUNDS = re.compile(r"\b(?:rounds|samples|runs): ([0-9]{1,9})\b|\b([0-9]{1,9}) (?:samples|runs)\b")
+
+
+class BenchmarkActionReader(ResultReader):
+    """Results for github-action-benchmark, as custom tools write them, or its data of all commits.
+
+    The ``range`` is taken as the standard deviation of the runs; ``sort/100`` has the parameter ``arg1``.
+
+    Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support".
+    """
+
+    starts = re.compile(rb'\s*(?:\[\s*\{\s*"(?:name|unit|value|range|extra)"\s*:|\{\s*"(?:lastUpdate|repoUrl)"\s*:)')
+    holds = (re.compile(rb'"(?:value|entries)"\s*:'), re.compile(rb'"(?:unit|entries)"\s*:'))
+    shape, description = list[_Bench] | _BenchData, "JSON of github-action-benchmark"
+    code = ("suite", "benchmark")
+
+    def _take(self, content: list[_Bench] | _BenchData, found: Found, options: Any) -> None:
+        rows: list[tuple[Row, _Bench]]
+        if isinstance(content, _BenchData):
+            rows = [
+                ({"suite": suite, "commit": entry.commit.id}, bench)
+                for suite, entries in content.entries.items()
+                for entry in entries
+                for bench in entry.benches
+            ]
+        else:
+            rows = [({}, bench) for bench in content]
+        for about, bench in rows:
+            code, arguments = _benchmark_arguments(bench.name, None)
+            spread, rounds = _RANGE.fullmatch(str(bench.range or "").strip()), _ROUNDS.search(bench.extra)
+            factor = (bench.value or 0.0) / 100 if spread and spread[2] else 1.0
+            runs = int(rounds[1] or rounds[2]) if rounds else None
+            metric = "time" if is_time(bench.unit) else "rate" if is_rate(bench.unit) else "result"
+            columns = {**about, "benchmark": code, "metric": metric, "value": bench.value}
+            columns["unit"] = same_unit(bench.unit)
+            found.add(columns | _spread(float(spread[1]) * factor if spread else None, runs), arguments)
 
 
 _MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
 
 
 class _JmhMetric(msgspec.Struct, rename="camel"):
-    score: float | str
+    score: float | str | None
     score_unit: str
-    raw_data: list[list[float]] = []
+    score_error: float | str | None = None
+    raw_data: list[list[float | str | None]] = []
     raw_data_histogram: list[list[list[tuple[float, float]]]] = []
 
 
@@ -210,12 +406,16 @@ class _JmhBenchmark(msgspec.Struct, rename="camel"):
     benchmark: str
     mode: str
     primary_metric: _JmhMetric
+    forks: int = 1
+    measurement_iterations: int = 0
     threads: int | None = None
     params: dict[str, str] = {}
 
 
 class JmhReader(ResultReader):
     """Benchmarks of JMH, Java's harness (``-rf json``); each measured iteration of each fork is a row.
+
+    Without the iterations the score is a row, with the deviation that its error (99.9 %) says.
 
     The value is called by the mode, such as ``average_time``. The parameters are those of ``@Param`` that hold numbers,
     and ``threads``. Of the mode ``sample`` a row is the mean of the iteration's samples.
@@ -231,23 +431,32 @@ class JmhReader(ResultReader):
     def _take(self, content: list[_JmhBenchmark], found: Found, options: Any) -> None:
         for index, result in enumerate(content):
             metric, count = result.primary_metric, len(found.rows)
+            about = {"benchmark": result.benchmark, "threads": result.threads}
+            about |= {"metric": _MODES.get(result.mode, result.mode), "unit": metric.score_unit}
             for fork, repetition, value in _iterations(metric):
-                columns = {
-                    **{"benchmark": result.benchmark, "threads": result.threads},
-                    **{"fork": fork, "repetition": repetition, "metric": _MODES.get(result.mode, result.mode)},
-                    **{"value": value, "unit": metric.score_unit},
-                }
-                found.add(columns, result.params)
-            if len(found.rows) == count:
-                found.refuse(f"`$[{index}].primaryMetric` has neither rawData nor rawDataHistogram")
+                found.add({**about, "fork": fork, "repetition": repetition, "value": value}, result.params)
+            if len(found.rows) > count:
+                continue
+            if not isinstance(metric.score, float):
+                found.refuse(f"`$[{index}].primaryMetric` has neither rawData, nor rawDataHistogram, nor a score")
+            runs = max(result.forks, 1) * result.measurement_iterations
+            half = metric.score_error if isinstance(metric.score_error, float) and runs > 1 else None
+            deviation = None if half is None else half * runs**0.5 / _student(runs - 1)
+            found.add({**about, "value": metric.score, **_spread(deviation, runs)}, result.params)
         found.parameters = [*found.user_columns, "threads"]
 
 
-def _iterations(metric: _JmhMetric) -> Iterator[tuple[int, int, float]]:
+def _student(freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.9995))
+
+
+def _iterations(metric: _JmhMetric) -> Iterator[tuple[int, int, Any]]:
     """Fork and iteration, from 1, with what was measured."""
     for fork, values in enumerate(metric.raw_data, start=1):
         for repetition, value in enumerate(values, start=1):
-            yield fork, repetition, value
+            yield fork, repetition, None if isinstance(value, str) else value  # "NaN"
     for fork, histograms in enumerate(metric.raw_data_histogram, start=1):
         for repetition, histogram in enumerate(histograms, start=1):
             if count := sum(number for _, number in histogram):

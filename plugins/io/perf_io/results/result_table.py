@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import msgspec
 
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
@@ -126,6 +129,7 @@ class ResultReader(Reader):
     starts: ClassVar[re.Pattern[bytes] | None] = None  # how every such input begins
     holds: ClassVar[tuple[re.Pattern[bytes], ...]] = ()  # what else its head holds
     shape: ClassVar[Any] = None  # of a document; None of a text
+    table: ClassVar[re.Pattern[bytes] | None] = None  # how a table with commas of the same begins; see `_of_table`
     description: ClassVar[str] = ""  # of a document, for messages
     nothing: ClassVar[str] = "holds no results"  # what is wrong with an input without rows
     parameters: ClassVar[Sequence[str]] = ()
@@ -137,16 +141,15 @@ class ResultReader(Reader):
 
     def sniff(self, source: Source) -> float:
         head = source.head
+        if self.table is not None and self.table.match(head):
+            return 0.97
         if (self.starts and not self.starts.match(head)) or (self.shape is None and b"\0" in head):
             return 0.0
         return 0.95 if all(pattern.search(head) for pattern in self.holds) else 0.0
 
     def read(self, source: Source, options: Any) -> Measurements:
         found = Found(source.name, self)
-        if self.shape is None:
-            self._take(numbered_lines(source), found, options)
-        else:
-            self._take(decode_document(source, self.shape, self.description), found, options)
+        self._take(self._content(source), found, options)
         if not found.rows:
             found.refuse(self.nothing)
         if isinstance(options, MessageOptions) and not options.empty:
@@ -167,6 +170,18 @@ class ResultReader(Reader):
             unit=self.unit,
             lines=found.lines or None,
         )
+
+    def _content(self, source: Source) -> Any:
+        """What `_take` takes: the document, numbered lines, or a table in place of the document."""
+        if self.shape is None:
+            return numbered_lines(source)
+        if self.table is None or not self.table.match(source.head):
+            return decode_document(source, self.shape, self.description)
+        lines = (text for _, text in numbered_lines(source))
+        return msgspec.convert(self._of_table(list(csv.DictReader(lines, restval=""))), self.shape, strict=False)
+
+    def _of_table(self, rows: list[dict[str, str]]) -> Any:
+        raise NotImplementedError
 
     def _take(self, content: Any, found: Found, options: Any) -> None:
         raise NotImplementedError

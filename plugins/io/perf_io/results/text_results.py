@@ -15,6 +15,7 @@ from perf_io.text import decode_document
 from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
+from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]
@@ -553,9 +554,9 @@ class MlperfLogReader(ResultReader):
             if not mark:
                 continue
             try:
-                event = msgspec.json.decode(document.encode(), type=_Event)
+                event = decode_json(document.encode(), _Event)
             except msgspec.MsgspecError as error:
-                found.refuse(f"is no event of MLPerf: {error}", number)
+                found.refuse(f"is no event of MLPerf: {json_problem(document.encode(), error)[0]}", number)
             interval = event.key.removesuffix("_start").removesuffix("_stop")
             if event.event_type == "INTERVAL_START":
                 begun[interval] = event
@@ -638,6 +639,9 @@ class ReframePerflogReader(ResultReader):
 _RULE = re.compile(r"(?=.*---)[-+|\s]+")
 
 
+_COUNT_OF_ROWS = re.compile(r"\s*\([0-9]+ rows?\)\s*")  # below tables that databases print
+
+
 class JubeReader(ResultReader):
     """A table that JUBE prints and keeps as ``result/NAME.dat``; each line is a row.
 
@@ -667,7 +671,7 @@ class JubeReader(ResultReader):
                 columns, barred = [one_line(cell) for cell in _cells(previous)], _is_barred(previous)
                 if len(set(columns)) < len(columns):
                     found.refuse("the names of the columns must differ", number - 1)
-            elif columns and text.strip():
+            elif columns and text.strip() and not _COUNT_OF_ROWS.fullmatch(text):
                 cells = _cells(text)
                 if barred != _is_barred(text):
                     problem = "the line does not stand between bars as the column names do; is it cut short?"

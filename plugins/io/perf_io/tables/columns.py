@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from perf_io.options import TableOptions
 from perf_io.tables.table import Column, Table, one_line
-from perfcore.base.errors import InputError, UnknownNameError
+from perf_io.tables.tidy import levels_of_columns, numbered_runs
+from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.roles import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
@@ -69,7 +70,7 @@ def plain_name(name: str) -> str:
 
 
 @functools.lru_cache(
-    1 << 10
+    1 << 16
 )  # a table's columns are looked up for each role, and thousands of files have the same ones
 def split_name(name: str) -> _SplitName:
     """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``,
@@ -202,12 +203,9 @@ def suggested_command(columns: Sequence[Column], options: TableOptions, source: 
     numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
     counted = next((name for name in numbers if is_processors(name)), None)
     measures = [name for name in numbers if name != counted]
-    runs = {
-        "kind": "measurements",
-        "parameters": counted or numbers[0],
-        "value": measures[-1] if measures else numbers[-1],
-    }
-    measured = f"{_command(source, runs)} (measured runs)"
+    varied, value = counted or numbers[0], measures[-1] if measures else numbers[-1]
+    runs = f"perf fit {shlex.quote(source)} --parameter {shlex.quote(varied)} --value {shlex.quote(value)}"
+    measured = f"{runs} (measured runs; --value takes several)"
     if counted is not None and not by_words:  # no moments at which intervals begin or end
         return measured
     return f"{intervals} (intervals), or {measured}" if start and end else measured
@@ -281,12 +279,17 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         and time
         and not (finder.find("duration", None) and (location or state))
     ):
-        kind, values = options.kind, finder.values(options.value, but=used, several=options.kind != "curve")
+        device = None if options.kind == "curve" or look is None else _device(columns, time, look)
+        but = used | ({device} if device else set())
+        kind, values = options.kind, finder.values(options.value, but=but, several=options.kind != "curve")
         if kind == "auto" and values:
-            kind = one_value if len(values) == 1 else "series"
+            kind = one_value if len(values) == 1 and device is None else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
-            return Roles(kind, finder.unit(options, time), time, values=values)
-    names = ", ".join(one_line(column.name) for column in columns)
+            location = () if device is None else (device,)
+            return Roles(kind, finder.unit(options, time), time, values=values, location=location)
+    if len(columns) == 1 and options.kind in ("auto", "series") and columns[0].kind == "number":
+        return Roles("series", values=tuple(columns))
+    names = listing([one_line(column.name) for column in columns], 20)
     subject = " this table" if options.kind == "auto" else f" a {options.kind}"
     problem = f"the columns {names} do not say what{subject} is made of; accepted are {_ACCEPTED}"
     raise InputError(source, f"{problem}; say which is which: {suggested_command(columns, options, source)}", line=1)
@@ -299,6 +302,32 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
         return by_name
     texts = [column for column in finder.columns if column.kind == "text"]
     return next((column for column in texts if look.tells_changes(column)), None)
+
+
+_DEVICES = frozenset(
+    [
+        "index",
+        "id",
+        "uuid",
+        "gpu_index",
+        "gpu_uuid",
+        "serial",
+        "card",
+        "card_index",
+        "bus",
+        "pci_bus_id",
+        "interface",
+        "disk",
+        "dev",
+    ]
+)
+
+
+def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
+    """The column that says which of several devices each sample is of."""
+    words = _DEVICES.union(*LEVELS.values())
+    named = (column for column in columns if column is not time and split_name(column.name).bare in words)
+    return next((column for column in named if look.alternates(column, time)), None)
 
 
 def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> tuple[Column, ...]:
@@ -337,7 +366,14 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     bare = {without_row(split_name(column.name).bare) for column in columns}
     if bare & set(SYNONYMS["start"]) and bare & set(SYNONYMS["end"]):
         return False
-    roles = guess_roles([c.name for c in columns], {c.name for c in columns if c.kind == "number"})
+    numbers = {c.name for c in columns if c.kind == "number"}
+    roles = guess_roles([c.name for c in columns], numbers)
+    moments = bare & (set(SYNONYMS["time"]) | set(SYNONYMS["start"]) | set(SYNONYMS["end"]))
+    in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
+    if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
+        return True
+    if "command" in bare and roles.value is not None:
+        return True
     if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
         # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.
         times = [c for c in columns if c.kind == "number" and (unit := unit_in_name(c.name)) and unit.kind == "time"]

@@ -5,12 +5,12 @@ Blank lines and lines before the column names that begin with ``#`` are passed o
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -18,17 +18,18 @@ from perf_io.exported_formats import export_command
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
+from perf_io.tables.layout import INDEX, Layout, layout_of, tail_of
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Column, Table, sql_number
 from perf_io.tables.table_write import write_table
-from perf_io.text import is_number
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
+from perfcore.reading.recognise import UNSURE
 from perfcore.reading.source import Source
 
-_LOOKED_AT = 4096  # bytes at the end, of which the first line may be a part
+_LINE_END = "\r\n"
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
 _BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
 _FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
@@ -36,7 +37,7 @@ _FEWEST = 3  # numbers with as many decimals as one another, which a shorter one
 
 def ends_within_line(path: Path) -> bool:
     """Whether the last line of a file has no end."""
-    return bool(_tail(path)) and not _tail(path).endswith((b"\n", b"\r"))
+    return bool(tail_of(path)) and not tail_of(path).endswith((b"\n", b"\r"))
 
 
 def cut_cell(path: Path, delimiter: str) -> str | None:
@@ -45,7 +46,7 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     """
     if not ends_within_line(path):
         return None
-    lines = _tail(path).decode("utf-8", "replace").splitlines()
+    lines = tail_of(path).decode("utf-8", "replace").splitlines()
     *above, last = [line.rpartition(delimiter)[2].strip().strip('"') for line in lines]
     if _BROKEN.fullmatch(last):
         return last
@@ -56,25 +57,8 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     return last if (len(match[1]) if match else 0) < decimals.pop() else None
 
 
-def _tail(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _LOOKED_AT))
-        return file.read()
-
-
-_DELIMITERS = ",;\t|"
-_INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them
+_SAMPLE = "first_rows"  # a table of the database
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where the table begins in its text and how its fields are separated."""
-
-    names: tuple[str, ...]
-    delimiter: str
-    first_line: int  # of the column names, counted from 1
-    skip: int  # lines up to and with the column names
 
 
 class CsvReader(Reader):
@@ -99,7 +83,7 @@ class CsvReader(Reader):
         return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure where the columns have known names; unsure where only the ending says so."""
+        """Sure where the columns have known names; unsure where only the ending or the shape of the lines says so."""
         if looks_like_pj_dump(source.head):
             return 0.0
         if export_command(source) is not None:
@@ -107,7 +91,12 @@ class CsvReader(Reader):
         # Unsure is still the best guess for these endings: the message of `read` then says what is wrong.
         guess = 0.3 if source.suffix in (".csv", ".tsv") and b"\0" not in source.head else 0.0
         try:
-            columns = [Column(name, "number") for name in _layout(source).names if name != _INDEX]
+            layout = layout_of(source)
+            if not layout.is_plain or layout.holds_one_number:
+                return guess or UNSURE  # formats of other readers are such tables, too
+            if len(layout.names) == 1:
+                return guess
+            columns = [Column(name, "number") for name in layout.names if name != INDEX]
             assign_roles(columns, TableOptions(), source.name)
         except InputError:
             return guess
@@ -116,13 +105,13 @@ class CsvReader(Reader):
     def read(self, source: Source, options: TextTableOptions) -> Any:
         if (cure := export_command(source)) is not None:
             raise InputError(source.name, cure)
-        layout = _layout(source)
-        with source.plain_file() as path:
+        layout = layout_of(source, options.decimal)
+        with source.plain_file() as path, _with_delimiters(path, layout) as plain:
             try:
-                data = read_table(_open(source, path, layout, options.decimal), options)
+                data = read_table(_open(source, plain, layout), options)
             except TableError as error:
-                _explain(path, source, layout, error)
-            if (cell := cut_cell(path, layout.delimiter)) is not None:
+                _explain(plain, source, layout, error)
+            if (cell := cut_cell(plain, layout.delimiter)) is not None:
                 progress.note(
                     f"{source.name}: the last line has no end, and its last number, {cell[:40]}, is shorter than those "
                     "above: was the file cut short?"
@@ -133,19 +122,43 @@ class CsvReader(Reader):
         write_table(data, Path(path), "csv")
 
 
-def _open(source: Source, path: Path, layout: _Layout, decimal: str) -> Table:
+@contextlib.contextmanager
+def _with_delimiters(path: Path, layout: Layout) -> Iterator[Path]:
+    """The file, or a copy of it that has the same lines with delimiters."""
+    if layout.is_plain:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+        copy = Path(folder) / "table"
+        with path.open(encoding=layout.encoding, errors="replace") as lines, copy.open("w", encoding="utf-8") as rows:
+            rows.writelines(
+                f"{(layout.rewrite(line) if layout.rewrite else line).rstrip(_LINE_END)}\n" for line in lines
+            )
+        yield copy
+
+
+def _open(source: Source, path: Path, layout: Layout) -> Table:
     database = Database(source.name)
     relation = csv_scan(database.link(path), layout.names, layout.delimiter, layout.skip)
+    if layout.has_empty_rows:
+        relation = f"(SELECT * FROM {relation} WHERE coalesce({', '.join(map(quoted_name, layout.names))}) IS NOT NULL)"
     # Numbers with the other decimal sign count as numbers: that is what is wrong with them, and then gets said. Between
     # commas 0,1 is as often a list of two.
+    decimal = layout.decimal
     signs = (decimal,) if layout.delimiter == "," else (decimal, "," if decimal == "." else ".")
+    unnamed = [name for name in layout.names if layout.is_unnamed(name)]
+    counts = ", ".join(f"count({quoted_name(name)})" for name in unnamed)
+    filled = dict(zip(unnamed, database.rows(f"SELECT {counts} FROM {relation}")[0], strict=True)) if unnamed else {}
     columns, types = [], {}
+    database.run(f"CREATE TABLE {_SAMPLE} AS SELECT * FROM {relation} LIMIT {_SAMPLE_ROWS}")  # read once for all
     for name in layout.names:
-        if name == _INDEX:
+        if name == INDEX or filled.get(name) == 0:
             continue
-        kind = _kind(database, relation, name, signs)
+        kind = _kind(database, name, signs)
         columns.append(Column(name, kind))
         types[name] = "text timestamp" if kind == "timestamp" else "text"
+
+    database.run(f"DROP TABLE {_SAMPLE}")
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         for number, (line, fields) in enumerate(_records(path, layout)):
@@ -156,80 +169,24 @@ def _open(source: Source, path: Path, layout: _Layout, decimal: str) -> Table:
     def lines() -> list[int]:
         return [line for line, _ in _records(path, layout)]
 
-    return Table(database, relation, tuple(columns), types, at_row, lines=lines, decimal=decimal)
+    empty = [name for name, count in filled.items() if not count]
+    notes = (*layout.steps, *([f"{len(empty)} empty columns left out"] if empty else []))
+    return Table(database, relation, tuple(columns), types, at_row, lines=lines, decimal=decimal, notes=notes)
 
 
-def _kind(database: Database, relation: str, name: str, decimals: Sequence[str]) -> str:
+def _kind(database: Database, name: str, decimals: Sequence[str]) -> str:
     """What the first rows of a column hold; the majority decides, so that a bad value is refused, not believed."""
     column = quoted_name(name)
     numbers_in = ", ".join(f"TRY_CAST({sql_number(name, decimal)} AS DOUBLE)" for decimal in decimals)
     n_values, numbers, moments = database.rows(
-        f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) "
-        f"FROM (SELECT {column} FROM {relation} LIMIT {_SAMPLE_ROWS})"
+        f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) FROM {_SAMPLE}"
     )[0]
     if 2 * numbers >= n_values:  # also without any value: then what is missing is what gets reported
         return "number"
     return "timestamp" if 2 * moments > n_values else "text"
 
 
-def _layout(source: Source) -> _Layout:
-    text = _decoded(source)
-    lines = text.splitlines(keepends=True)
-    first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
-    if first is None:
-        raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
-    delimiter = max(_DELIMITERS, key=lines[first].count)
-    reader = csv.reader(io.StringIO("".join(lines[first:]), newline=""), delimiter=delimiter)
-    try:
-        names = tuple(name.strip() for name in next(reader))
-    except csv.Error as error:
-        raise InputError(source.name, f"the column names cannot be read: {error}", line=first + 1) from None
-    skip = first + reader.line_num
-    # The first name may begin as a comment does: `#Cores,time_s`, or `# p  time` above columns for gnuplot.
-    above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
-    if 1 < len(above) == len(names) and not any(map(is_number, above)):
-        names, skip, first = above, first, first - 1
-    if all(is_number(name) for name in names):
-        raise InputError(
-            source.name,
-            f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
-            line=first + 1,
-        )
-    if len(names) > 1 and not names[0]:
-        names = (_INDEX, *names[1:])
-    if len({name.casefold() for name in names}) < len(names) or not all(len(name.splitlines()) == 1 for name in names):
-        raise InputError(
-            source.name,
-            f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more "
-            "than case",
-            line=first + 1,
-        )
-    return _Layout(names, delimiter, first + 1, skip)
-
-
-def _names_behind_mark(line: str, delimiter: str) -> tuple[str, ...]:
-    """The fields of a line that begins with the mark of a comment, without it; none of another line."""
-    if not line.startswith("#"):
-        return ()
-    try:
-        return tuple(name.strip() for name in next(csv.reader([line.lstrip("# ")], delimiter=delimiter), []))
-    except csv.Error:
-        return ()
-
-
-def _decoded(source: Source) -> str:
-    if b"\0" in source.head:
-        raise InputError(source.name, "is binary, not a table of text", line=1)
-    try:
-        # The head may end within a character; what follows the last line end is not needed.
-        complete = source.head[: source.head.rfind(b"\n") + 1] or source.head
-        return complete.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = source.head.count(b"\n", 0, error.start) + 1
-        raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
-
-
-def _records(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Line and fields of each row, as DuckDB counts rows: blank lines are none."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
         for _ in range(layout.skip):
@@ -237,12 +194,12 @@ def _records(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(text, delimiter=layout.delimiter)
         line = layout.skip + 1
         for fields in reader:
-            if fields:
+            if any(fields) if layout.has_empty_rows else fields:
                 yield line, fields
             line = layout.skip + reader.line_num + 1
 
 
-def _explain(path: Path, source: Source, layout: _Layout, error: TableError) -> NoReturn:
+def _explain(path: Path, source: Source, layout: Layout, error: TableError) -> NoReturn:
     """Say where the text is at fault, which DuckDB says in many lines of its own."""
     try:
         records = _records(path, layout)

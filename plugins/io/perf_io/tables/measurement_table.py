@@ -13,34 +13,14 @@ import numpy.typing as npt
 from perf_io.options import TableOptions
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
+from perf_io.tables.tidy import Tidy, numbered_runs, tidied
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles, is_processors
+from perfcore.data.roles import guess_roles
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SIZE = "processes"
-# HPL and ScaLAPACK; stencils and solvers. p and q in lower case may be anything.
-_GRIDS: tuple[tuple[str, ...], ...] = (
-    ("P", "Q"),
-    *(tuple(name.format(axis) for axis in axes) for axes in ("xyz", "xy") for name in ("p{}", "np{}", "nproc_{}")),
-    ("nprow", "npcol"),
-    ("prow", "pcol"),
-)
-
-
-def grid_size(table: pd.DataFrame) -> tuple[tuple[str, ...], pd.Series] | None:
-    """The sides of a grid and the number of its processors in each row, where these are told in no other way."""
-    sides = next((grid for grid in _GRIDS if set(grid) <= set(table.columns)), None)
-    if sides is None or any(is_processors(name) for name in table.columns if name not in sides):
-        return None
-    counts = table[list(sides)]
-    if any(kind.kind not in "iuf" for kind in counts.dtypes) or not ((counts >= 1) & (counts % 1 == 0)).all(axis=None):
-        return None
-    return sides, counts.prod(axis=1).rename(_SIZE)
-
 
 # Rows of runs that did not complete, by a column of states or of exit codes.
 #
@@ -123,7 +103,8 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     """Read the whole table; a column is one of numbers where all its values are."""
     import pandas as pd
 
-    if len(options.value) > 1:
+    runs_named = numbered_runs(options.value) is not None
+    if len(options.value) > 1 and not runs_named:
         raise OptionError(f"measurements have one value column, not {', '.join(options.value)}")
     loaded = table.database.columns(f"SELECT {', '.join(sql_fields(table))} FROM {table.relation}")
     count = len(loaded[table.columns[0].name])
@@ -135,20 +116,19 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept_rows = drop_failed(frame, table.source, options.failed)
     lines = np.arange(1, count + 1) if table.lines is None else np.asarray(table.lines())
     frame = frame[kept_rows].reset_index(drop=True)
-    counted = None if options.parameters or kept else grid_size(frame)
-    if counted is not None:
-        sides, size = counted
-        progress.note(f"{table.source}: {' x '.join(sides)} is a grid of processors; their number was varied")
-        frame[size.name] = size
+    tidy = Tidy(frame) if kept else tidied(frame, options)
+    frame, made = tidy.frame, tidy.roles
+    kept = {**made, **kept}
     named = {"code": options.code, "system": options.system, "category": options.category}
     return Measurements(
-        frame,
-        options.parameters or kept.get("parameters") or (None if counted is None else [str(counted[1].name)]),
-        options.value[0] if options.value else kept.get("value"),
+        frame.reset_index(drop=True),
+        options.parameters or kept.get("parameters"),
+        kept.get("value") if runs_named or not options.value else options.value[0],
         **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
         unit=kept.get("unit"),
         source=table.source,
-        lines=lines[kept_rows].tolist(),
+        lines=lines[kept_rows][frame.index].tolist(),
+        notes=table.said(*tidy.notes),
     )
 
 

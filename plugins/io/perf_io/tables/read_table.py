@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.columns import Roles, assign_roles, split_name, unit_of_times
+from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.samples import read_samples, read_steps
@@ -20,6 +21,7 @@ from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
+from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
@@ -34,8 +36,8 @@ _OF_TRACERS = frozenset({"ts"})
 def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
     """The unit of a table's times, and what to say about it."""
     times = [column for column in (roles.start, roles.end) if column is not None]
-    if chosen_unit is not None:
-        return chosen_unit, ()
+    if chosen_unit is not None or not times:
+        return chosen_unit or "s", ()
     if any(column.kind == "timestamp" for column in times):
         return "s", ("times are dates, counted in s since 1970 (UTC where they have no offset)",)
     if not roles.time_unit:
@@ -132,12 +134,14 @@ _NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
 _UNIT = r"[^\s0-9.,+-][^0-9,]*?"
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
 _SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
-_CLOCK = r"(?:([0-9]+)-)?([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
 _MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
 _FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
-_MAGNITUDE = re.compile(rf"\s*{_PLAIN}\s*[kKMGT]\s*")
-_MISSING = frozenset(["-", "--", "?", "n/a", "na", "null", "none"])  # in place of a number
+_MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
+_LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
+_MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
 _SECOND = KnownUnit("time", "s", 1.0)
 
 
@@ -146,16 +150,16 @@ class _Notation(NamedTuple):
 
     sql: str
     label: str | None
+    note: str = ""
 
 
-def parse_numeric_cells(table: Table) -> Table:
+def parse_numeric_cells(table: Table, kilo: str = "auto") -> Table:
     """The table with plain numbers where cells are numbers with units, or in groups of digits."""
     texts_of = _first_texts(table)
-    table = replace(table, columns=tuple(_with_magnitudes(column, texts_of) for column in table.columns))
-    originals, parts, columns = {}, [], []
+    originals, parts, columns, notes = {}, [], [], list(table.notes)
     for column in table.columns:
         cell = f"CAST({quoted_name(column.name)} AS VARCHAR)"
-        notation = _notation(table, column, _swapped(cell, table.decimal), texts_of.get(column.name, ()))
+        notation = _notation(table, column, _swapped(cell, table.decimal), texts_of.get(column.name, ()), kilo)
         name = column.name
         if notation is not None and notation.label is not None and unit_in_name(name) is None:
             name = f"{_FORMAT_OF_CLOCK.sub('', name)} [{notation.label}]"
@@ -172,6 +176,7 @@ def parse_numeric_cells(table: Table) -> Table:
         )
         columns.append(Column(name, "number"))
         originals[name] = column.name
+        notes += [notation.note] if notation.note else []
     if not originals:
         return table
 
@@ -185,6 +190,7 @@ def parse_numeric_cells(table: Table) -> Table:
         columns=tuple(columns),
         types={**table.types, **dict.fromkeys(originals, "text")},
         at_row=at_row,
+        notes=tuple(notes),
     )
 
 
@@ -202,16 +208,22 @@ def _swapped(text: str, decimal: str) -> str:
     return text if decimal == "." else f"translate({text}, '.,', ',.')"
 
 
-def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> _Notation | None:
+def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kilo: str) -> _Notation | None:
     """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
-    others = [text for text in texts if not is_number(text) and text.strip().lower() not in _MISSING]
-    if not others:
+    others = [text for text in texts if not is_number(text) and not is_mark(text)]
+    if not others or (all(map(_TWO_NUMBERS.fullmatch, others)) and split_name(column.name).bare in _MOMENTS):
         return None
     if all(_GROUPED.fullmatch(text) for text in others) and any(_SURELY_GROUPED.fullmatch(text) for text in others):
         pattern = quoted(rf"^\s*{_GROUPED.pattern}\s*$")
         return _Notation(f"CASE WHEN regexp_matches({cell}, {pattern}) THEN replace({cell}, ',', '') END", None)
+    if all(map(_MAGNITUDE.fullmatch, others)) and any(text.strip()[-1] in "kKMG" for text in others):
+        return _magnitudes(column, cell, others, texts, kilo)
     if 2 * len(others) <= len(texts):
         return None
+    if (label := _LABEL.fullmatch(column.name)) is not None and _unit(label[1]) is None:  # W, MHz: as in the name
+        pattern = rf"\s*({_PLAIN})\s*{re.escape(label[1])}\s*"
+        if all(re.fullmatch(pattern, text) for text in others):
+            return _Notation(f"nullif(regexp_extract({cell}, {quoted(f'^{pattern}$')}, 1), '')", None)
     for parts, sizes in ((_CLOCK, (86400, 3600, 60, 1)), (_MINUTES, (3600, 60, 1))):
         if all(re.fullmatch(rf"\s*{parts}\s*", text) for text in others):
             pattern = quoted(rf"^\s*{parts}\s*$")
@@ -220,7 +232,9 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> 
                 for k, size in enumerate(sizes, start=1)
             )
             seconds = f"CASE WHEN regexp_matches({cell}, {pattern}) THEN CAST({' + '.join(terms)} AS VARCHAR) END"
-            return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label)
+            is_short = parts == _CLOCK and all(map(_TWO_NUMBERS.fullmatch, others))
+            note = f"{one_line(column.name)}: {others[0].strip()} is read as minutes:seconds" if is_short else ""
+            return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label, note)
     parted = [
         (match[1], spelling)
         for text in others
@@ -278,11 +292,22 @@ def _spelling(match: re.Match[str]) -> str | None:
     return match[3]
 
 
-def _with_magnitudes(column: Column, texts_of: Mapping[str, Sequence[str]]) -> Column:
-    """The column, as one of numbers where most cells are such as ``3.2k``, so that they are refused with their line."""
-    texts = texts_of.get(column.name, ())
-    magnitudes = sum(_MAGNITUDE.fullmatch(text) is not None for text in texts)
-    return Column(column.name, "number") if column.kind == "text" and 2 * magnitudes > len(texts) else column
+def _magnitudes(column: Column, cell: str, others: Sequence[str], texts: Sequence[str], kilo: str) -> _Notation:
+    """Cells such as ``4K`` as numbers; of powers of two only, as of message sizes, the powers are of 1024."""
+    numbers = [float(match[1]) for text in texts if (match := _MAGNITUDE.fullmatch(text))]
+    numbers += [float(text) for text in texts if is_number(text)]
+    binary = all(number >= 1.0 and math.log2(number) % 1.0 == 0.0 for number in numbers)
+    base = int(kilo) if kilo != "auto" else 1024 if binary else 1000
+    powers = " ".join(f"WHEN '{letter}' THEN {base**k}" for k, letter in enumerate("KMGT", start=1))
+    pattern = quoted(_MAGNITUDE.pattern)
+    number, letter = (f"regexp_extract({cell}, {pattern}, {group})" for group in (1, 2))
+    sql = (
+        f"CASE WHEN regexp_full_match({cell}, {pattern}) THEN "
+        f"CAST(TRY_CAST({number} AS DOUBLE) * CASE upper({letter}) {powers} END AS VARCHAR) END"
+    )
+    other = 1000 if base == 1024 else 1024
+    note = f"{one_line(column.name)}: {others[0].strip()} is read with K = {base}; if not: -r kilo={other}"
+    return _Notation(sql, None, note if kilo == "auto" else "")
 
 
 def _unit(spelling: str) -> KnownUnit | None:
@@ -297,7 +322,7 @@ _EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
     """Read a table as what its columns, or the options, say it is."""
-    table = parse_numeric_cells(table)
+    table = parse_numeric_cells(table, options.kilo)
     if options.kind in ("auto", "samples") and table.facts.get("kind") in ("curve", "series", "measurements"):
         options = replace(options, kind=table.facts["kind"])
     roles = assign_roles(table.columns, options, table.source, table)

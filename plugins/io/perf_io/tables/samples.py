@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.columns import Roles
+from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Column, Table
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
+from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
@@ -41,18 +44,25 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
 
 def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     """A curve or a series from rows ``time, value, ...``."""
-    assert roles.start is not None
+    if roles.start is None:
+        _, values = _load(table, roles, ())
+        notes = _check_missing(table, roles.values[0], values[0])
+        steps = f"no column of times: the {len(values[0]):,} samples are numbered from 0, and taken 1 s apart"
+        columns = {roles.values[0].name: values[0]}
+        return Series(np.arange(len(values[0])), columns, source=table.source, notes=table.said(steps, *notes))
     (times,), values = _load(table, roles, (roles.start,))
+    if roles.location:
+        return _by_device(table, roles, times, values)
     if not (rising := times[1:] > times[:-1]).all():
         row = int(np.argmin(rising)) + 1
         before = table.at_row(row - 1)[1].get(roles.start.name, "")
         cure = "remove or merge the rows, or, if they are how long runs took, say -r kind=measurements"
         table.refuse(row, roles.start, f" but the time before is {before!r}; times must increase; {cure}")
     if roles.kind == "series":
-        for column, column_values in zip(roles.values, values, strict=True):
-            _check_missing(table, column, column_values)
         columns = {column.name: column_values for column, column_values in zip(roles.values, values, strict=True)}
-        return Series(times, columns, roles.time_unit, source=table.source, notes=roles.notes)
+        gaps = (_check_missing(table, column, columns[column.name]) for column in roles.values)
+        told = table.said(*itertools.chain(*gaps))
+        return Series(times, columns, roles.time_unit, source=table.source, notes=(*told, *roles.notes))
     heights = values[0]
     if len(heights) > 1 and np.isnan(heights[-1]) and not table.at_row(len(heights) - 1)[1].get(roles.values[0].name):
         _check_heights(table, roles, heights[:-1])
@@ -72,7 +82,7 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
     for number, column in enumerate(roles.values):
         parts.append(f"TRY_CAST({table.number(column)} AS DOUBLE) AS v{number}")
     loaded = table.database.columns(f"SELECT {', '.join(parts)} FROM {table.relation}")
-    if not len(loaded["t0"]):
+    if not len(loaded["v0"]):
         raise InputError(table.source, "has column names but no rows", line=1)
     time_arrays = []
     for number, (column, factor) in enumerate(zip(times, factors, strict=True)):
@@ -111,15 +121,48 @@ def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
         table.refuse(int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected")
 
 
-def _check_missing(table: Table, column: Column, values: Floats) -> None:
-    """An empty field is a missing sample; any other text that is no number is refused."""
-    if not np.isfinite(values).all():
-        bad = table.database.rows(
-            f"SELECT row FROM (SELECT row_number() OVER () - 1 AS row, {table.number(column)} AS met "
-            f"FROM {table.relation}) WHERE met IS NOT NULL AND coalesce(isinf(TRY_CAST(met AS DOUBLE)), true) LIMIT 1"
-        )
-        if bad:
-            table.refuse(bad[0][0], column, "; a finite number, or nothing where a sample is missing, is expected")
+def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -> Series:
+    """Samples of several devices as columns; times of one round that lie close together become one."""
+    import pandas as pd
+
+    (device,) = roles.location
+    names = table.database.columns(f"SELECT CAST({quoted_name(device.name)} AS VARCHAR) AS name FROM {table.relation}")
+    number, devices = pd.factorize(np.ma.filled(names["name"], ""))
+    rounds = pd.Series(number).groupby(number).cumcount().to_numpy()
+    gaps = itertools.chain(*(_check_missing(table, *pair) for pair in zip(roles.values, values, strict=True)))
+    first = pd.Series(times).groupby(rounds).min()
+    skew = (times - first.to_numpy()[rounds]).max()
+    counts = np.bincount(number)
+    if len(first) > 1 and np.ptp(counts) <= 1 and 2 * skew < np.diff(first).min():
+        axis, row = first.to_numpy(), rounds
+    else:
+        axis, row = np.unique(times, return_inverse=True)
+    columns = {}
+    for k, name in enumerate(devices):
+        for column, cells in zip(roles.values, values, strict=True):
+            of_device = np.full(len(axis), np.nan)
+            of_device[row[number == k]] = cells[number == k]
+            columns[f"{column.name} ({device.name.strip()} {str(name).strip()})"] = of_device
+    steps = f"{device.name.strip()} tells {len(devices)} series apart, each of {counts.max():,} samples"
+    return Series(axis, columns, roles.time_unit, source=table.source, notes=(*table.said(steps, *gaps), *roles.notes))
+
+
+def _check_missing(table: Table, column: Column, values: Floats) -> list[str]:
+    """A note about missing samples, which are empty or say so; any other text that is no number is refused."""
+    missing = ~np.isfinite(values)
+    if not missing.any():
+        return []
+    texts = table.database.rows(
+        f"SELECT met, min(row) FROM (SELECT row_number() OVER () - 1 AS row, CAST({table.number(column)} AS VARCHAR) "
+        f"AS met FROM {table.relation}) WHERE met IS NOT NULL AND coalesce(isinf(TRY_CAST(met AS DOUBLE)), true) "
+        "GROUP BY met ORDER BY 2"
+    )
+    for text, row in texts:
+        if not is_mark(text):
+            table.refuse(row, column, "; a finite number, or nothing where a sample is missing, is expected")
+    values[missing] = np.nan
+    words = f" ({listing([text.strip() for text, _ in texts], 3)})" if texts else ""
+    return [f"{column.name.strip()}: {int(missing.sum()):,} of {len(values):,} samples are missing{words}"]
 
 
 def _curve(
@@ -130,7 +173,11 @@ def _curve(
     make: Callable[..., UtilizationCurve] = UtilizationCurve,
     cure: str = "",
 ) -> UtilizationCurve:
-    facts = {"n_locations": table.facts.get("n_locations"), "source": table.source, "notes": roles.notes}
+    facts = {
+        "n_locations": table.facts.get("n_locations"),
+        "source": table.source,
+        "notes": (*table.said(), *roles.notes),
+    }
     # A curve that was written here is of processors.
     quantity = PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
     try:

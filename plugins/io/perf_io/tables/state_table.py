@@ -137,9 +137,21 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
     raise InputError(
         table.database.source,
         f"the state of {texts['location'][:40]!r} ends at {texts['end'].strip()}, "
-        f"before it starts at {texts['start'].strip()}",
+        f"before it starts at {texts['start'].strip()}{_wrapped(texts['start'], texts['end'])}",
         line=line,
     )
+
+
+def _wrapped(start: str, end: str) -> str:
+    """What a counter of 32 bits was meant to say that began again at 0."""
+    if not (start.strip().isdecimal() and end.strip().isdecimal()):
+        return ""
+    first, last = int(start), int(end)
+    bits = next((bits for bits in (32, 31) if last < 1 << bits - 1 <= first < 1 << bits), None)
+    if bits is None:
+        return ""
+    duration = f"2^{bits} - {first} + {last} = {(1 << bits) - first + last}"
+    return f": a counter of {bits} bits wrapped ({duration}); add 2^{bits} = {1 << bits} to all later times"
 
 
 def _in_order(declared: Sequence[str], occurring: Iterable[str]) -> tuple[str, ...]:

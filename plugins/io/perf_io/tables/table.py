@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from perf_io.tables.duck import Database, quoted_name
 from perf_io.text import sql_ns
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
@@ -76,6 +77,7 @@ class Table:
     lines: Callable[[], Sequence[int]] | None = None  # gives the line in the file of each row
     keeps: bool = False  # the relation can be read again later; if not, it is copied into the database
     decimal: str = "."  # decimal sign of numbers in texts
+    notes: tuple[str, ...] = ()  # what was done to the file's table, for a person
 
     @property
     def source(self) -> str:
@@ -95,6 +97,12 @@ class Table:
         hint = decimal_hint(text, self.decimal)
         raise InputError(self.source, f"{one_line(column.name)} {description}{problem}{hint}", line=line)
 
+    def said(self, *notes: str) -> tuple[str, ...]:
+        """What was done to the table, which is reported, too."""
+        for note in (together := (*self.notes, *notes)):
+            progress.note(f"{self.source}: {note}")
+        return together
+
     def steps_follow(self, start: Column, end: Column) -> bool:
         """Whether each row begins where the one before ended."""
         sides = ", ".join(f"{self.ns(column, 's')} AS {name}" for column, name in ((start, "a"), (end, "b")))
@@ -113,6 +121,15 @@ class Table:
         rows = self._first_rows(f"TRY_CAST({self.number(time)} AS DOUBLE) AS t")
         ((goes_back,),) = self.database.rows(f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))")
         return bool(goes_back)
+
+    def alternates(self, name: Column, time: Column) -> bool:
+        """Whether few names come again and again, each at times that increase."""
+        rows = self._first_rows(f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t")
+        step = "t - lag(t) OVER (PARTITION BY name) AS step"
+        steps = f"SELECT name, {step}, lag(name) OVER () <> name AS other FROM ({rows})"
+        query = f"SELECT count(*), count(DISTINCT name), min(step) > 0, count(*) FILTER (other) FROM ({steps})"
+        ((count, names, increase, changes),) = self.database.rows(query)
+        return bool(increase) and names > 1 and 2 * names <= count <= 2 * changes + 2
 
     def is_sweep(self, varied: Column, time: Column) -> bool:
         """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""

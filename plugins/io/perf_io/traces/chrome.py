@@ -24,21 +24,29 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import ChromeOptions
-from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
+from perf_io.traces.intervals import (
+    UNKNOWN_NS,
+    WITHOUT_LAUNCHES,
+    add_launch_gaps,
+    clip_at_next,
+    latest_running,
+    launch_ends,
+)
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import OF_RANK, RankCalls, communication_of_ranks
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
-from perf_traces.options import recorded_by
+from perf_traces.options import WARNING, recorded_by
 from perf_traces.states import MARKER, class_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS
+from perfcore.data.units import NANOSECONDS, readable
+from perfcore.reading.json_text import decode_json
 from perfcore.reading.source import Source
 
 _ARRAY = "traceEvents"
@@ -47,6 +55,7 @@ _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"'
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write beside the work.
 _MOST_MARKERS = 100_000  # that are kept
+_ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
 _MOST_THREAD_NAMES = 1 << 20
 
@@ -168,8 +177,8 @@ def _numbered(name: str, number: int | str) -> str:
     return name if str(number) in name.split() else f"{name} {number}".rstrip()
 
 
-def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Document, str]:
-    """Events, names, what the file says beside them, and how the array ends where it does not end well."""
+def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Document]:
+    """Events, names, and what the file says beside them."""
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, _ARRAY, to_the_cut=to_the_cut)
@@ -182,16 +191,20 @@ def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _D
             if columns.passed_over["M"] > n_metadata:
                 names.add(text)
             advance(len(text))
-        end = "the file is cut short: what stands before its end is read" if array.cut else ""
-        if not array.closed and not end:
-            end = "the array of events has no end: the tracer was stopped"
-        return columns, names, _described(array.around()), end
+        if array.cut:
+            columns.notes.append("the file is cut short: what stands before its end is read")
+        elif not array.closed:
+            columns.notes.append("the array of events has no end: the tracer was stopped")
+        if array.has_non_finite:
+            columns.notes.append(f"{WARNING}NaN and inf, which JSON does not have, are read as missing")
+        return columns, names, _described(array.around())
 
 
 def _described(text: bytes) -> _Document:
     """What the document says; nothing where it says it in another form than Kineto."""
     try:
-        return msgspec.json.decode(text, type=_Document) if text else _Document()
+        document: _Document = decode_json(text, _Document) if text else _Document()
+        return document
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _Document()
 
@@ -203,9 +216,7 @@ def _facts(document: _Document, first: int) -> dict[str, int]:
     return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
 
 
-def _trace(
-    source: str, columns: EventColumns, names: _Names, document: _Document, end_note: str, options: ChromeOptions
-) -> Trace:
+def _trace(source: str, columns: EventColumns, names: _Names, document: _Document, options: ChromeOptions) -> Trace:
     is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
     is_stream = {
         category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
@@ -217,12 +228,23 @@ def _trace(
         return is_marker.get(category, False) or location_kind == "both" or stream == (location_kind == "streams")
 
     launches = columns.launches()
-    events, n_single = columns.intervals(wanted)
+    events = columns.intervals(wanted)
     events, annotations = _apart(events, columns, is_marker)
     if not events or not (events["end"] > events["start"]).any():
         problem = f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
-        raise InputError(source, problem)
-    first, last = int(events["start"].min()), int(events["end"].max())
+        raise InputError(source, "; ".join([problem, *(note.removeprefix(WARNING) for note in columns.notes)]))
+    on_stream = np.array([*is_stream.values(), False])[events["category"]]
+    first = int(events["start"].min())
+    longest = clip_at_next(events["location"], events["start"], events["end"], on_stream)
+    if longest is not None:
+        row, excess, count = longest
+        mark = "" if excess * _ROUNDING < int(events["end"].max()) - first else WARNING
+        name, time = [*columns.names, MORE_NAMES][events["name"][row]][:60], int(events["start"][row]) - first
+        columns.notes.append(
+            f"{mark}a stream runs its kernels in order, and {count} last beyond the beginning of the next: clipped "
+            f"there (most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
+        )
+    last = int(events["end"].max())
     run = document.perfcore
     span = (0, last - first)
     if run is not None:
@@ -241,7 +263,6 @@ def _trace(
     states = [*columns.names, MORE_NAMES]
     used, state = _renumbered(np.concatenate([events["name"][interval], calling["name"]]), len(states))
     state, calling["name"] = state[: len(interval)], state[len(interval) :]
-    on_stream = np.array([*is_stream.values(), False])[events["category"]]
     streams = set(events["location"][on_stream].tolist())
     named = [states[code] for code in used.tolist()]
     launched = launch_ends(launches[0], launches[1] - first, np.where(on_stream, events["correlation"], -1))
@@ -257,10 +278,7 @@ def _trace(
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
     if streams and not (launched > UNKNOWN_NS).any():
         notes.append(WITHOUT_LAUNCHES)
-    if n_single:
-        notes.append(f"{n_single} begin or end events without the other one")
-    if end_note:
-        notes.append(end_note)
+    notes += columns.notes
     used_keys = [keys[code] for code in location_codes.tolist()]
     are_streams = [code in streams for code in location_codes.tolist()]
     trace = Trace(

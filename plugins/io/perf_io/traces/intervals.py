@@ -94,6 +94,31 @@ def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, 
     return order[owner], starts, ends
 
 
+def clip_at_next(
+    location: Ints, start: Ints, end: Ints, in_order: npt.NDArray[np.bool_]
+) -> tuple[int, int, int] | None:
+    """End intervals that happen in order, in place, at the latest where the next of their location begins.
+
+    Returns the row that loses most, how much, and how many lost any; None if none did.
+    """
+    order = _by_location_and_start(location, start, end)
+    order = order[in_order[order]]
+    place, first = location[order], start[order]
+    if not ((place[1:] == place[:-1]) & (first[1:] < end[order][:-1])).any():
+        return None
+    begins = np.flatnonzero(np.append(True, (place[1:] != place[:-1]) | (first[1:] != first[:-1])))
+    limit = np.full(len(begins), 1 << 62)
+    follows = place[begins[1:]] == place[begins[:-1]]
+    limit[:-1][follows] = first[begins[1:]][follows]
+    excess = end[order] - np.repeat(limit, np.diff(np.append(begins, len(order))))
+    clipped = excess > 0
+    if not clipped.any():
+        return None
+    end[order[clipped]] -= excess[clipped]
+    row = int(np.argmax(excess))
+    return int(order[row]), int(excess[row]), int(clipped.sum())
+
+
 UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
 WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from perfcore.base.errors import InputError
+from perfcore.reading.json_text import json_problem, null_non_finite
 
 MISSING = -(1 << 62)  # the time of an event that has none
 
@@ -27,8 +29,8 @@ class TraceEvent(msgspec.Struct, gc=False):
     """
 
     ph: str = ""
-    ts: int | float | str = MISSING
-    dur: int | float | str = 0
+    ts: int | float | str | None = MISSING  # None of a NaN
+    dur: int | float | str | None = 0
     pid: int | str = ""
     tid: int | str = ""
     name: str = ""
@@ -55,7 +57,7 @@ _Piece = tuple[list[Any], bytes, bool]  # elements, their text, and whether they
 class ArrayPieces:
     """The elements of an array of objects in a stream."""
 
-    def __init__(self, stream: BinaryIO, source: str, key: str, *, to_the_cut: bool = False) -> None:
+    def __init__(self, stream: BufferedIOBase, source: str, key: str, *, to_the_cut: bool = False) -> None:
         self._stream, self._source = stream, source
         self._key, self._to_the_cut = key, to_the_cut
         self._buffer = self._before = self._after = b""
@@ -63,12 +65,16 @@ class ArrayPieces:
         self._at_end = False
         self.closed = True  # False where the file ends without the end of the array
         self.cut = False  # whether it ends within an element
+        self.has_non_finite = False  # whether a NaN or inf was read as null
 
     def decoded(self, decoder: msgspec.json.Decoder[list[Any]]) -> Iterator[tuple[list[Any], bytes]]:
         """Lists of elements in order, each with its text, which is an array by itself."""
         may_stay_open = self._find_array()
         while True:
+            buffer = self._buffer
             piece = self._piece(decoder)
+            if piece is None and self._buffer is not buffer:
+                continue  # it had a NaN or inf
             if piece is None and not self._at_end:
                 self._read()
                 continue
@@ -106,16 +112,18 @@ class ArrayPieces:
         """Read on: as much again as there is, so that a long element is not decoded over and over."""
         if len(self._buffer) > _LARGEST_BYTES:
             raise self._error(f"an element is longer than {_LARGEST_BYTES >> 20} MiB, or the file is damaged")
-        try:
-            chunk = self._stream.read(max(_PIECE_BYTES, len(self._buffer)))
+        size, chunk = max(_PIECE_BYTES, len(self._buffer)), bytearray()
+        try:  # `read` would lose the bytes before the damage
+            while len(chunk) < size and (piece := self._stream.read1(size - len(chunk))):
+                chunk += piece
         except InputError as error:
-            if not self._buffer:
-                raise
             if not self._to_the_cut:
                 raise InputError(self._source, f"{error.problem}; {_CURE}", line=error.line) from None
-            chunk = b""  # of a compressed file the last bytes
-        self._at_end = not chunk
+            self._at_end = True
+        self._at_end |= not chunk
         self._buffer += chunk
+        if self.has_non_finite:
+            self._buffer = null_non_finite(self._buffer)
 
     def _drop(self, end: int) -> None:
         between = _BETWEEN.match(self._buffer, end)
@@ -156,13 +164,12 @@ class ArrayPieces:
 
     def _piece(self, decoder: msgspec.json.Decoder[list[Any]]) -> _Piece | None:
         """As many elements as end in the buffer; None where no end of one is in it."""
-        ends = self._ends()
-        back = 1
+        ends, buffer, back = self._ends(), self._buffer, 1
         while back <= len(ends):  # objects within elements may look like elements: go back in steps that double
             # One copy; three, which a sum makes, take a tenth of all the time.
             text = b"".join((b"[", memoryview(self._buffer)[: ends[-back]], b"]"))
             piece = self._attempt(decoder, text, False)
-            if piece is not None:
+            if piece is not None or self._buffer is not buffer:
                 return piece
             back *= 2
         # A number or word that breaks off is no mistake while there is more to read.
@@ -204,8 +211,12 @@ class ArrayPieces:
                 return decoder.decode(text), text, True
             if "truncated" in str(error):
                 return None
-            line = self.line + text.count(b"\n", 0, _place_of(error, len(text)))
-            raise self._error(f"is no JSON: {error}", line) from None
+            repaired = b"" if self.has_non_finite else null_non_finite(self._buffer)
+            if len(repaired) > 0 and repaired != self._buffer:
+                self._buffer, self.has_non_finite = repaired, True
+                return None
+            problem, line = json_problem(text, error)
+            raise self._error(f"is no JSON: {problem}", self.line + (line or 1) - 1) from None
         except UnicodeDecodeError as error:
             raise self._error(f"is no UTF-8: {error.reason}") from None
         except RecursionError:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.nesting import BACKGROUND, Columns, Nesting, keep_nesting, nesting_of
-from perfcore.base.errors import InputError
+from perf_traces.options import WARNING
+from perfcore.base.errors import InputError, listing
 from perfcore.data.trace import Trace
 
 
@@ -40,7 +41,7 @@ def used_states(
         time_unit=original.time_unit,
         span_ns=(first, last) if duration_ns is None else (min(0, first), max(duration_ns, last)),
         source=original.source,
-        notes=notes,
+        notes=[*original.notes, *notes],
         levels=original.levels,
         facts={BACKGROUND: original.facts[BACKGROUND]} if original.facts.get(BACKGROUND) in names else None,
     )
@@ -62,6 +63,7 @@ class NestedStates:
         self._callers = array("i"), array("i"), array("q"), array("q")
         self._open: dict[int, list[list[int]]] = {}  # state, when it was entered, and whether it has callees
         self._since: dict[int, int] = {}
+        self._left_open: dict[int, int] = {}  # number of states at the end of the run
 
     def push(self, location: int, state: int, time: int, line: int) -> None:
         """Enter ``state``; the one before continues when it is left."""
@@ -89,10 +91,13 @@ class NestedStates:
         self._close_all(location, time)
 
     def finish(self, time: int | None = None) -> None:
-        """Leave all states of all locations at the end of the run; by default each at its own last event."""
-        for location in self._open:
+        """Leave all states at the end of the run, by default the last event: those of a killed run were not left."""
+        last = max(self._since.values(), default=0)
+        for location, stack in self._open.items():
             since = self._since[location]
-            end = since if time is None else max(time, since)
+            if time is None and (n_open := sum(state != self._background for state, *_ in stack)):
+                self._left_open[location] = n_open
+            end = max(time, since) if time is not None else last if location in self._left_open else since
             self.touch(location, end, 0)
             self._close_all(location, end)
 
@@ -138,7 +143,9 @@ class NestedStates:
         """All locations that had an event, in the order of their first one."""
         return self._since.keys()
 
-    def trace(self, locations: Sequence[str], states: Sequence[str], **facts: Any) -> Trace:
+    def trace(
+        self, locations: Sequence[str], states: Sequence[str], *, notes: Sequence[str] = (), **facts: Any
+    ) -> Trace:
         if not len(self):
             raise InputError(self._source, "contains no state that lasts")
         position = {location: place for place, location in enumerate(self._since)}
@@ -152,7 +159,13 @@ class NestedStates:
             return places(location), np.frombuffer(state, np.int32), *times
 
         own = columns(self._location, self._state, self._start, self._end)
-        trace = Trace(*own, locations, states, source=self._source, **facts)
+        if self._left_open:
+            left = [f"{locations[position[code]]}: {n_open}" for code, n_open in self._left_open.items()]
+            notes = [
+                *notes,
+                f"{WARNING}regions that are left open last until the end of the trace ({listing(left, 3)})",
+            ]
+        trace = Trace(*own, locations, states, source=self._source, notes=notes, **facts)
         location, state, start, end = columns(*self._callers)
         is_call = np.frombuffer(self._is_call, np.bool_)
         nesting = Nesting(location[::-1], state[::-1], start[::-1], end[::-1], is_call)  # the innermost was left first

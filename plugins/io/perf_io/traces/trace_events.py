@@ -16,6 +16,7 @@ from perf_io.text import is_number
 from perf_io.traces.intervals import pair_events
 from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_io.traces.library_events import LibraryEvents
+from perf_traces.options import WARNING
 
 K = TypeVar("K", bound=Hashable)
 
@@ -44,8 +45,8 @@ _CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 class _ExactEvent(msgspec.Struct, gc=False):
     ph: str = ""
-    ts: Decimal = Decimal(MISSING)
-    dur: Decimal = Decimal(0)
+    ts: Decimal | None = Decimal(MISSING)  # None of a NaN
+    dur: Decimal | None = Decimal(0)
 
 
 _EXACT = msgspec.json.Decoder(list[_ExactEvent])
@@ -80,6 +81,9 @@ class EventColumns:
         self.names: Codes[str] = Codes(_MOST_NAMES)
         self.categories: Codes[str] = Codes(_MOST_NAMES)
         self.passed_over: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self._first_wrong: TraceEvent | None = None
+        self._n_wrong = 0
         self.of_library = LibraryEvents()
         # They grow in place, where pieces would need as much memory again to become one array.
         self._columns = {name: bytearray() for name in _TYPES}
@@ -102,10 +106,15 @@ class EventColumns:
                 exact = [event for event in _EXACT.decode(text) if event.ph in _DURATIONS]
             except msgspec.ValidationError as error:  # an event has one time twice, or spaces in it
                 raise TimeError(f"a time is no number of microseconds ({error})") from None
-            start = np.array([_exactly(event.ts) for event in exact])
-            duration = np.array([_exactly(event.dur) for event in exact])
-        if (duration < 0).any():
-            raise TimeError(f"a duration is negative: {rows[int(np.argmax(duration < 0))].dur} us")
+            start = np.array([0 if event.ts is None else _exactly(event.ts) for event in exact])
+            duration = np.array(
+                [-1 if event.ts is None or event.dur is None else _exactly(event.dur) for event in exact]
+            )
+        if (wrong := duration < 0).any():
+            self._first_wrong = self._first_wrong or rows[int(np.argmax(wrong))]
+            self._n_wrong += int(wrong.sum())
+            rows = [rows[k] for k in np.flatnonzero(~wrong).tolist()]
+            start, duration = start[~wrong], duration[~wrong]
         threads = zip([event.pid for event in rows], [event.tid for event in rows], strict=True)
         columns = {
             "phase": "".join([event.ph for event in rows]).encode() if is_mixed else b"X" * len(rows),
@@ -134,13 +143,18 @@ class EventColumns:
         first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
         return numbers[first], ends[first], columns["location"][calls[first]]
 
-    def intervals(self, is_wanted: Callable[[str], bool]) -> tuple[dict[str, npt.NDArray[Any]], int]:
-        """Hand over the intervals of the categories that are wanted, and how many events had no partner."""
+    def intervals(self, is_wanted: Callable[[str], bool]) -> dict[str, npt.NDArray[Any]]:
+        """Hand over the intervals of the categories that are wanted."""
         chosen = np.array([is_wanted(name) for name in [*self.categories, MORE_NAMES]])
         columns: dict[str, npt.NDArray[Any]] = {
             name: np.frombuffer(column, _TYPES[name]) for name, column in self._columns.items()
         }
         self._columns = {}
+        if (wrong := self._first_wrong) is not None:
+            self.notes.append(
+                f"{WARNING}left out, without a time or with a negative duration: {self._n_wrong} events (the first: "
+                f"{wrong.name[:60]!r} at {wrong.ts} us, duration {wrong.dur} us)"
+            )
         complete = columns["phase"] == _COMPLETE
         # Partners are found first: an end need not repeat the category of its beginning.
         kept = chosen[columns["category"]] | ~complete
@@ -148,10 +162,23 @@ class EventColumns:
             complete = complete[kept]
             columns = {name: columns.pop(name)[kept] for name in _TYPES}
         if complete.all():
-            return columns, 0
-        paired, n_single = _paired({name: column[~complete] for name, column in columns.items()})
+            return columns
+        paired = self._paired({name: column[~complete] for name, column in columns.items()}, int(columns["end"].max()))
         mask = chosen[paired["category"]]
-        return {name: np.concatenate([columns.pop(name)[complete], paired[name][mask]]) for name in _TYPES}, n_single
+        return {name: np.concatenate([columns.pop(name)[complete], paired[name][mask]]) for name in _TYPES}
+
+    def _paired(self, columns: dict[str, npt.NDArray[Any]], end: int) -> dict[str, npt.NDArray[Any]]:
+        """Intervals of begin and end events; those without an end last until that of the trace."""
+        begins = columns["phase"] == ord("B")
+        order, partner = pair_events(columns["location"], columns["start"], begins)
+        columns = {name: column[order] for name, column in columns.items()}
+        begins = begins[order]
+        columns["end"] = np.where(partner >= 0, columns["start"][partner], end)
+        if n_open := int((begins & (partner < 0)).sum()):
+            self.notes.append(f"{WARNING}{n_open} begin events have no end: they last until the end of the trace")
+        if n_ends := int((~begins & (partner < 0)).sum()):
+            self.notes.append(f"{n_ends} end events without a begin passed over")
+        return {name: column[begins] for name, column in columns.items()}
 
 
 def _correlation(event: TraceEvent) -> int:
@@ -162,19 +189,7 @@ def _correlation(event: TraceEvent) -> int:
     return -1 if match is None else int(match[1])
 
 
-def _paired(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], int]:
-    begins = columns["phase"] == ord("B")
-    order, partner = pair_events(columns["location"], columns["start"], begins)
-    columns = {name: column[order] for name, column in columns.items()}
-    begins = begins[order]
-    location, time = columns["location"], columns["start"]
-    last = np.append(np.flatnonzero(location[1:] != location[:-1]), len(location) - 1)
-    end_of_location = time[last[np.searchsorted(location[last], location)]]
-    columns["end"] = np.where(partner >= 0, time[partner], end_of_location)
-    return {name: column[begins] for name, column in columns.items()}, int((partner < 0).sum())
-
-
-def _nanoseconds(values: list[int | float | str]) -> npt.NDArray[np.int64] | None:
+def _nanoseconds(values: list[int | float | str | None]) -> npt.NDArray[np.int64] | None:
     """Whole nanoseconds of microseconds; None where doubles cannot tell them exactly."""
     try:
         column = np.array(values, np.float64)

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from perf_traces.joined_trace import StoredTrace, levels_of_ranks
 from perf_traces.nesting import NESTED, mark_nested
-from perf_traces.ranks import RANK, check_job, no_common_clock, notes_of_ranks, numbered
+from perf_traces.ranks import ASSUMED, RANK, check_job, is_synchronised, no_common_clock, notes_of_ranks, numbered
+from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import FileFacts, Summary
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
-from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
@@ -56,7 +56,8 @@ class SummarizedTrace(Trace):
                 self.facts["world_size"] = size
             missing = check_job(ranked, source, "")
             missing = [] if summary.missing() else missing  # which is said already
-            self.notes = (*notes, *missing, f"clocks: {clocks}", *notes_of_ranks(ranks, traces))
+            assumed = [ASSUMED] if summary.run.clocks == "auto" and is_synchronised(traces) else []
+            self.notes = (*notes, *missing, f"clocks: {clocks}", *assumed, *notes_of_ranks(ranks, traces))
         else:
             self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
             self.facts, self.notes = dict(traces[0].facts), (*notes, *traces[0].notes)
@@ -170,9 +171,9 @@ def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[i
         ranked_paths = {part.path for _, part in ranked}
         unknown = listing([part.path for part in parts if part.path not in ranked_paths], 3)
         raise DataError(f"{source}: nothing tells which rank {unknown} is; leave it out, or name ranks by --from-name")
-    if run.clocks == "auto" and (
-        problem := no_common_clock([part for _, part in ranked], [rank for rank, _ in ranked])
-    ):
+    members = [part for _, part in ranked]
+    problem = no_common_clock(members, [rank for rank, _ in ranked])
+    if run.clocks == "auto" and problem and not is_synchronised(members):
         raise DataError(
             f"{source}: {problem}, so that nothing says that its files share a clock; -r clocks=recorded takes the "
             "times as they are written, -r clocks=unaligned counts each rank from its own first event"

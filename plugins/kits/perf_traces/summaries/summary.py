@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.nesting import Columns
-from perf_traces.ranks import YEAR_2000_NS
+from perf_traces.ranks import YEAR_2000_NS, is_near_0
+from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import Run
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.base.kernels import announce_compilation, kernel
-from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.trace import Trace
 
 Array = npt.NDArray[Any]
@@ -364,7 +364,8 @@ def _shift(run: Run, trace: Trace, span: tuple[int, int]) -> int:
     if run.clocks == "unaligned":
         return -span[0]
     epoch = int(trace.facts.get("epoch_ns", 0))
-    if run.clocks == "auto" and epoch + span[0] < YEAR_2000_NS:
+    begin, end = (epoch + time for time in span)
+    if run.clocks == "auto" and begin < YEAR_2000_NS and not is_near_0(begin, end):
         raise OptionError(
             f"{trace.source}: its times are no times since 1970, so that nothing says that the files share a clock; "
             "-r clocks=recorded takes them as they are written, -r clocks=unaligned counts each from its first event"

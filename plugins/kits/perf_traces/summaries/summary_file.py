@@ -21,6 +21,7 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 import numpy as np
 
+from perf_traces.scratch_arrays import zeros
 from perf_traces.summaries.run import DOCUMENT, Run, is_summary
 from perf_traces.summaries.summary import (
     LARGEST,
@@ -35,7 +36,6 @@ from perf_traces.summaries.summary import (
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path
-from perfcore.base.scratch_arrays import zeros
 
 VERSION = 4
 _CELLS, _PART = "cells-{:04}.npy", 1 << 20  # cells of a member: another number is another format

@@ -1,0 +1,64 @@
+"""What one more measurement leaves open of a prediction, from draws of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.arrays import Floats
+
+_BINS = 16  # of simulated measurements, of equal probability
+
+
+def expected_variances(target: Floats, measured: Floats) -> Floats:
+    """Variance of draws of a target (K, N) that one measurement leaves, expected over what is measured (K, N, C).
+
+    Draws are sorted into bins by the simulated measurement; within a bin the target is what a measurement of that size
+    leaves open. Source: K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review", 1995.
+    """
+    left = np.empty((len(target), measured.shape[2]))
+    for candidate in range(measured.shape[2]):
+        order = np.argsort(measured[:, :, candidate], axis=1)
+        binned = np.take_along_axis(target, order, axis=1).reshape(len(target), _BINS, -1)
+        left[:, candidate] = binned.var(axis=2).mean(axis=1)
+    return left
+
+
+@dataclass(frozen=True)
+class DrawnOutcomes:
+    """Draws of a model that is no weighted sum: logarithms at a target, and of measurements at C candidates."""
+
+    target: Floats  # (K, N) of K independent parts
+    measured: Floats  # (K, N, C)
+    shares: Floats  # of the parts in the value at the target (K,)
+    beyond: Floats  # further variance by what may change between the data and the target (K,)
+    beyond_with_one: Floats  # the same after a measurement at each candidate (K, C)
+
+    @property
+    def variance(self) -> float:
+        """Of the logarithm at the target."""
+        return float(self.shares**2 @ (self.target.var(axis=1) + self.beyond))
+
+    def variances_with_one(self) -> Floats:
+        """The same as expected after one more measurement at each candidate (C,)."""
+        return np.asarray(self.shares**2 @ (expected_variances(self.target, self.measured) + self.beyond_with_one))
+
+    def with_one(self, number: int) -> DrawnOutcomes:
+        """What is open after a measurement at one candidate: draws less what it tells of them."""
+        order = np.argsort(self.measured[:, :, number], axis=1)
+        target = _without_bins(self.target[:, :, None], order)[:, :, 0]
+        beyond = self.beyond_with_one[:, number]
+        after = np.minimum(self.beyond_with_one, beyond[:, None])
+        return DrawnOutcomes(target, _without_bins(self.measured, order), self.shares, beyond, after)
+
+
+def _without_bins(draws: Floats, order: npt.NDArray[np.int64]) -> Floats:
+    """Draws (K, N, C) less the mean of their bin."""
+    sorted_draws = np.take_along_axis(draws, order[:, :, None], axis=1)
+    binned = sorted_draws.reshape(len(draws), _BINS, -1, draws.shape[2])
+    centred = (binned - binned.mean(axis=2, keepdims=True)).reshape(draws.shape)
+    result = np.empty_like(draws)
+    np.put_along_axis(result, order[:, :, None], centred, axis=1)
+    return result

@@ -1,0 +1,200 @@
+"""Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_basics.describe import describe
+from perf_io.tables.tidy import numbers_of_commands
+from perf_scaling.data import told_scaling
+from perf_tables.suites import parts_of
+from perfcore import Measurements, Series
+from perfcore.base.errors import PerfError
+
+TIMES = [8.0, 4.5, 2.5]
+TABLE = "p,time_s\n1,8\n2,4.5\n4,2.5\n"
+SHAPES = {
+    "separator": ("sep=;\np;time_s\n1;8\n2;4.5\n4;2.5\n", "csv"),
+    "decimal commas": ("p;time_s\n1;8,0\n2;4,5\n4;2,5\n", "csv"),
+    "empty columns and rows": ("\ufeffp,time_s,,\r\n1,8,,\r\n,,,\r\n2,4.5,,\r\n4,2.5,,\r\n,,,\r\n", "csv"),
+    "blanks": ("# of a cluster\n\np   time_s\n1   8\n2  4.5\n4  2.5\n", "txt"),
+    "heading behind a mark": ("# of a cluster\n#\n#p time_s\n1 8\n2 4.5\n4 2.5\n", "dat"),
+    "unit in brackets": ("p  time [s]\n-  --------\n1  8\n2  4.5\n4  2.5\n", "txt"),
+    "Markdown": ("| p | time |\n|--:|:----|\n| 1 | 8 s |\n| 2 | **4.5 s** |\n| 4 | 2.5 s |\n", "md"),
+    "database": (" p | time_s\n---+--------\n 1 | 8\n 2 | 4.5\n 4 | 2.5\n", "txt"),
+    "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),
+    "line of units": ("p,time\n,s\n1,8\n2,4.5\n4,2.5\n", "csv"),
+    "groups of columns": ("p,time,\n,mean,sd\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
+    "title above": ("Runs of Monday\n\np   time_s\n1   8\n2   4.5\n4   2.5\n", "txt"),
+    "prose around": ("# Results\n\n| p | time_s |\n|---|---|\n| 1 | 8 |\n| 2 | 4.5 |\n| 4 | 2.5 |\n\nThanks.\n", "md"),
+    "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
+    "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
+    "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
+}
+
+
+def rows(data):
+    table = data.table.sort_values(list(data.roles.parameters.values()))
+    return table[data.roles.value].tolist()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_of_tables(tmp_path, shape):
+    text, ending = SHAPES[shape]
+    (tmp_path / f"runs.{ending}").write_text(text, newline="")
+    data = perfcore.read(tmp_path / f"runs.{ending}")
+    assert isinstance(data, Measurements)
+    least = {"minutes and hours": 900 * np.array([4, 2, 1])}.get(shape, 0)
+    assert rows(data) == pytest.approx(np.array(TIMES) + least)
+    assert list(data.table[data.roles.parameters.get("p", "threads")]) == [1, 2, 4]
+
+
+def test_utf_16(tmp_path):
+    (tmp_path / "runs.csv").write_bytes(TABLE.encode("utf-16"))
+    assert rows(perfcore.read(tmp_path / "runs.csv")) == TIMES
+
+
+@pytest.mark.parametrize(
+    "header", ["p,t1,t2,t3", "p,run 1 [s],run 2 [s],run 3 [s]", "p,time,time,time", "p,rep_0,rep_1,rep_2"]
+)
+def test_columns_of_repetitions_become_rows(tmp_path, header):
+    """The mean follows from the runs; three parts of a run that differ are no repetitions of it."""
+    (tmp_path / "runs.csv").write_text(f"{header},avg\n1,8,8.1,7.9,8\n2,4.5,4.4,4.6,4.5\n4,2.5,2.4,2.6,2.5\n")
+    data = perfcore.read(tmp_path / "runs.csv")
+    seen = data.observations()
+    assert (seen.repetitions.tolist(), seen.value.tolist()) == ([3, 3, 3], TIMES)
+    assert data.line(3) == 3
+    assert "3 repetitions of each row; avg follows from them" in data.notes[0]
+    (tmp_path / "parts.csv").write_text("p,t1,t2,t3\n1,8,0.1,1\n2,4,0.1,1\n4,2,0.1,1\n")
+    assert list(perfcore.read(tmp_path / "parts.csv").table.columns) == ["p", "t1", "t2", "t3"]
+
+
+@pytest.mark.parametrize("mark", ["N/A", "-", "#N/A", "OOM", "FAILED", "timeout", "-1", "0", "inf", ""])
+def test_marks_of_failed_runs_are_left_out_and_counted(tmp_path, mark):
+    (tmp_path / "runs.csv").write_text(TABLE + f"8,{mark}\n16,1\n")
+    seen = perfcore.read(tmp_path / "runs.csv").observations()
+    assert seen.value.tolist() == [*TIMES, 1.0]
+    assert seen.notes == (f"left out, without time_s: 1 of 5 rows: {mark or 'empty'} (line 5)",)
+
+
+def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
+    (tmp_path / "rounded.csv").write_text("p,time_s\n1,8.0\n1,8.1\n1,8.0\n2,4\n2,4\n4,2\n")
+    seen = perfcore.read(tmp_path / "rounded.csv").observations()
+    assert seen.repetitions.tolist() == [3, 2, 1]
+    assert seen.notes[0].startswith("2 rows repeat earlier ones in every column (line 4, 6)")
+    (tmp_path / "joined.csv").write_text(TABLE + TABLE.partition("\n")[2])
+    with pytest.raises(PerfError, match=r"joined.csv:5: from here on the rows repeat those from line 2 on"):
+        perfcore.read(tmp_path / "joined.csv").observations()
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "value"),
+    [
+        ("ranks,kernel_ms,time_taken\n1,2,9\n2,1,8\n", {"p": "ranks"}, "time_taken"),
+        ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n", {"p": "processors"}, "time_s"),
+        ("command,time_s\n./a -n 1,9\n./a -n 2,5\n", {"p": "n"}, "time_s"),
+    ],
+)
+def test_roles_of_columns(tmp_path, text, parameters, value):
+    (tmp_path / "runs.csv").write_text(text)
+    roles = perfcore.read(tmp_path / "runs.csv").roles
+    assert (roles.parameters, roles.value, roles.code) == (parameters, value, ())
+
+
+def test_named_columns_say_what_a_table_is(tmp_path):
+    (tmp_path / "runs.csv").write_text(
+        "Time,Size,Cost\n" + "".join(f"{k},{n},{3 * n}\n" for k, n in enumerate([1, 2, 4, 8]))
+    )
+    model = perfcore.fit(tmp_path / "runs.csv", parameter="Size", value="Cost")
+    assert model.paths == ("Cost",)
+
+
+def test_series_without_times_and_of_several_devices(tmp_path):
+    (tmp_path / "one.txt").write_text("1.5\n-2\nN/A\n3\n")
+    series = perfcore.read(tmp_path / "one.txt")
+    assert (series.times.tolist(), np.nan_to_num(series.columns["value"], nan=9).tolist()) == (
+        [0, 1, 2, 3],
+        [1.5, -2, 9, 3],
+    )
+    (tmp_path / "two.csv").write_text(
+        "index, timestamp, use [%]\n0,10.00,45 %\n1,10.01,50 %\n0,11.00,85 %\n1,11.01,[N/A]\n"
+    )
+    series = perfcore.read(tmp_path / "two.csv")
+    assert isinstance(series, Series)
+    np.testing.assert_equal(series.columns, {"use [%] (index 0)": [45, 85], "use [%] (index 1)": [50, np.nan]})
+    assert series.notes[0] == "index tells 2 series apart, each of 2 samples"
+    assert perfcore.fit(np.arange(40) % 7, fitter="worley", phases=1).breaks == ()
+
+
+@pytest.mark.parametrize(
+    ("commands", "parameters", "series", "numbers"),
+    [
+        (["mpirun -n 1 ./a", "mpirun -n 2 ./a"], [{}, {}], {"mpirun -n {n} ./a"}, {"n": [1, 2]}),
+        (["make -j1", "make -j8"], [{}, {}], {"make -j{j}"}, {"j": [1, 8]}),
+        (
+            ["sort 10", "grep 10", "sort 20", "grep 20"],
+            [{"n": n} for n in (10, 10, 20, 20)],
+            {"sort {n}", "grep {n}"},
+            {},
+        ),
+        (["./app1 -n 1", "./app1 -n 2"], [{"n": 1}, {"n": 2}], {"./app# -n {n}"}, {}),
+        (["gcc a", "clang a"], [{}, {}], {"gcc a", "clang a"}, {}),
+        (["a 1 2", "a 2 4"], [{}, {}], {"a 1 2", "a 2 4"}, {}),
+    ],
+)
+def test_numbers_in_commands(commands, parameters, series, numbers):
+    found = numbers_of_commands(commands, parameters)
+    assert (set(found[0]), found[1]) == (series, numbers)
+
+
+def test_benchmarks_of_a_suite_have_parameters_of_their_own(tmp_path):
+    """One has n, one has procs, one has none."""
+    rows = [f"sort,{n},,{n}" for n in (1, 2, 4, 8)] + [f"par,,{p},{8 / p}" for p in (1, 2, 4, 8)] + ["init,,,3"]
+    (tmp_path / "suite.csv").write_text("benchmark,n,procs,time_s\n" + "\n".join(rows) + "\n")
+    data = perfcore.read(tmp_path / "suite.csv", parameters=["procs", "n"])
+    parts = parts_of(data, notes := [])
+    assert [(list(part.roles.parameters.values()), len(part.table)) for part in parts] == [(["n"], 4), (["procs"], 4)]
+    assert notes == ["left out, measured at one point: init"]
+    assert describe(data, "suite.csv")["series"][0] == "sort: n 1, 2, 4, 8; 1 repetitions"
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "expected"),
+    [
+        ("512,4K,1M", {}, [512, 4096, 1048576]),
+        ("10k,50k,1M", {}, [10_000, 50_000, 1_000_000]),
+        ("1K,4K,1M", {"kilo": "1000"}, [1000, 4000, 1_000_000]),
+    ],
+)
+def test_magnitudes(tmp_path, cells, options, expected):
+    rows = "".join(f"{cell},{k}\n" for k, cell in enumerate(cells.split(","), start=1))
+    (tmp_path / "runs.csv").write_text(f"n,time_s\n{rows}")
+    data = perfcore.read(tmp_path / "runs.csv", **options)
+    assert data.table["n"].tolist() == expected
+    assert bool(data.notes) == (not options)
+
+
+def test_dates_are_no_measured_values(tmp_path):
+    (tmp_path / "runs.csv").write_text("p,time,cost\n1,1700000000,8\n2,1700000100,4\n4,1700000200,2\n")
+    assert perfcore.read(tmp_path / "runs.csv").roles.value == "cost"
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [("weak,{p},{p}00", "weak"), ("x,{p},{p}00", "weak"), ("x,{p},900", "strong")]
+)
+def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
+    lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
+    (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
+    assert told_scaling(perfcore.read(tmp_path / "runs.csv")) == kind
+
+
+def test_parameters_that_follow_from_others_are_named(tmp_path):
+    """Of weak and strong runs in one table, and of layouts with as many threads in all, the message says what to do."""
+    rows = [(n, 8 // t, t, 10 / n + t / 9) for n in (1, 2, 4) for t in (1, 2, 4)]
+    table = pd.DataFrame(rows, columns=["nodes", "tasks", "threads", "time_s"])
+    with pytest.raises(PerfError, match="tasks x threads = 8 at every point.*--parameter 'nodes,threads'"):
+        perfcore.fit(Measurements(table), fitter="scaling", parameter="nodes,tasks,threads")
+    both = table.assign(kind=["weak"] * 4 + ["strong"] * 5)
+    with pytest.raises(PerfError, match="--where 'kind=weak' or --where 'kind=strong'"):
+        perfcore.fit(Measurements(both), fitter="scaling", parameter="nodes,threads")
