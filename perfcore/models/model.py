@@ -156,7 +156,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ()
 
     def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws | None:
-        """Posterior draws of each part at points (by symbol, without the variable of the parts); None: use `predict`."""
+        """Posterior draws of each part at points, without the variable of the parts; None where `predict` says all."""
         return None
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws | None:

@@ -91,7 +91,7 @@ def test_what_may_not_be_asked():
         ({"network": "2us"}, OptionError, "latency,bandwidth"),
         ({"network": "2 GB/s, 3us"}, OptionError, "latency,bandwidth"),
         ({"faster": {"computing": 0}}, OptionError, "above 0"),
-        ({"faster": {"MPI_Barrier": 2}}, OptionError, "takes no time between calls"),
+        ({"faster": {"MPI_Barrier": 2}}, OptionError, "has zero time between calls"),
         ({"faster": {"dgemm": 2}}, UnknownNameError, "class or state"),
         ({"faster": {"solve": 2}, "balance": "computing"}, OptionError, "the same states"),
         ({"noise": -1}, OptionError, "0 or more"),

@@ -75,7 +75,7 @@ def burst_table(profile: OverheadProfile) -> Table | None:
 
     columns = [
         Column("burst", 0),
-        Column("time of all", 1, format=_nanoseconds),
+        Column("total time", 1, format=_nanoseconds),
         Column("share", lambda row: row[1] / total, format=".2%"),
         Column(
             "longest location", lambda row: int(bursts.time_ns[bursts.names.index(row[0])].max()), format=_nanoseconds

@@ -216,7 +216,7 @@ class _Run:
             inside = np.minimum(self.times.within(states), self.replay.burst_ns)
             if not inside.any():
                 raise OptionError(
-                    f"{name}: takes no time between calls of the communication library; what calls take is another "
+                    f"{name}: has zero time between calls of the communication library; what calls take is another "
                     "network's: --network"
                 )
             if times is None:

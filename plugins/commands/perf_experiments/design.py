@@ -457,7 +457,7 @@ def read_design(path: str | os.PathLike[str]) -> Design:
 
 
 _HEAD = """\
-# A design for `perf experiment run`. Edit it at will: what a store holds already is not measured again.
+# A design for `perf experiment run`. Edit it freely: what a store holds already is not measured again.
 """
 _MEANINGS = {
     "factorial": "every combination of levels",

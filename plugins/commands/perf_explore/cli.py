@@ -15,7 +15,7 @@ from perfcore.hooks.parameters import OptionsOfEach
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILES...", help="Data, models, structural models, predictions; several at will."),
+        typer.Argument(metavar="FILES...", help="Data, models, structural models, predictions; may be repeated."),
     ],
     how: HowToReadTraces,
     port: Annotated[
