@@ -52,7 +52,7 @@ CHOSEN = re.compile(r"^perf: fitter .*; --fitter names another\n", re.MULTILINE)
 
 @pytest.fixture
 def perf(monkeypatch, capsys):
-    """Run the program with ``--all``; output on stderr is a failure, unless a status, or one of several, is expected."""
+    """Run the program with ``--all``; output on stderr is a failure, unless one of some statuses is expected."""
 
     def run(*words, status=0, name="perf", short=False) -> Outcome:
         line = list(map(str, words))

@@ -127,7 +127,7 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     assert open_subjects(["model.json"]).title == "4 individual fits of runs.csv"
     assert open_subjects(["model.json", "runs.csv"]).title == "4 individual fits of runs.csv"
     judged = open_subjects(["predictions.json", "runs.csv"], Opening(options={"column": "time_s"}))
-    assert judged.title == "20 runs against predictions as interval"
+    assert judged.title == "20 runs scored against interval predictions"
     assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
     for files, message in (
         (["phases.json", "runs.csv"], "runs.csv holds Measurements, which phases.json was not fitted to"),

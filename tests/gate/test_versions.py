@@ -352,7 +352,7 @@ def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, per
         == 0
     )
     assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
-    assert "versions.db: 4 runs made; 6 measurements in all" in capsys.readouterr().out
+    assert "versions.db: 4 new runs made, 6 in total" in capsys.readouterr().out
     assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
     assert "its runs were made with versions old=" in capsys.readouterr().err
 

@@ -559,11 +559,9 @@ def next_points(
         with Store.read(source) as store:
             return Replications(tuple(needed_replications(store.runs(), share, most or 30, value)), share)
     refuse({"precision": precision, "most": most, "value": value}, "a store of runs")
-    if target is None:
-        raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)
     possible = candidate_points(model, candidates, constraints)
     limits, most_seconds = largest_levels(model, largest), None if max_cost is None else seconds_of(max_cost)
-    where = target_point(model, target)
+    where = target_point(model, () if target is None else target)
     return recommend(model, where, possible, count, per_second=per_second, largest=limits, most_seconds=most_seconds)

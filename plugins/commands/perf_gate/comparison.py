@@ -32,7 +32,9 @@ def points_of(model: Model, columns: Mapping[str, Any]) -> Any:
 
 def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str, list[Any]]:
     """A column for each variable of all points, every combination of the levels."""
-    levels = levels_at(model, at)
+    named = levels_at(model, at)
+    target = {symbol: [level] for symbol, level in model.target.items() if symbol not in named}
+    levels = {symbol: {**target, **named}[symbol] for symbol in model.variables if symbol in {**target, **named}}
     missing = [name for name in model.variables if name not in levels and name not in model.levels]
     if missing and not levels:
         raise OptionError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")

@@ -126,7 +126,7 @@ _LEVEL = 0.01  # of the processors: differences between levels that are too smal
 _EVENTS = 3.0
 _GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
 _LEAST_STRETCHES = 8.0
-WANDERS = "not determined, as a level that wanders says as much"
+WANDERS = "not identifiable: a random walk fits as well"
 FEW = 16.0  # stretches that are too few to tell
 
 
@@ -239,13 +239,13 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
     gain = max(_gains(squares, noise, degree, stretches)[1 : max(n, 2)], default=0.0)
     reason = ""
     if significant == 1:
-        reason = "no more than noise"
+        reason = "not significant"
     elif material == 1:
-        reason = "no change is large enough to matter"
+        reason = "no material change"
     elif gain <= needed:
         n, reason = 1, "no more than noise"
     if reason and stretches < FEW:
-        reason = "too few independent stretches to tell"
+        reason = "effective sample size too small"
     n = min(max(n, first), last, len(squares))
     return Choice(n, degree, gain, needed, stretches, noise, reason if n == 1 else "")
 
@@ -285,7 +285,7 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
     single_choice = judged[single[0]]
     # Where the same degree found several, a single curve of another does as well.
     reason = single_choice.reason or (
-        "a single curve says as much" if stretches >= FEW else "too few independent stretches to tell"
+        "one phase fits as well" if stretches >= FEW else "effective sample size too small"
     )
     return replace(single_choice, n_phases=1, reason=reason)
 

@@ -196,10 +196,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     @property
     def bounds_meaning(self) -> str:
         """Which of two intervals `predict` gives."""
-        return (
-            "bounds: how far the curve strays from the model at a time; how sure the level of a phase is stands in the "
-            "table of phases (+-)"
-        )
+        return "bounds: prediction interval of the utilization at a time, not of the mean of a phase"
 
     def design_rows(self, points: Points) -> DesignRows:
         """None: phases are those of one run."""
