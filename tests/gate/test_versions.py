@@ -401,6 +401,13 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
         perfcore.gate(drifting(4, 0.1, 0.0), self_test=True)
 
 
+def test_the_machine_by_any_earlier_files(tmp_path: Path) -> None:
+    paths = [hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1.0, 0.01)}) for k in range(2)]
+    found = perfcore.gate(*paths, self_test=True)
+    assert found.runs.tolist() == [24]
+    assert 0.05 < found.effects[0] < 0.12
+
+
 def test_rounds_that_are_promised_decide() -> None:
     """In nine of ten experiments of the promised rounds "not slower" is told of equal versions."""
     from perf_statistics.gating import paired_test

@@ -57,13 +57,12 @@ def detect_run_order(
 
     ``seconds`` are those in one unit of the values, 0 where they are no times.
     """
-    sides = (first, second)
+    sides, enough = (first, second), min(len(first.value), len(second.value)) >= FEWEST_ROUNDS
     (noise, number), (other_noise, other_number) = map(_within, sides)
 
     def run_order(design: str, reason: str, a: Floats, b: Floats, series: Any = (), is_second: Any = ()) -> RunOrder:
         one, other, logs = ((-1.0 if larger else 1.0) * np.log(values) for values in (a, b, np.asarray(series)))
-        is_rounded = min(len(first.value), len(second.value)) >= FEWEST_ROUNDS  # as far as so many values show it
-        rounding = resolution(first.value) + resolution(second.value) if is_rounded else 0.0
+        rounding = resolution(first.value) + resolution(second.value) if enough else 0.0  # as so many values show it
         marks = np.asarray(is_second, dtype=np.bool_)
         return RunOrder(design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number))
 
@@ -80,7 +79,8 @@ def detect_run_order(
         count = min(map(len, ordered))
         return run_order("interleaved", "--design", ordered[0][:count], ordered[1][:count])
     times_known = _times_are_known(*sides)
-    if design == "blocked" or (design is None and times_known and not _are_apart(*sides)):
+    in_order = enough and times_known and not _are_apart(*sides)
+    if design == "blocked" or (design is None and in_order):
         values = np.concatenate([side.in_time().value for side in sides])
         is_second = np.repeat([False, True], [len(side.value) for side in sides])
         if times_known:
