@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _MOST_PAIRS = 12
-_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each
+_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand next to the matrix, and letters of each
 _COLLECTIVES = [
     Column("operation", "operation"),
     Column("collectives", "count"),

@@ -111,7 +111,7 @@ class Profiles(Result):
     json_kind: ClassVar[str] = "profile"
 
     runs: tuple[RunProfile, ...]  # at least one
-    by: By = "function"  # what times are told for beside functions
+    by: By = "function"  # what times are told for next to functions
     notes: tuple[str, ...] = ()  # of all runs together
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:

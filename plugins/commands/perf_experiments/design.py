@@ -25,7 +25,7 @@ Level = int | float | str
 Point = Mapping[str, Level]
 Key = tuple[tuple[str, Level], ...]
 
-# What a table of runs holds beside factors and values; `cores` is what constraints call the processors.
+# What a table of runs holds next to factors and values; `cores` is what constraints call the processors.
 COLUMNS = (
     *("run", "replication", "replications", "started", "host", "noisy"),
     *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status", "cores"),

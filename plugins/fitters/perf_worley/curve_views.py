@@ -90,7 +90,7 @@ class CurveSummary:
             edges, heights = self.curve.edges, self.curve.heights
             first = np.arange(0, len(heights), _BLOCK)
             area = np.empty(len(first))
-            # A few blocks at a time: no array as long as the curve is made beside it.
+            # A few blocks at a time: no array as long as the curve is made next to it.
             for begin in range(0, len(first), _BLOCK):
                 steps = slice(first[begin], min(first[begin] + _BLOCK * _BLOCK, len(heights)))
                 areas = np.diff(edges[steps.start : steps.stop + 1]) * heights[steps]

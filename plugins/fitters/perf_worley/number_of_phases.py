@@ -44,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 
 _CORRELATIONS = np.array([0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999])  # of neighbouring cells
 _STEPS = np.geomspace(1e-4, 100.0, 14)  # variance of what is new in the level, over that of the error of a cell
-_STILL, _OFTEN = 1e-9, 0.25  # a change that is rounding, beside all changes; share of the cells
+_STILL, _OFTEN = 1e-9, 0.25  # a change that is rounding, next to all changes; share of the cells
 # In halves of ln(cells) for each parameter, of each further phase and once more, as the best of many places for a break
 # is taken. Set on 25 runs each of random walks, 1/f^1.5, AR(0.95) with errors, and benchmarks/phases_simulated.py.
 _PRICE, _ONCE = 0.9, 1.0
@@ -121,7 +121,7 @@ def _likelihood(errors, counts, correlation, step):  # type: ignore[no-untyped-d
 
 
 FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
-MATERIAL = 0.5  # likewise, of the mean square about one level
+MATERIAL = 0.5  # also, of the mean square about one level
 _LEVEL = 0.01  # of the processors: differences between levels that are too small to matter
 _EVENTS = 3.0
 _GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units

@@ -108,7 +108,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     sequence: tuple[SequenceEntry, ...]  # all numbers of phases that were tried; empty for a single one
     rule: str | None  # how the number of phases was chosen
     objective: str  # what the breakpoints minimise
-    functions: tuple[str, ...]  # beside the constant; empty for polynomials
+    functions: tuple[str, ...]  # next to the constant; empty for polynomials
     scale: float  # time scale of the functions
     cost: dict[str, int | float]  # evaluations, updates and the like of the search for this model
     n_steps: int  # of the curve, neighbours of equal height joined

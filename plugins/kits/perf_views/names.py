@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
-LABEL_LETTERS = 34  # of a name beside an axis, where a picture still has most of its width
+LABEL_LETTERS = 34  # of a name next to an axis, where a picture still has most of its width
 
 
 def shortened(name: str, most: int = LABEL_LETTERS) -> str:
