@@ -692,7 +692,7 @@ SAMPLES = {
     "caliper-json": [("regions.json", CALIPER_JSON), ("query.json", CALIPER_QUERY)],
     "criterion": [("criterion.jsonl", CRITERION), ("estimates.json", CRITERION_ESTIMATES)],
     "benchmark-action": [("custom.json", BENCHMARK_ACTION)],
-    "time": [("runs.log", TIME_V + SHELL_TIME)],
+    "gnu-time": [("runs.log", TIME_V + SHELL_TIME)],
     "npb": [("lu.out", NPB)],
     "imb": [("imb.out", IMB)],
     "osu": [("osu.txt", OSU), ("others.out", OSU_OTHERS)],

@@ -85,7 +85,6 @@ def test_a_category_that_was_not_measured_everywhere_is_missing_or_zero():
         (PLAIN, COLUMNS, {"absent": "never"}, "unknown absent 'never'"),
         ([(1, "total", 1.0)], COLUMNS, {}, "no category besides the total"),
         ([(1, "a", np.nan)], COLUMNS, {}, "holds no value at all"),
-        ([(1, "a", 2.0), (1, "a", 2.0)], COLUMNS, {}, "repeats row 0 in every column"),
     ],
 )  # fmt: skip
 def test_bad_data_are_refused_in_one_line(rows, columns, given, problem):

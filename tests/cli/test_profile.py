@@ -31,7 +31,7 @@ def test_from_traces_to_laws(runs, perf):
     out = perf("profile", "run_p1.csv", "run_p2.csv", "run_p4.csv", "-o", "runs.jsonl").out
     assert "next: perf fit runs.jsonl --fitter scaling" in out
     fitted = perf("fit", "runs.jsonl", "--fitter", "scaling", "--at", "p=8", "-o", "laws.json").out
-    assert "scaling laws of 2 paths of runs.jsonl" in fitted
+    assert "At p=8 (2x beyond the data): " in fitted
     predicted = perf("predict", "laws.json", "--at", "p=8", "--at", "path=solve", "--interval", "0.95", "--json").out
     [row] = json.loads(predicted)["rows"]
     assert row["lower"] <= 120e-6 <= row["upper"]
