@@ -37,7 +37,7 @@ EXTRAP_PART = Path(__file__).with_name("real_extrapolation_extrap.py")
 LEAST_LEVELS, MOST_CUTS = 4, 2
 DISTANCES = ("next", "twice", "four times")
 NEAR = 1.2  # a level counts as twice or four times the last within this factor
-COVERAGES = (0.95, 0.8)
+COVERAGES = (0.95, 0.8, 0.5)
 MANY = 35  # series from which on a source is reported alone
 
 
@@ -99,17 +99,17 @@ def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]
     alike: dict[tuple[tuple[float, ...], float], list[int]] = defaultdict(list)
     for number, task in enumerate(tasks):
         alike[tuple(task.levels), task.at].append(number)
-    sides = (0.025, 0.1, 0.9, 0.975)
+    sides = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
     for (levels, at), numbers in alike.items():
         means = np.array([[own.mean() for own in tasks[number].runs] for number in numbers])
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
         posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
         value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
-        for number, own, (a, b, c, d) in zip(
+        for number, own, (a, b, c, d, e, f) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True
         ):
-            found[number] = Answer(float(own), ((a, d), (b, c)))
+            found[number] = Answer(float(own), ((a, f), (b, e), (c, d)))
     return [one for one in found if one is not None]
 
 
@@ -172,15 +172,15 @@ def cells(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[str]:
     error = np.array([abs(one.value / task.judged.mean() - 1.0) for one, task in zip(answers, tasks, strict=True)])
     row = [str(len(tasks)), f"{quantile(error, weights, 0.5):.3f}", f"{quantile(error, weights, 0.9):.2f}"]
     if not answers[0].bounds:
-        return [*row, "", "", "", ""]
+        return [*row, "", "", "", "", ""]
     for place, coverage in enumerate(COVERAGES):
         inside = [np.mean((one.bounds[place][0] <= task.judged) & (task.judged <= one.bounds[place][1]))
                   for one, task in zip(answers, tasks, strict=True)]  # fmt: skip
         row.append(f"{weights @ inside:.1%}")
         if not place:
             scores = [interval_score(task, one.bounds[0], coverage) for one, task in zip(answers, tasks, strict=True)]
-    wide = [one.bounds[0][1] - one.value > one.value for one in answers]
-    return [*row, f"{weights @ scores:.2f}", f"{weights @ np.array(wide, dtype=float):.0%}"]
+    half = np.array([0.5 * np.log(one.bounds[2][1] / one.bounds[2][0]) for one in answers])
+    return [*row, f"{quantile(half, weights, 0.5):.3f}", f"{weights @ scores:.2f}"]
 
 
 HEADER = (
@@ -191,8 +191,9 @@ HEADER = (
     "p90",
     "95 % hold",
     "80 % hold",
+    "50 % hold",
+    "half of the 50 %",
     "interval score",
-    "wider than 100 %",
 )
 
 

@@ -90,7 +90,7 @@ class Presenter:
     def plain_tables(self, result: Any) -> Tables:
         """Tables for other programs: those that are declared as data, or else all."""
         tables = self.tables(result)
-        return [table for table in tables if table.importance == "data"] or tables
+        return [t for t in tables if t.importance == "data"] or [t for t in tables if t.importance != "brief"]
 
     def frame(self, result: Any) -> pd.DataFrame:
         """The result as a data frame: the first of its tables of data, with true numbers."""

@@ -231,7 +231,7 @@ def _of_dask(address: str) -> Iterator[Executor]:
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise _no_scheduler(address, str(error).partition("\n")[0] or "nobody answers") from None
+        raise _no_scheduler(address, str(error).partition("\n")[0] or "no answer") from None
     with client, client.get_executor() as executor:
         yield executor
 

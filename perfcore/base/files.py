@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from perfcore.base.errors import InputError, OptionError
@@ -112,7 +113,41 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
         os.close(folder)
 
 
-def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Keep a file that exists from being replaced unasked, before the work whose result is to go there."""
-    if not overwrite and Path(path).is_file():
-        raise InputError(path, "exists; --overwrite replaces it")
+_DERIVED = re.compile(rb'"perfcore|"representation"')  # models, values and traces that a command writes
+_SQLITE = b"SQLite format 3\0"
+
+
+def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False, *, derived: bool = False) -> None:
+    """Keep a file from being replaced unasked, before the work whose result is to go there.
+
+    What is ``derived`` from data is replaced, as the same command makes it again; not so what people write or measure:
+    designs and structural models, databases, JSON of other programs, and models that were edited on the page.
+    """
+    target = Path(path)
+    if overwrite or not target.is_file():
+        return
+    reason = ""
+    with contextlib.suppress(OSError), target.open("rb") as file:
+        head, ending = file.read(1 << 12), target.suffix.lower()
+        if ending == ".toml":
+            reason = " and may be edited by hand"
+        elif head.startswith(_SQLITE):
+            reason = " and is a database"
+        elif ending == ".json" and not _DERIVED.search(head):
+            reason = " and is no result of perf"
+        elif Path(f"{target}.bak").is_file():
+            reason = " and was edited on the page of `perf explore`"
+    if reason or not derived:
+        raise InputError(path, f"exists{reason}; --overwrite replaces it")
+
+
+@contextlib.contextmanager
+def replacements(paths: Iterable[str | os.PathLike[str]], say: Callable[[str], None]) -> Iterator[None]:
+    """Say which of the files were replaced within the block."""
+    before = {path: Path(path).stat().st_ino for path in paths if Path(path).is_file()}
+    try:
+        yield
+    finally:
+        for path, number in before.items():
+            if Path(path).is_file() and Path(path).stat().st_ino != number:
+                say(f"replaced {os.fspath(path)}")

@@ -45,7 +45,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 def announce_compilation(*kernels: Any) -> None:
     """Tell the user, once in a process, if any of the kernels that are about to be called must be compiled first."""
     if not all(_is_cached(compiled) for compiled in kernels):
-        _note_once("compiling the kernels, once for this machine (some seconds)")
+        _note_once("compiling numerical kernels, about 10 s, first use only")
 
 
 def _is_cached(compiled: Any) -> bool:

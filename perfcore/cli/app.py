@@ -50,7 +50,7 @@ class CommandGroup(typer.core.TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Make the command that the line names, with the options of what the rest of the line selects."""
         entries = registry().entries("commands")
-        for count in (2, 1):  # `gate record` is a command beside `gate FILE`
+        for count in (2, 1):  # `gate record` is a command next to `gate FILE`
             entry = entries.get(self.prefix + " ".join(args[:count]))
             if entry is not None and len(args) >= count:
                 words = args[count:]

@@ -14,9 +14,9 @@ import typer.core
 import typer.main
 
 from perfcore.base.errors import MEANT, OptionError
-from perfcore.base.files import check_files, refuse_input
+from perfcore.base.files import check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, print_result, reporting
-from perfcore.cli.parameters import Json, Picture, TableFormat
+from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
 from perfcore.cli.signature import flags_of, former_options, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
 from perfcore.hooks.registry import Entry, registry
@@ -65,25 +65,32 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
 
 
 def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command that refuses to write over a file that it reads, and shows everything with ``--all``."""
+    """A command that keeps files that it reads, or that can't be made again, and shows everything with ``--all``."""
     signature = inspect.signature(command)
     flags = {name: flags_of(parameter) for name, parameter in signature.parameters.items()}
     written = [name for name in flags if _WRITTEN.intersection(flags[name])]
     free = [flag for flag in ("--all", "--verbose", "-v") if not any(flag in each for each in flags.values())]
     kind = Annotated[bool, typer.Option(*free, help="Print all rows, columns and details.")]
-    everything = inspect.Parameter("everything", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+    added = [inspect.Parameter("everything", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)]
+    replaced = [name for name in written if "--summary" not in flags[name]]  # which is appended to
+    if replaced and not any("--overwrite" in each for each in flags.values()):
+        added.append(inspect.Parameter("replace", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Overwrite))
 
     @functools.wraps(command)
-    def run(*, everything: bool = False, **values: Any) -> Any:
+    def run(*, everything: bool = False, replace: bool = False, **values: Any) -> Any:
         others = [value for name, value in values.items() if name not in written]
         texts = [text for value in others for text in (value if isinstance(value, list) else [value])]
         for name in written:
             if values[name]:
                 refuse_input(values[name], [text for text in texts if isinstance(text, str) and text])
+        outputs = [values[name] for name in replaced if values[name]]
+        for path in outputs if len(added) > 1 else ():
+            refuse_existing(path, replace, derived=True)
         VERBOSE.set(everything)
-        return command(**values)
+        with replacements(outputs, lambda text: typer.echo(f"perf: {text}", err=True)):
+            return command(**values)
 
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), everything])  # type: ignore[attr-defined]
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
     return run
 
 

@@ -23,7 +23,7 @@ FitterOfKind = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file where it exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that can't be made again.")]
 Picture = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg, .pdf or .html.")
 ]

@@ -304,7 +304,7 @@ def numbers_of(
         if not empty[row]:
             data.refuse(row, no_number(name, texts.loc[row]))
         description = "is empty" if column.isna().iloc[row] or not texts.loc[row] else f"is {texts.loc[row][:40]!r}"
-        cure = f"mend it, or leave such rows out with --where '{name}>0'"
+        cure = f"fix the value, or exclude such rows with --where '{name}>0'"
         data.refuse(row, f"{name} {description}; a number is expected; {cure}")
     with np.errstate(invalid="ignore"):
         accepted = (numbers > 0.0) | (zero & (numbers == 0.0)) | (signed & (numbers > -np.inf))
@@ -317,7 +317,7 @@ def numbers_of(
         expected = "a finite number" if signed else "a positive number or 0" if zero else "a positive number"
         data.refuse(
             row,
-            f"{name} is {numbers[row]:g}{more}; {expected} is expected; mend it, or leave such rows out with "
+            f"{name} is {numbers[row]:g}{more}; {expected} is expected; fix the value, or exclude such rows with "
             f"--where '{condition}'",
         )
     return numbers

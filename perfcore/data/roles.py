@@ -66,7 +66,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     category = _first([column for column in named if column not in numeric], "category")
     if value is None and processors is not None:
         left = [c for c in columns if c in numeric and c not in (processors, code, system)]
-        # What was measured beside the rates that follow from it, or the only thing that was.
+        # What was measured next to the rates that follow from it, or the only thing that was.
         others = [c for c in left if kinds[c] != "rate"]
         if len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time"):
             value = (others or left)[0]

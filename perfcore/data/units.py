@@ -259,13 +259,13 @@ def nanoseconds_per(time_unit: str) -> int:
         raise UnknownNameError("time unit", time_unit, NANOSECONDS) from None
 
 
-def readable(duration: float, time_unit: str) -> str:
+def readable(duration: float, time_unit: str, digits: int = 6) -> str:
     """A duration in the largest unit that keeps it at least 1."""
     amount = duration * nanoseconds_per(time_unit)
     for unit in ("s", "ms", "us"):
         if abs(amount) >= NANOSECONDS[unit]:
-            return f"{amount / NANOSECONDS[unit]:.6g} {unit}"
-    return f"{amount:.6g} ns"
+            return f"{amount / NANOSECONDS[unit]:.{digits}g} {unit}"
+    return f"{amount:.{digits}g} ns"
 
 
 def shown_origin(start: float, end: float) -> float:

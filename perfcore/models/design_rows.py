@@ -27,7 +27,7 @@ class DesignRows:
     points: Mapping[str, npt.NDArray[np.float64] | npt.NDArray[np.str_]]
     repetitions: npt.NDArray[np.int64]  # runs that each observation stands for
     unit: str | None
-    outcomes: Any = None  # instead of rows `perf_statistics.outcomes.DrawnOutcomes`; scale are then the values at points
+    outcomes: Any = None  # draws of the outcomes instead of rows; scale are then the values at the points
 
 
 @dataclass(frozen=True)

@@ -30,20 +30,11 @@ _BEGINNING = 100  # bytes of a model file, in which it says what it is
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One number of a model.
-
-    Attributes
-    ----------
-    name : str
-    estimate : float
-    standard_error : float or None
-        None where it is not defined.
-    unit : str or None
-    """
+    """One number of a model."""
 
     name: str
     estimate: float
-    standard_error: float | None = None
+    standard_error: float | None = None  # None where it is not defined
     unit: str | None = None
 
 
@@ -145,15 +136,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ""
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
-        """A comparison of the model's own making; None, the default, where values at the same points are compared.
-
-        Parameters
-        ----------
-        other : Model
-            Of any kind; data of both do not depend on each other.
-        names : pair of str
-            What the two are called.
-        """
+        """A comparison of the model's own making; None, the default, where values at the same points are compared."""
         return None
 
     def remarks(self, points: Points) -> list[str]:
@@ -164,13 +147,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What further measurements are chosen by; None, the default, for what parameters, errors and `predict` say.
 
         A model whose parameters' errors are correlated has an attribute ``covariance``: (P, P), in their order.
-
-        Raises
-        ------
-        OptionError
-            Models of this kind have no covariance.
-        DataError
-            This one has none, for lack of data.
+        OptionError: models of this kind have no covariance; DataError: this one has none, for lack of data.
         """
         return None
 
@@ -179,13 +156,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ()
 
     def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws | None:
-        """What the data leave open at points, part by part, for a comparison; None for what `predict` says of it.
-
-        Parameters
-        ----------
-        points : mapping of str to (n,) float or str
-            By symbol, without the variable that names the parts.
-        """
+        """Posterior draws of each part at points, without the variable of the parts; None where `predict` says all."""
         return None
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws | None:
@@ -241,10 +212,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """The model of a file's content.
 
-        Raises
-        ------
-        msgspec.ValidationError
-            A field is missing, unknown or of the wrong type; the message has its path.
+        msgspec.ValidationError: a field is missing, unknown or of the wrong type; the message has its path.
         """
         origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
         return msgspec.convert({"origin": origin, **content["model"]}, type=cls)
@@ -257,11 +225,6 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model file.
-
-    Raises
-    ------
-    ModelFileError
-        It is no model file, of a version that is not known here, or damaged; one line.
 
     Examples
     --------

@@ -11,7 +11,7 @@ def test_a_file_and_what_is_in_it(perf, folder):
     out = perf(
         "experiment", "design", "-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4", "-o", "d.toml"
     ).lines
-    assert (out[0], out[-1]) == ("6 points of p, D, 2 replications: 12 runs; p < 4 refuses 3", "design: d.toml")
+    assert (out[0], out[-1]) == ("6 points of p, D, 2 repetitions: 12 runs; p < 4 excludes 3", "design: d.toml")
     assert len(read_design(folder / "d.toml").chosen()) == 6
 
 

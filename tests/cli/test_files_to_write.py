@@ -63,6 +63,32 @@ def test_an_input_is_never_replaced(refused, folder, name, flag, link):
     assert path.read_text() == "measured"
 
 
+OTHERS = {"toml": (b"# mine", " and may be edited by hand"), "json": (b'{"mine": 1}', " and is no result of perf")}
+
+
+@pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
+def test_what_cannot_be_made_again_is_kept(refused, perf, folder, name, flag):
+    """Designs, databases, samples and files of other programs, in every command; --overwrite gets to the work."""
+    path = folder / f"x.{'png' if flag == '--plot' or name == 'plot' else ENDINGS.get(name, 'csv')}"
+    content, reason = OTHERS.get(path.suffix[1:], (b"SQLite format 3\0", " and is a database"))
+    path.write_bytes(content)
+    words = [*name.split(), *WORDS[name], flag, path.name]
+    if name != "summarize":  # whose inputs are looked at first
+        assert refused(*words) == f"{path.name}: exists{reason}; --overwrite replaces it"
+    if name != "experiment sample":  # which would take its hour
+        perf(*words, "--overwrite", status=(0, 2))
+        assert path.read_bytes() == content or path.suffix == ".toml"
+
+
+def test_what_is_made_again_is_replaced_with_a_line(perf, refused, folder):
+    for _ in range(2):
+        said = perf("fit", "curve.csv", "--phases", "2", "-o", "m.json", "--plot", "p.svg", status=(0,)).err
+    assert "perf: replaced m.json\nperf: replaced p.svg\n" in said
+    (folder / "m.json.bak").touch()
+    message = "m.json: exists and was edited on the page of `perf explore`; --overwrite replaces it"
+    assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message
+
+
 @pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
 def test_a_folder_that_does_not_exist_is_said_before_anything_else(refused, folder, name, flag):
     (folder / "model.toml").write_text('equation = "x"\n[inputs]\nx = "none.json"\n')

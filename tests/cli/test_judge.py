@@ -18,8 +18,8 @@ def files(folder):
 
 def test_tables(perf):
     lines = perf("validate", "one.json", "runs.csv", "--column", "time_s").lines
-    assert lines[0] == "4 runs against predictions as histogram"
-    at = lines.index("Actual values by the probability of their bin")
+    assert lines[0].startswith("4 runs scored against histogram predictions: mean CRPS ")
+    at = lines.index("Calibration by bin probability")
     # 15 and 18 lie in the more probable bin, 5 in the other, 25 outside.
     assert [line.split() for line in lines[at + 1 : at + 4]] == [
         ["highest", "lowest", "outside"],

@@ -30,11 +30,11 @@ def store(perf, folder):
 def test_points_for_a_target_become_a_design(perf):
     words = ["--target", "p=1024", "--candidates", "p=1..256*2", "--points", "2"]
     lines = perf("experiment", "next", "m.json", *words, "-o", "more.toml").lines
-    assert lines[0].startswith("p=1024: 0.8")
+    assert lines[0].startswith("Measure p=256 next: it reduces the SE of 0.8")
     table = lines[lines.index("") + 1 :]
-    assert table[0].split() == ["p", "runs", "error", "after", "variance", "falls", "by", "cost", "per", "s"]
+    assert table[0].split() == ["p", "runs", "SE", "after", "variance", "reduction", "cost", "reduction", "per", "s"]
     assert [line.split()[0] for line in table[1:3]] == ["256", "256"]
-    assert "others fit about as well and say at the target" in lines[1]
+    assert lines[2].startswith("competing model: ")
     assert lines[-1] == "design: more.toml of 1 points; `perf experiment run` takes it"
     design = read_design("more.toml")
     assert (design.chosen(), design.counts(design.chosen())) == ([{"p": 256}], [2])
@@ -46,19 +46,20 @@ def test_points_for_a_target_become_a_design(perf):
 def test_replications_that_are_missing(perf, store):
     lines = perf("experiment", "next", store, "--precision", "20%", "-o", "more.toml").lines
     header, first, second = (line.split() for line in lines[2:5])
-    assert header == ["n", "runs", "spread", "known", "to", "needed"]
+    assert header == ["n", "runs", "CV", "95%", "CI", "half-width", "runs", "needed"]
     needed = {row[0]: int(row[-1]) for row in (first, second)}
     assert needed["2"] > needed["1"]
     design = read_design("more.toml")
     assert {
         point["n"]: count for point, count in zip(design.chosen(), design.counts(design.chosen()), strict=True)
     } == {int(n): count for n, count in needed.items()}
-    few = perf("experiment", "next", store, "--precision", "5%", "--most", "3", "-o", "more.toml").lines
-    assert few[0].startswith("2 more runs of 2 points for 5 % of each mean (95 %), about ")
+    words = ["--precision", "5%", "--most", "3", "-o", "more.toml", "--overwrite"]
+    few = perf("experiment", "next", store, *words).lines
+    assert few[0].startswith("2 more runs of 2 points needed for +-5% (95% CI) of each mean, about ")
     assert (
         perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1")
         .lines[0]
-        .endswith("2 runs made; 6 measurements in all")
+        .endswith("2 new runs made, 6 in total")
     )
 
 
@@ -66,7 +67,6 @@ def test_replications_that_are_missing(perf, store):
     ("words", "message"),
     [
         (["none.json", "--target", "p=1"], "none.json: there is no such file"),
-        (["m.json"], "Missing option '--target'"),
         (["m.json", "--target", "p=1,2"], "--target p: one level is expected, not 2"),
         (["m.json", "--target", "q=1"], "unknown variable of the model 'q': Known: p"),
         (["m.json", "--target", "p"], "--target 'p': NAME=VALUE,... is expected"),

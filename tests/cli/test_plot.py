@@ -13,11 +13,9 @@ def test_data_and_models(perf, folder):
     assert "<table>" in (folder / "both.html").read_text()
 
 
-def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
-    (folder / "plot.png").write_text("mine")
-    assert refused("plot", "curve.csv") == "plot.png: exists; --overwrite replaces it"
-    assert (folder / "plot.png").read_text() == "mine"
-    perf("plot", "curve.csv", "--overwrite")
+def test_a_picture_that_exists_is_replaced(perf, folder):
+    (folder / "plot.png").write_text("old")
+    assert "perf: replaced plot.png\n" in perf("plot", "curve.csv", "-o", "plot.png", status=(0,)).err
     assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -37,11 +37,11 @@ def rows_of(lines):
 def test_all_models_of_a_pair_as_in_table_1(perf, runs):
     """SSE, R^2 and both coefficients of every model of two functions; all its figures by statsmodels."""
     printed = perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse").lines
-    assert printed[0] == "21 models of SP on T3D: 6 observations of time_s"
-    assert printed[1] == "fitted in the scale t' = t * procs"
+    assert printed[1] == "21 models of SP on T3D: 6 observations of time_s"
+    assert printed[2] == "fitted in the scale t' = t * procs"
     table = perfcore.read(runs).where("code=SP,system=T3D").table
     p, scaled = table["procs"].to_numpy(float), (table["procs"] * table["time_s"]).to_numpy()
-    assert printed[2].startswith(f"total sum of squares: {scaled @ scaled:.6g} ")
+    assert printed[3].startswith(f"total sum of squares: {scaled @ scaled:.6g} ")
     header, rows = rows_of(printed)
     assert header.split()[:3] == ["functions", "parameters", "SSE"]
     assert {"c1", "c2"} <= set(header.split())
@@ -56,7 +56,7 @@ def test_all_models_of_a_pair_as_in_table_1(perf, runs):
 def test_one_model_for_all_pairs_as_in_table_2(perf):
     """The best of each pair stands above the models that are used for all pairs."""
     printed = perf("rank", "runs.csv", "--terms", "2", "--criterion", "sse").lines
-    assert printed[0] == "21 models of 16 pairs of a code and a system: 96 observations of time_s"
+    assert printed[1] == "21 models of 16 pairs of a code and a system: 96 observations of time_s"
     _, rows = rows_of(printed)
     assert rows[0].startswith("best of each pair ")
     assert rows[0].split()[4] == "32"

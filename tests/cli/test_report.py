@@ -28,7 +28,7 @@ def test_data_and_models_in_one_file(perf, folder):
         (["curve.csv", "-o", "no/x.html"], "there is no folder 'no'"),
         (["none.csv", "-o", "x.html"], "none.csv: there is no such file"),
         (["curve.csv", "-o", "x.html", "--port", "8000"], "--port and --no-browser are of the page"),
-        (["curve.csv", "--views", "2"], "--views and --overwrite belong to -o FILE"),
+        (["curve.csv", "--views", "2"], "--views belongs to -o FILE"),
         ([], "Missing argument 'FILES...'"),
     ],
 )

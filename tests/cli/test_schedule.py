@@ -36,7 +36,7 @@ def marked(printed):
 )
 def test_the_choice_is_marked(perf, words, chosen):
     printed = perf("stochastic", "schedule", "model.toml", *words)
-    assert printed.lines[0].startswith(f"{chosen}: the smallest ")
+    assert printed.lines[0].startswith(f"{chosen} has the smallest ")
     assert marked(printed) == [chosen]
 
 

@@ -26,9 +26,9 @@ def model(profile, perf):
 
 def test_prints_groups_categories_and_points(model, perf):
     lines = perf("validate", "m.json", "profile.csv", "--plot", "v.svg").lines
-    assert lines[1].startswith("not fitted (4): R^2 centered 1.0000; relative error: median 0.0%")
-    assert lines[2].startswith("fitted (12)")
-    assert "Categories, not fitted, worst first" in lines
+    assert lines[0].startswith("4 held-out points: median error 0.0%")
+    assert lines[1].startswith("12 training points")
+    assert "Categories, held-out points, largest error first" in lines
     assert lines[-1] == "picture: v.svg"
     assert Path("v.svg").exists()
 

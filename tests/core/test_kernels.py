@@ -43,7 +43,7 @@ def announced(compiled) -> list[str]:
 
 def test_says_that_it_compiles_only_while_there_is_something_to_compile(double):
     first = kernels.kernel(double)
-    assert announced(first) == ["compiling the kernels, once for this machine (some seconds)"]
+    assert announced(first) == ["compiling numerical kernels, about 10 s, first use only"]
     assert first(2) == 4
     assert announced(first) == []
     assert announced(kernels.kernel(double)) == []  # found on disk
@@ -52,7 +52,7 @@ def test_says_that_it_compiles_only_while_there_is_something_to_compile(double):
 def test_works_without_a_cache_folder_and_says_that_it_compiles(double, monkeypatch):
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])  # what numba finds where no folder can be written
     compiled = kernels.kernel(double)
-    assert announced(compiled) == ["compiling the kernels, once for this machine (some seconds)"]
+    assert announced(compiled) == ["compiling numerical kernels, about 10 s, first use only"]
     assert compiled(2) == 4
 
 

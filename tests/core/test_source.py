@@ -235,4 +235,5 @@ def test_a_file_that_exists_is_kept_unless_told_otherwise(tmp_path):
     with pytest.raises(InputError, match=r"report\.html: exists; --overwrite replaces it"):
         refuse_existing(target)
     refuse_existing(target, overwrite=True)
+    refuse_existing(target, derived=True)
     refuse_existing("/dev/null")

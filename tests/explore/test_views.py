@@ -127,7 +127,7 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     assert open_subjects(["model.json"]).title == "4 individual fits of runs.csv"
     assert open_subjects(["model.json", "runs.csv"]).title == "4 individual fits of runs.csv"
     judged = open_subjects(["predictions.json", "runs.csv"], Opening(options={"column": "time_s"}))
-    assert judged.title == "20 runs against predictions as interval"
+    assert judged.title == "20 runs scored against interval predictions"
     assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
     for files, message in (
         (["phases.json", "runs.csv"], "runs.csv holds Measurements, which phases.json was not fitted to"),
@@ -141,14 +141,12 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
             open_subjects(files)
 
 
-def test_a_report_is_written_once(tmp_path):
+def test_a_report_is_replaced(tmp_path):
     target = tmp_path / "report.html"
     perfcore.explore(perfcore.fit(CURVE, phases=2, degree=0), CURVE, output=target)
     text = target.read_text()
     assert "<h1>2 phases of c.csv</h1>" in text
-    with pytest.raises(PerfError, match="exists; --overwrite replaces it"):
-        perfcore.explore(CURVE, output=target)
-    perfcore.explore(TRACE, output=target, overwrite=True)
+    perfcore.explore(TRACE, output=target)
     assert target.read_text() != text
 
 

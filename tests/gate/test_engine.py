@@ -1,6 +1,7 @@
 """The tests behind a gate, against closed forms and simulated truth."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -147,6 +148,41 @@ def test_two_sessions_have_the_variance_of_the_rule() -> None:
     assert (found.log_ratio[0], found.freedom[0]) == (pytest.approx(0.1), 4.0)
     assert found.standard_error[0] == pytest.approx(math.sqrt(square))
     assert np.diff(found.bounds()[0])[0] == pytest.approx(2.0 * stats.t.ppf(0.975, 4) * math.sqrt(square))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("file", "alarms", "passes"), [("dedicated", 0.08, 0.6), ("hosted_ci", 0.12, 0.4)])
+def test_consecutive_sessions_of_public_benchmarks(real_data: Path, file: str, alarms: float, passes: float) -> None:
+    """Gates of 8 benchmarks, versions unchanged or hardly changed, and one of them 20% slower."""
+    table = pd.read_csv(real_data / "sessions" / f"{file}.csv.gz")
+    rng, found = np.random.default_rng(1), []
+    for _, environment in table.groupby("environment"):
+        dates = np.sort(environment["date"].unique())
+        for k in rng.choice(len(dates) - 1, 60):
+            one, other = (
+                environment[environment["date"] == date].drop_duplicates("benchmark").set_index("benchmark")
+                for date in dates[k : k + 2]
+            )
+            both = one.index.intersection(other.index)
+            chosen = rng.choice(both, 8, replace=False)
+            a, b = one.loc[chosen], other.loc[chosen]
+            for slower in (1.0, 1.2):
+                levels = [np.log(side["median_s"].to_numpy())[:, None] for side in (a, b)]
+                levels[1][0] += math.log(slower)
+                sides = [
+                    Sessions(list(level), side["within_sd"].to_numpy(), side["repeats"].to_numpy(dtype=float))
+                    for level, side in zip(levels, (a, b), strict=True)
+                ]
+                estimates, _ = session_test(*sides, a["median_s"].to_numpy())
+                judged, (low, high) = judge(estimates, 1.05), estimates.bounds()[1:].T
+                found.append(
+                    (judged.slower.any(), judged.slower[0], judged.not_slower.mean(), ((low < 0) & (high > 0)).mean())
+                )
+    unchanged, slow = np.array(found)[::2].mean(axis=0), np.array(found)[1::2].mean(axis=0)
+    assert unchanged[0] <= alarms
+    assert unchanged[2] >= passes
+    assert slow[1] >= 0.55
+    assert 0.88 <= unchanged[3] <= 0.98
 
 
 @pytest.mark.parametrize("spread", [0.001, 0.03])

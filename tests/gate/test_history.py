@@ -48,7 +48,7 @@ def test_the_scan_is_the_profile_likelihood_of_least_squares() -> None:
         best = -np.inf
         for phi, theta in GRID.tolist():
             white = whitened(np.stack([*columns, y]).astype(float), phi, theta)
-            rest = white[-1] - white[:-1].T @ np.linalg.lstsq(white[:-1].T, white[-1])[0]
+            rest = white[-1] - white[:-1].T @ np.linalg.lstsq(white[:-1].T, white[-1], rcond=None)[0]
             best = max(best, -0.5 * n * np.log(rest @ rest) - 0.5 * np.log(first_variance(phi, theta)))
         return best
 

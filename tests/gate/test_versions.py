@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,100 @@ def test_exactly_three_times_as_slow_fails_in_every_format(tmp_path: Path, write
     assert verdict.outcome == "fail"
     assert verdict.judged.slower.all()
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
+
+
+def noisy(seed: int, factor: float = 1.0, noise: float = 0.02, k: int = 12) -> list[float]:
+    return (factor * np.random.default_rng(seed).lognormal(0.0, noise, k)).tolist()
+
+
+@pytest.mark.parametrize("write", [hyperfine, google, pytest_benchmark])
+def test_two_files_decide_the_plain_cases(tmp_path: Path, write) -> None:
+    """12 runs: 3x and +20% fail, alone and in all, three noisy runs are inconclusive; no change at 1% noise passes."""
+    old = write(tmp_path / "old.json", {"a": noisy(1), "b": noisy(2)})
+    for factors, outcome in (((3, 3), "fail"), ((1, 1.2), "fail"), ((1.2, 1.2), "fail"), ((1.06, 1), "inconclusive")):
+        new = write(tmp_path / "new.json", {"a": noisy(3, factors[0]), "b": noisy(4, factors[1])})
+        assert perfcore.gate(old, new).outcome == outcome
+    old, new = (write(tmp_path / f"{k}.json", {"a": noisy(k, 1, 0.1, 3)}) for k in range(2))
+    assert perfcore.gate(old, new).outcome == "inconclusive"
+    passed = 0
+    for k in range(20):
+        old, new = (
+            write(tmp_path / "x.json", {n: noisy(4 * k + i, 1, 0.01) for i, n in enumerate("ab", s)}) for s in (0, 2)
+        )
+        passed += perfcore.gate(old, new).outcome == "pass"
+    assert passed >= 18
+
+
+def test_no_change_of_two_benchmarks_passes_interleaved() -> None:
+    outcomes = [perfcore.gate(rounds({"a": 1.0, "b": 1.0}, seed=seed)).outcome for seed in range(20)]
+    assert outcomes.count("pass") >= 19
+
+
+def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) -> None:
+    old, new = (hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1 + 0.2 * k, 0.06)}) for k in range(2))
+    verdict = perfcore.gate(old, new)
+    assert verdict.outcome == "inconclusive"
+    assert any("noise above 3%" in line for line in verdict.closing())
+    assert "rounds decide, 90% likely" in verdict.closing()[-1]
+    files = [google(tmp_path / f"g{k}.json", {"a": noisy(k, 1 + 0.5 * k)}) for k in range(2)]
+    assert perfcore.gate(*files).outcome == "fail"
+    for path, clock in zip(map(Path, files), (2800, 3400), strict=True):
+        content = json.loads(path.read_text())
+        path.write_text(json.dumps({**content, "context": {"num_cpus": 8, "mhz_per_cpu": clock}}))
+    verdict = perfcore.gate(*files)
+    assert (verdict.outcome.value, verdict.machines) == ("inconclusive", "mhz_per_cpu 2800 and 3400")
+    assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
+
+
+def test_counts_are_compared_exactly_and_rates_by_their_inverse() -> None:
+    rows = [("old", "a", 1000), ("old", "b", 500), ("new", "a", 1001), ("new", "b", 600)]
+    verdict = perfcore.gate(pd.DataFrame(rows, columns=["version", "bench", "instructions"]))
+    assert (verdict.outcome.value, set(verdict.designs)) == ("fail", {"counts"})
+    np.testing.assert_allclose(np.exp(verdict.estimates.bounds()), [[1.001, 1.001], [1.2, 1.2]])
+    rows = [(v, "a", x / f) for v, f, s in (("old", 1, 1), ("new", 1.3, 2)) for x in noisy(s)]
+    verdict = perfcore.gate(pd.DataFrame(rows, columns=["version", "bench", "throughput_MB/s"]))
+    assert verdict.outcome == "fail"
+    assert "Ratio: old/new, larger is better (MB/s)" in verdict.closing()
+
+
+def test_summaries_count_as_their_runs(tmp_path: Path) -> None:
+    for name, mean in (("old", 1.0), ("new", 1.2)):
+        rows = [{"command": "a", "mean": mean, "stddev": 0.01, "median": mean}]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"results": rows}))
+        table = pd.DataFrame({"bench": ["a"], "mean_s": [mean], "sd_s": [0.01], "n": [12]})
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    for ending in ("json", "csv"):
+        verdict = perfcore.gate(*(tmp_path / f"{name}.{ending}" for name in ("old", "new")))
+        assert (verdict.outcome.value, verdict.designs) == ("fail", ("sessions",))
+        assert np.diff(verdict.estimates.bounds()[0])[0] < 0.1
+
+
+def test_two_results_of_asv_are_two_versions(tmp_path: Path) -> None:
+    columns = ["result", "params", "stats_q_25", "stats_q_75", "stats_repeat"]
+    for name, factor in (("c1", 1.0), ("c2", 1.5)):
+        times, low, high = ([factor * x, None] for x in (0.1, 0.099, 0.101))
+        about = {
+            "commit_hash": name,
+            "env_name": "py",
+            "date": 1,
+            "params": {"machine": "m"},
+            "result_columns": columns,
+        }
+        results = {"b.time": [times, [["1", "2"]], low, high, [10, 10]]}
+        (tmp_path / f"{name}.json").write_text(json.dumps({**about, "results": results}))
+    verdict = perfcore.gate(tmp_path / "c1.json", tmp_path / "c2.json")
+    assert (verdict.benchmarks, verdict.outcome.value) == (("b.time(1)",), "fail")
+
+
+def test_five_hundred_benchmarks_take_a_second(tmp_path: Path) -> None:
+    paths = [google(tmp_path / f"{k}.json", {f"b{n}": noisy(2 * n + k) for n in range(500)}) for k in range(2)]
+    perfcore.gate(*paths)
+    begun = time.process_time()
+    verdict = perfcore.gate(*paths)
+    assert time.process_time() - begun < 3.0  # a third of it on a free machine
+    assert verdict.judged.slower.sum() == 0
+    lines = [*verdict.summary(), *verdict.closing()]
+    assert max(map(len, lines)) <= 120
 
 
 def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp_path: Path) -> None:
@@ -149,6 +244,13 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     plain = one.rename(columns={"time_s": "value"})
     with pytest.raises(DataError, match=r"is in s, .* in MB. Convert one"):
         perfcore.gate(plain.assign(unit="s"), plain.assign(unit="MB"))
+    twice = json.dumps({"results": [{"command": "a", "times": [1.0, 1.1]}] * 2})
+    (tmp_path / "twice.json").write_text(twice)
+    with pytest.raises(DataError, match="two benchmarks are called 'a'"):
+        perfcore.gate(tmp_path / "twice.json", tmp_path / "twice.json")
+    single = perfcore.gate(*[hyperfine(tmp_path / "single.json", {"a": [1.0]})] * 2)
+    assert single.outcome == "inconclusive"
+    assert any("1 run per version, at least 3 are needed" in line for line in single.closing())
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
         perfcore.gate(hyperfine(tmp_path / "new.json", {"d": [1.0], "e": [1.0]}), other)
@@ -250,7 +352,7 @@ def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, per
         == 0
     )
     assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
-    assert "versions.db: 4 runs made; 6 measurements in all" in capsys.readouterr().out
+    assert "versions.db: 4 new runs made, 6 in total" in capsys.readouterr().out
     assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
     assert "its runs were made with versions old=" in capsys.readouterr().err
 
@@ -297,6 +399,13 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
     assert picture.stat().st_size > 1000
     with pytest.raises(DataError, match="4 runs of a benchmark, and 6 at least are needed"):
         perfcore.gate(drifting(4, 0.1, 0.0), self_test=True)
+
+
+def test_the_machine_by_any_earlier_files(tmp_path: Path) -> None:
+    paths = [hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1.0, 0.01)}) for k in range(2)]
+    found = perfcore.gate(*paths, self_test=True)
+    assert found.runs.tolist() == [24]
+    assert 0.05 < found.effects[0] < 0.12
 
 
 def test_rounds_that_are_promised_decide() -> None:

@@ -151,7 +151,7 @@ def test_a_weak_interaction_is_found_as_often_as_the_points_tell_it():
     errors = []
     for form in set(found):
         design = terms.columns(terms.values(points), np.array(form)).T / exact[:, None]
-        fitted = design @ np.linalg.lstsq(design, np.ones(len(exact)))[0]
+        fitted = design @ np.linalg.lstsq(design, np.ones(len(exact)), rcond=None)[0]
         errors += [np.sqrt(((fitted - 1.0) ** 2).mean())] * found.count(form)
     # What the form itself cannot follow is below the noise of a point, 5% / sqrt(2).
     assert np.quantile(errors, 0.9) < 0.05 / np.sqrt(2.0)
@@ -209,7 +209,7 @@ def test_scores_are_those_of_fits_one_by_one():
         left = 0.0
         for k in range(9):
             kept = np.arange(9) != k
-            left += (target[k] - design[k] @ np.linalg.lstsq(design[kept], target[kept])[0]) ** 2
+            left += (target[k] - design[k] @ np.linalg.lstsq(design[kept], target[kept], rcond=None)[0]) ** 2
         squares = np.linalg.lstsq(design, target)[1][0]
         assert scores.leave_one_out[job] == pytest.approx(left, rel=1e-8)
         assert scores.sum_of_squares[job] == pytest.approx(squares, rel=1e-8)

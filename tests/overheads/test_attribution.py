@@ -65,7 +65,7 @@ def test_every_category_of_a_run_by_hand():
     assert profile.by_location_ns[:, 2].tolist()[:3] == [40, 15, 45]
     assert profile.total_ns == 300
     # The lines that a reader needs: what stands for ready work, and what the trace cannot tell.
-    assert profile.notes[0].startswith("work is taken to exist while two or more locations compute")
+    assert profile.notes[0].startswith("assumes: work is available while two or more locations compute")
     assert "resource contention, runtime overhead, not running, other" in profile.notes[1]
 
 
@@ -74,10 +74,9 @@ def test_states_in_no_class_are_named_the_longest_first():
     names = [f"kernel {k}" for k in range(7)]
     states = [*names, "barrier", "never"]
     trace = Trace([0] * 8, range(8), range(0, 80, 10), [10 * k + k + 1 for k in range(8)], ["a"], states)
-    [note] = [note for note in profile_overheads(trace).notes if note.startswith("in no class")]
+    [note] = [note for note in profile_overheads(trace).notes if note.startswith("assumes: unclassified")]
     assert note == (
-        f"in no class, so counted as computing: {', '.join(names[:2:-1])}, ... (7 in all); --class CLASS=STATE,... "
-        "says otherwise"
+        f"assumes: unclassified states are computing: {', '.join(names[:2:-1])}, ... (7 in all) (set with --class)"
     )
 
 

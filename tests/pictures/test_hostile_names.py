@@ -26,7 +26,7 @@ from perf_traces.messages.communication import FACT
 from perf_views.contents import Chart
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import print_findings
+from perfcore.cli.output import VERBOSE, print_findings
 from perfcore.hooks.registry import registry
 from perfcore.results import Shown
 from perfcore.stochastic import representation_named
@@ -309,9 +309,11 @@ def test_lines_of_text_are_lines(kind, capsys):
     shown = subject(kind)
     if not isinstance(shown, Result):
         return
+    token = VERBOSE.set(True)
     print_findings(shown)
+    VERBOSE.reset(token)
     lines = capsys.readouterr().out.removesuffix("\n").split("\n")
     below = len(shown.closing()) + bool(shown.closing())
-    tables = sum(2 + bool(title) + len(rows) for title, _, rows in shown.tables())
+    tables = sum(2 + bool(table.title) + len(table[2]) + (table.left_out() > 0) for table in shown.tables())
     assert len(lines) == len(shown.summary()) + tables + below
     assert all(line.isprintable() for line in lines)

@@ -98,7 +98,7 @@ def test_the_gate_of_unchanged_paths_seldom_fails(errors):
     failed = 0
     for _ in range(30):
         times = np.exp(rng.normal(0.0, np.tile(np.geomspace(0.005, 0.1, PATHS), 10)))
-        failed += perfcore.gate(pd.DataFrame({"time_s": times}, index).reset_index(), errors=errors).outcome == "failed"
+        failed += perfcore.gate(pd.DataFrame({"time_s": times}, index).reset_index(), errors=errors).outcome == "fail"
     assert failed <= 6
 
 

@@ -87,7 +87,7 @@ def test_the_chosen_one_is_smaller_with_a_probability():
     candidates = {"one": {"c": {"normal": [1.0, 0.1]}}, "two": {"c": {"normal": [1.2, 0.1]}}}
     shared = choose(predict_candidates(model, candidates), parse_statistic("mean"))
     assert shared.beaten["two"] == pytest.approx(NormalDist().cdf(0.2 / math.hypot(0.1, 0.1)), abs=1e-3)
-    assert "smaller than two with probability 0.921" in shared.summary()
+    assert "P(smaller than): 0.921 two" in shared.summary()[0]
 
 
 def test_bounds_have_no_probability_of_being_smaller():

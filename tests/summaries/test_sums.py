@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perf_traces import scratch_arrays as arrays
 from perf_traces.summaries import summary_file
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -20,7 +21,6 @@ from perf_traces.summaries.summary import Gathered, ordered_columns
 from perf_traces.summaries.summary_file import decode, encode, load, save
 from perf_worley.factor_tree import moment_tree
 from perfcore import Trace
-from perf_traces import scratch_arrays as arrays
 from perfcore.base.errors import DataError, InputError
 
 STATES = ("solve", "MPI_Wait", "assemble")

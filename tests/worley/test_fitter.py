@@ -65,16 +65,16 @@ def test_r_squared_is_labelled_and_right():
 @pytest.mark.parametrize(
     ("phases", "said"),
     [
-        ("auto", "number of phases: chosen from 1..3 by the rule 'penalty'; --phases N sets it"),
-        ("1..9", "number of phases: chosen from 1..3 by the rule 'penalty'; --phases N sets it"),
-        ("9", "number of phases: 9 was asked for, but the curve has no more steps"),
-        ("5..9", "number of phases: 5..9 was asked for, but the curve has no more steps"),
+        ("auto", "number of phases by rule 'penalty' from 1..3 (--phases N)"),
+        ("1..9", "number of phases by rule 'penalty' from 1..3 (--phases N)"),
+        ("9", "9 phases requested, but the curve has only 3 steps"),
+        ("5..9", "5..9 phases requested, but the curve has only 3 steps"),
     ],
 )
 def test_no_more_phases_than_steps(phases, said):
     model = perfcore.fit(UtilizationCurve([0, 1, 2, 5], [1, 9, 4]), phases=phases, degree=0, rule="penalty")
     assert len(model.phases) == 3
-    assert model.summary()[-1] == said
+    assert model.closing()[0] == f"Assumed: {said}"
 
 
 def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
@@ -94,7 +94,7 @@ def test_noise_is_one_phase_to_worley(degree):
     heights = 20.0 + np.random.default_rng(3).normal(0.0, 2.0, 2000)
     model = perfcore.fit(UtilizationCurve(np.arange(2001.0), heights), fitter="worley", degree=degree)
     assert len(model.phases) == 1
-    assert "by the rule 'knee': more explain less than 5% of the rest" in model.summary()[-1]
+    assert "by rule 'knee' from 1..20: more explain less than 5% of the rest" in model.closing()[0]
 
 
 @pytest.mark.parametrize("degree", [0, 2, "mixed"])
@@ -102,7 +102,7 @@ def test_a_tolerance_needs_as_many_phases_as_it_takes(ramp, degree):
     """Algorithm K alone: no more phases than Algorithm M has for the same largest error, and none is above it."""
     model = perfcore.fit(ramp, fitter="worley", tolerance=40.0, degree=degree)
     assert model.epsilon <= 40.0 * (1 + 1e-9)
-    assert model.summary()[-1] == "number of phases: as many as the tolerance 40 needs"
+    assert model.closing() == ["Assumed: fewest phases for the tolerance 40"]
     count = len(model.phases)
     tolerances = [
         perfcore.fit(ramp, fitter="worley", phases=n, degree=degree).statistics["tolerance"] for n in (count - 1, count)
@@ -321,11 +321,11 @@ def test_few_cells_have_no_errors():
 
 def test_predictions_say_what_their_bounds_are(tmp_path, capsys):
     model = perfcore.fit(dependent(3, 0.5), phases=2)
-    assert "how far the curve strays" in model.bounds_meaning
+    assert "of the utilization at a time" in model.bounds_meaning
     assert perfcore.predict(model, at="t=5").meaning == ""
     found = perfcore.predict(model, at="t=5", interval=0.95)
     assert found.meaning == model.bounds_meaning
-    assert found.to_dict()["bounds"].startswith("how far the curve strays from the model")
+    assert found.to_dict()["bounds"].startswith("prediction interval of the utilization")
     assert "bounds" not in perfcore.predict(model, at="t=5").to_dict()
 
 
@@ -355,8 +355,8 @@ def test_phases_are_those_of_the_markers(unit):
         assert phase.coefficients == pytest.approx((inside.sum() / (end - start),))
         assert phase.activity.computing_ns == inside.sum()
     assert model.to_frame()["marker"].tolist()[1:3] == ["forward", "backward"]
-    assert "breakpoints: where markers begin and end (forward, backward)" in model.summary()
-    assert not [line for line in model.summary() if line.startswith("number of phases")]
+    assert "breakpoints: markers forward, backward" in model.summary()[1]
+    assert not [line for line in model.closing() if line.startswith("Assumed")]
     assert model.tables()[0][1][:2] == ["phase", "marker"]
 
 

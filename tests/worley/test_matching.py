@@ -89,14 +89,14 @@ def test_a_phase_that_is_gone():
     old, new = perfcore.fit(run([3, 12, 6, 14], (400,) * 4)), perfcore.fit(run([3, 6, 14], (400,) * 3, 1))
     pairs = [(a and list(a.phases), b and list(b.phases)) for a, b in perfcore.compare(old, new).pairs]
     assert pairs == [([0], [0]), ([1], None), ([2], [1]), ([3], [2])]
-    assert "only in A: phase 2" in perfcore.compare(old, new, names=("A", "B")).summary()
+    assert "only in A: phase 2" in perfcore.compare(old, new, names=("A", "B")).closing()[0]
 
 
 def test_runs_that_do_not_look_alike():
     old, new = perfcore.fit(run([15, 14], (600, 600))), perfcore.fit(run([1, 9, 2, 7], (300,) * 4))
     comparison = perfcore.compare(old, new)
     assert not comparison.alike
-    assert "these runs do not look alike" in comparison.summary()[-1]
+    assert "runs not alike" in comparison.closing()[0]
     assert len(comparison.tables()[0][2]) == 1
     assert comparison.to_dict()["phases"] == []
 

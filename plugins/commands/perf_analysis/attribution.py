@@ -400,27 +400,29 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
     notes = []
     if WORK_EXISTS in rules.variables:
         if with_ready:
-            notes.append("work exists while the amount of ready work is above 0")
+            notes.append("work is available while the amount of ready work is above 0")
         else:
-            notes.append("work is taken to exist while two or more locations compute; --ready SERIES tells it")
+            notes.append("assumes: work is available while two or more locations compute (set with --ready)")
             if len(trace.locations) == 2:
                 notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
     if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
-        notes.append("each GPU is one location here, of which nothing is hidden; --locations stream tells what is")
+        notes.append("each GPU is one location, so overlap is not visible (--locations stream shows it)")
     return (*notes, *_about_states(trace, rules, names))
+
+
+UNSEEN = "not observable in this trace: "
 
 
 def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
     notes = []
     if empty := _untold(rules, names):
-        notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
+        notes.append(f"{UNSEEN}{', '.join(empty)}")
     times, without = time_by_state(trace)
     by_time = [trace.states[index] for index in np.argsort(-times, kind="stable").tolist() if times[index]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed:
         notes.append(
-            f"in no class, so counted as {rules.computing_states}: {listing(unnamed, 4)}; --class CLASS=STATE,... says "
-            "otherwise"
+            f"assumes: unclassified states are {rules.computing_states}: {listing(unnamed, 4)} (set with --class)"
         )
     if names.unmet:
         notes.append(f"--class: no state fits {listing(map(repr, names.unmet), 6)}")

@@ -128,7 +128,7 @@ def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0
     waits = (collectives.start_ns < last) & (places >= 0) & (places < n)
     if not waits.any():
         return trace
-    # What waits lies beside each location as another one.
+    # What waits lies next to each location as another one.
     locations, starts, ends = [trace.location], [trace.start_ns], [trace.end_ns]
     for place in np.unique(places[waits]).tolist():
         place_waits = waits & (places == place)

@@ -161,7 +161,7 @@ class MarkerTimes:
     count: int
     elapsed_ns: int  # of the run within them; where they overlap, once
     cycles_ns: tuple[int, ...]  # of all locations, by category
-    hidden_communication_ns: int = 0  # of all GPUs, beside computing
+    hidden_communication_ns: int = 0  # of all GPUs, next to computing
     hidden_copies_ns: int = 0
 
     @classmethod

@@ -1,7 +1,7 @@
 """The efficiencies of the POP Centre of Excellence: what today's practice knows lost cycles by.
 
 Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis" (pop-coe.eu, learning material). The run time
-on a network that takes no time, which splits communication efficiency, comes from a replay of the trace's messages
+on an ideal network, which splits communication efficiency, comes from a replay of the trace's messages
 (`perf_traces.messages.bursts`); without messages nobody knows it.
 """
 
@@ -22,7 +22,7 @@ DEFINITIONS = (
     "parallel efficiency = load balance x communication efficiency = mean computation / elapsed",
     "load balance = mean computation / longest computation, over locations",
     "communication efficiency = longest computation / elapsed = serialisation x transfer",
-    "transfer efficiency = elapsed on a network that takes no time, by a replay of the messages / elapsed",
+    "transfer efficiency = ideal-network runtime (replayed) / elapsed",
     "serialisation efficiency = longest computation / elapsed on that network (--pop bsc: longest time outside calls)",
 )
 
@@ -33,7 +33,7 @@ class Efficiencies:
 
     load_balance: npt.NDArray[np.float64]  # mean over longest computation of a location
     communication: npt.NDArray[np.float64]  # longest computation over elapsed time
-    serialisation: npt.NDArray[np.float64] | None  # longest computation over the time on a network that takes no time
+    serialisation: npt.NDArray[np.float64] | None  # longest computation over the ideal-network runtime
 
     @property
     def transfer(self) -> npt.NDArray[np.float64] | None:
@@ -101,7 +101,7 @@ _OF_THREADS = {
     "MPI parallel": "mean time of processes outside MPI / elapsed = load balance x communication",
     "MPI load balance": "mean / longest time of a process outside MPI, processes counted by their threads",
     "MPI communication": "longest time of a process outside MPI / elapsed = serialisation x transfer",
-    "MPI serialisation": "longest time of a process outside MPI / elapsed on a network that takes no time",
+    "MPI serialisation": "longest time of a process outside MPI / ideal-network runtime",
     "MPI transfer": "elapsed on that network / elapsed",
     "OpenMP parallel": "computing of all threads / threads x time outside MPI = the three below",
     "OpenMP serialisation": "what is left where outside of parallel regions all threads but one are idle",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _MOST_PAIRS = 12
-_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each
+_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand next to the matrix, and letters of each
 _COLLECTIVES = [
     Column("operation", "operation"),
     Column("collectives", "count"),
@@ -43,26 +43,25 @@ class MessageTablePresenter(Presenter):
     """Who sends to whom."""
 
     def title(self, result: MessageTable) -> str:
-        """What it is of."""
         return f"Messages of {Path(result.source).name or result.source}"
 
     def summary(self, result: MessageTable) -> list[str]:
-        """How many, of how many bytes, and what is wrong with them."""
         pairs = int((result.count > 0).sum())
         lines = []
         if pairs:
             lines.append(
-                f"{result.count.sum():,} messages of {result.bytes.sum():,} bytes between {pairs:,} pairs of ranks"
+                f"{result.count.sum():,} messages, {result.bytes.sum():,} bytes in total, {pairs:,} rank pairs"
             )
         if result.collectives:
             count, timed = sum(row.count for row in result.collectives), sum(row.timed for row in result.collectives)
-            of = "it" if count == 1 else str(timed)
-            which = f"; times are of {of}, with all members there, and summed up over them" if timed else ""
+            which = f" (all members present in {timed}; times are sums over members)" if timed else ""
             lines.append(f"{count} collective{'s' * (count != 1)}{which}")
-        return [*lines, *result.remarks]
+        return lines
+
+    def caveats(self, result: MessageTable) -> dict[str, Sequence[str]]:
+        return {"Uncertain": list(result.remarks)}
 
     def tables(self, result: MessageTable) -> Tables:
-        """The pairs with most bytes, and sizes; collectives by operation."""
         rows, columns = np.nonzero(result.count)
         order = np.lexsort((columns, rows, -result.bytes[rows, columns]))
         rows, columns, names = rows[order], columns[order], result.locations
@@ -75,18 +74,17 @@ class MessageTablePresenter(Presenter):
                 Column("bytes", result.bytes[rows, columns]),
             ]
             sizes = [
-                Column("bytes at most", result.sizes),
+                Column("size <=", result.sizes, key="bytes_at_most"),
                 Column("messages", result.of_size),
                 Column("bytes", result.bytes_of_size),
             ]
-            tables = [Table(pairs, title="Pairs with most bytes", limit=_MOST_PAIRS), Table(sizes, title="Sizes")]
+            tables = [Table(pairs, title="Largest rank pairs", limit=_MOST_PAIRS), Table(sizes, title="Message sizes")]
             tables.append(Table(pairs, importance="data"))
         if result.collectives:
             tables.append(Table(_COLLECTIVES, result.collectives, "Collectives"))
         return tables
 
     def panels(self, result: MessageTable, data: Any = None) -> Panels:
-        """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
         if not len(result.sizes):
             return {"collectives": partial(_draw_collectives, result)}
         return {
@@ -128,11 +126,9 @@ class TracePresenter(Presenter):
     """What the page of a trace has of messages, and the question that one can ask of it."""
 
     def title(self, result: Trace) -> str:
-        """On the link that leads there."""
         return _TITLE
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
-        """Messages by sender and receiver, and by phase where a model has phases; None where there are none."""
         communication = _communication(result)
         if communication is None or not (len(communication.messages) or communication.collectives.n_on_communicators):
             return None
@@ -142,7 +138,6 @@ class TracePresenter(Presenter):
         return OneView(_TITLE, lambda query: _view(communication, whole, edges, query))
 
     def commands(self, result: Trace, file: str) -> list[str]:
-        """What if, where calls can be replayed; else who sends to whom."""
         communication = _communication(result)
         if communication is None or not len(communication.calls):
             return []

@@ -1,4 +1,4 @@
-"""How lost cycles are shown: one run, several, efficiencies by themselves, and what a trace's page has of them."""
+"""How lost cycles are shown: of one run, of several, and as efficiencies."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_analysis.attribution import UNSEEN
 from perf_analysis.efficiencies import level_factors, meanings, of_gpus
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import By, OverheadRuns, check_same_categories, common_notes, stacked
 from perf_analysis.scaling_efficiencies import burst_table, burst_tables, limit, scaling_tables, work_differs
-from perf_views.names import short_name, unique_suffixes
+from perf_views.names import existing_file, short_name, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _MOST_MARKERS = 30
 _LEAST_SHARE = 5e-5  # what is 0.00% in print
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
-_NO_MESSAGES = "serialisation and transfer need the messages of a whole run, and its usual classes"
+_NO_MESSAGES = "serialisation and transfer need messages of a whole run, and the default classes"
 
 
 def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
@@ -32,7 +33,7 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
     tables: list[Table] = [_category_table(profile)]
     if by == "location":
         columns = [Column("location", profile.locations), *_shares(profile.categories, profile.by_location_ns)]
-        tables.append(Table(columns, title="Share of each location's time"))
+        tables.append(Table(columns, title="Time breakdown by location"))
     elif by == "phase":
         tables.append(_phase_table(profile))
     elif by == "marker":
@@ -41,11 +42,11 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
         tables.append(bursts)
     if profile.devices:
         idle = Column("idle", lambda device: device.idle_ns / profile.elapsed_ns, format=".2%")
-        title = "What runs at once on each GPU (hidden: while another of its streams computes)"
+        title = "GPU overlap (overlapped: concurrent with compute on another stream)"
         tables.append(Table([*_DEVICES, idle], profile.devices, title))
     if profile.ranks:
         ranks = sorted(profile.ranks, key=lambda each: -each.held_up_ns)
-        tables.append(Table(_RANKS, ranks, "Who waits for whom in collectives"))
+        tables.append(Table(_RANKS, ranks, "Wait time in collectives by rank"))
     return [*tables, *_efficiency_table(profile, by == "phase" and profile.n_phases > 1), *_level_table(profile)]
 
 
@@ -58,7 +59,7 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
         Column("elapsed", [each.elapsed_ns for each in profiles], format=_nanoseconds),
     ]
     times = np.array([each.by_category_ns for each in profiles]).T
-    return Table([*columns, *_shares(profiles[0].categories, times)], title="Share of each run's cycles")
+    return Table([*columns, *_shares(profiles[0].categories, times)], title="Time breakdown by run")
 
 
 def _nanoseconds(time: float) -> str:
@@ -77,17 +78,17 @@ _DEVICES = [
     Column("computing", "computing_ns", format=_nanoseconds),
     Column("communicating", "communicating_ns", format=_nanoseconds),
     Column(
-        "hidden", _share_of("hidden_communication_ns", "communicating_ns"), format=".3%", key="hidden_communication"
+        "overlapped", _share_of("hidden_communication_ns", "communicating_ns"), format=".3%", key="hidden_communication"
     ),
     Column("copying", "copying_ns", format=_nanoseconds),
-    Column("hidden", _share_of("hidden_copies_ns", "copying_ns"), format=".3%", key="hidden_copies"),
+    Column("overlapped", _share_of("hidden_copies_ns", "copying_ns"), format=".3%", key="hidden_copies"),
 ]
 _RANKS = [
     Column("rank", "rank"),
     Column("computing", "computing_ns", format=_nanoseconds),
-    Column("held up all others by", "held_up_ns", format=_nanoseconds),
-    Column("times last", "n_last"),
-    Column("waited for others", "waited_ns", format=_nanoseconds),
+    Column("delay imposed", "held_up_ns", format=_nanoseconds, key="held_up_all_others_by"),
+    Column("last arrivals", "n_last", key="times_last"),
+    Column("wait time", "waited_ns", format=_nanoseconds, key="waited_for_others"),
 ]
 
 
@@ -98,12 +99,49 @@ def _category_table(profile: OverheadProfile) -> Table:
     ]
     times = [*known, profile.total_ns]
     columns = [
-        Column("category", [*profile.categories, "sum"]),
-        Column("time of all", times, format=_nanoseconds),
+        Column("category", [*profile.categories, "total"]),
+        Column("total time", times, format=_nanoseconds),
         Column("share", [None if time is None else time / profile.total_ns for time in times], format=".2%"),
         Column("meaning", [*profile.texts, "locations x elapsed time"]),
     ]
-    return Table(columns, title="Cycles by category")
+    return Table(columns, title="Lost cycles by category")
+
+
+def _brief_tables(profile: OverheadProfile, by: By) -> list[Table]:
+    """Categories that occur, the largest first, the breakdown that was asked for, and efficiencies."""
+    rows = [*_losses(profile), ("total", profile.total_ns, "locations x elapsed time")]
+    columns = [
+        Column("category", 0),
+        Column("total time", 1, "ns", "time"),
+        Column("share", lambda row: row[1] / profile.total_ns, format=".1%"),
+        Column("meaning", 2),
+    ]
+    asked = profile_tables(profile, by)[1:2] if by != "category" else []
+    efficiencies = [replace(each, title="", drops_empty=True) for each in _efficiency_table(profile, by_phase=False)]
+    tables = [Table(columns, rows), *asked, *efficiencies, *_level_table(profile)]
+    return [replace(table, importance="brief") for table in tables]
+
+
+def _losses(profile: OverheadProfile) -> list[tuple[str, int, str]]:
+    """Name, time and meaning of the categories that occur, the largest first."""
+    rows = zip(profile.categories, profile.by_category_ns.tolist(), profile.texts, strict=True)
+    return sorted((row for row in rows if row[1]), key=lambda row: -row[1])
+
+
+def _answer(profile: OverheadProfile) -> str:
+    """Shares of the two largest categories."""
+    parts = [f"{time / profile.total_ns:.1%} {name}" for name, time, _ in _losses(profile)[:2]]
+    n = len(profile.locations)
+    size = f"{n} location{'s' * (n != 1)} x {readable(profile.elapsed_ns, 'ns', 4)}"
+    return f"{Path(profile.source).name or profile.source}: {', '.join(parts)} of {size}"
+
+
+def _caveats(notes: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Notes by what they are."""
+    assumed = [note.removeprefix("assumes: ") for note in notes if note.startswith("assumes: ")]
+    unseen = [note.removeprefix(UNSEEN) for note in notes if note.startswith(UNSEEN)]
+    others = [note for note in notes if not note.startswith(("assumes: ", UNSEEN))]
+    return {"Assumed": assumed, "Uncertain": others, "Not recorded": unseen}
 
 
 def _phase_table(profile: OverheadProfile) -> Table:
@@ -111,14 +149,14 @@ def _phase_table(profile: OverheadProfile) -> Table:
     origin = int(shown_origin(int(edges[0]), int(edges[-1])))
     columns = [
         Column("phase", np.arange(1, len(edges))),
-        Column("start", edges[:-1] - origin, format=_nanoseconds),
-        Column("duration", np.diff(edges), format=_nanoseconds),
+        Column("start", edges[:-1] - origin, "ns", "time"),
+        Column("duration", np.diff(edges), "ns", "time"),
         *_shares(profile.categories, profile.by_phase_ns),
     ]
     if _hides_besides(profile):
         columns += _shares(_HIDDEN, profile.hidden_ns.sum(axis=1), profile.by_phase_ns.sum(axis=0))
     since = f", start since {origin} ns" if origin else ""
-    return Table(columns, title=f"Share of each phase's cycles{since}")
+    return Table(columns, title=f"Time breakdown by phase{since}")
 
 
 def _marker_table(profile: OverheadProfile) -> Table:
@@ -133,11 +171,11 @@ def _marker_table(profile: OverheadProfile) -> Table:
     if _hides_besides(profile):
         hidden = np.array([(each.hidden_communication_ns, each.hidden_copies_ns) for each in markers]).T
         columns += _shares(_HIDDEN, hidden, cycles.sum(axis=0))
-    return Table(columns, title="Share of the cycles within markers", limit=_MOST_MARKERS)
+    return Table(columns, title="Time breakdown by marker", limit=_MOST_MARKERS)
 
 
 def _hides_besides(profile: OverheadProfile) -> bool:
-    """Whether what computing hides is no category by itself."""
+    """Whether overlap with computing is no category."""
     return bool(profile.devices) and "hidden communication" not in profile.categories
 
 
@@ -155,10 +193,10 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> list[Table]:
         columns.append(Column(name.replace("_", " "), values, format=".2%"))
     reason = _NO_MESSAGES
     if (replayed := profile.replayed) is not None:
-        whose = "that the trace shows" if replayed.definition == "strict" else "of BSC's tools"
+        whose = "inferred from the trace" if replayed.definition == "strict" else "of BSC's tools"
         reason = (
-            f"by the rules {whose}; on a network that takes no time "
-            f"{readable(replayed.ideal_ns, 'ns')}; {replayed.contradictions} of {replayed.calls} calls contradict them"
+            f"synchronisation rules {whose}, violated by {replayed.contradictions} of {replayed.calls} calls; ideal "
+            f"network {readable(replayed.ideal_ns, 'ns')}"
         )
     elif profile.devices:
         reason = "serialisation and transfer: the kernels of collectives both wait and transfer"
@@ -192,29 +230,22 @@ class ProfilePresenter(Presenter):
     """The profile of one run."""
 
     def title(self, result: OverheadProfile) -> str:
-        """What it is of."""
-        return f"Where the cycles go: {Path(result.source).name or result.source}"
+        return f"Lost cycles: {Path(result.source).name or result.source}"
 
-    def summary(self, result: OverheadProfile) -> list[str]:
-        """The run in a line, and what must be known about it."""
-        phases = f", {result.n_phases} phases" if result.n_phases > 1 else ""
-        n = len(result.locations)
-        return [
-            f"{result.source}: {n} location{'s' if n != 1 else ''} x {readable(result.elapsed_ns, 'ns')} = "
-            f"{readable(result.total_ns, 'ns')}{phases}; every nanosecond is in exactly one category",
-            *result.notes,
-        ]
+    def answer(self, result: OverheadProfile) -> str:
+        return _answer(result)
+
+    def caveats(self, result: OverheadProfile) -> dict[str, Sequence[str]]:
+        return _caveats(result.notes)
 
     def tables(self, result: OverheadProfile) -> Tables:
-        """Cycles by category, by phase where there are phases, and the efficiencies."""
-        return profile_tables(result, "category" if result.n_phases == 1 else "phase")
+        by: By = "category" if result.n_phases == 1 else "phase"
+        return [*_brief_tables(result, by), *(replace(t, importance="verbose") for t in profile_tables(result, by))]
 
     def frame(self, result: OverheadProfile) -> pd.DataFrame:
-        """A row for each phase and category."""
         return stacked([result])
 
     def panels(self, result: OverheadProfile, data: Any = None) -> Panels:
-        """Categories over time and by location."""
         from perf_analysis.overhead_plots import profile_panels
 
         return profile_panels(result)
@@ -224,25 +255,23 @@ class RunsPresenter(Presenter):
     """One run, or several beside one another."""
 
     def title(self, result: OverheadRuns) -> str:
-        """Of which run, or of how many."""
-        return result[0].title if len(result) == 1 else f"Where the cycles of {len(result)} runs go"
+        return result[0].title if len(result) == 1 else f"Lost cycles of {len(result)} runs"
 
     def summary(self, result: OverheadRuns) -> list[str]:
-        """Each run in a line, or how many are compared; and what must be known about them."""
-        if len(result) == 1:
-            return result[0].summary()
-        runs = [profile.summary()[0] for profile in result]
-        if result.is_comparison:
-            n = len(result)
-            runs = [
-                f"{n} run{'s' if n != 1 else ''}; every nanosecond of each is in exactly one category",
-                *limit(list(result)),
-            ]
-            runs += [*work_differs(list(result)), *(each.summary() for each in result.predicted)]
-        return [*runs, *common_notes(list(result))]
+        if not result.is_comparison:
+            return [_answer(profile) for profile in result]
+        n, (first, *more) = len(result), limit(list(result)) or [""]
+        start = f"{n} run{'s' * (n != 1)}" + (f": {first}" if first else "")
+        return [start, *more, *work_differs(list(result)), *(each.summary() for each in result.predicted)]
+
+    def caveats(self, result: OverheadRuns) -> dict[str, Sequence[str]]:
+        return _caveats(result[0].notes if len(result) == 1 else common_notes(list(result)))
+
+    def next_command(self, result: OverheadRuns) -> str:
+        file = existing_file(result[0].source)
+        return f"perf profile {file}" if file and len(result) == 1 else ""
 
     def tables(self, result: OverheadRuns) -> Tables:
-        """A comparison, or the tables of each run."""
         if result.is_comparison:
             bursts = burst_tables(list(result)) if result.by == "burst" else []
             if result.by == "burst" and not bursts:  # all runs have one size
@@ -252,16 +281,16 @@ class RunsPresenter(Presenter):
         run_tables = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""
-            tables = profile_tables(profile, result.by or "category")
-            run_tables += [replace(table, title=f"{run}{table.title}") for table in tables]
+            by: By = result.by or "category"
+            run_tables += _brief_tables(profile, by)
+            tables = profile_tables(profile, by)
+            run_tables += [replace(table, title=f"{run}{table.title}", importance="verbose") for table in tables]
         return run_tables
 
     def frame(self, result: OverheadRuns) -> pd.DataFrame:
-        """A row for each run, phase and category; see `perf_analysis.overheads.stacked`."""
         return stacked(list(result), result.settings)
 
     def panels(self, result: OverheadRuns, data: Any = None) -> Panels:
-        """The only run over time and by location, or shares of several and their efficiencies."""
         from perf_analysis.overhead_plots import comparison_panels, profile_panels
 
         return profile_panels(result[0]) if len(result) + len(result.others) == 1 else comparison_panels(result)

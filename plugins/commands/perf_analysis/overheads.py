@@ -35,7 +35,7 @@ class OverheadRuns(Result):
     json_kind: ClassVar[str] = "overheads"
 
     profiles: tuple[OverheadProfile, ...]  # at least one
-    by: By | None = None  # the table that is shown beside the categories of each run
+    by: By | None = None  # the table that is shown next to the categories of each run
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
     predicted: tuple[Predicted, ...] = ()  # efficiencies at numbers of locations that were asked for
     others: tuple[ExternalMetrics, ...] = ()  # what other tools say of such runs

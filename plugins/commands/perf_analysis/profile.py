@@ -26,7 +26,7 @@ Codes = npt.NDArray[np.int32]
 Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start, end
 
 _INCOMPLETE = (
-    "of several states at one time one is kept here: calls and inclusive times are told of a whole trace that is read "
+    "call counts and inclusive times need one state at a time per location, from a whole trace read "
     "from one file, by stream or thread"
 )
 _SO_NAMED = f"{NO_STATE} (a state)"  # a state that a tracer called as what is in none is called here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
 from perf_analysis.profiles import NO_STATE, Profiles, RunProfile, imbalance_of
 from perf_views.colours import AREAS, INK
-from perf_views.names import plain_names
+from perf_views.names import existing_file, plain_names
 from perfcore.data.units import readable
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
@@ -66,8 +67,8 @@ _FLAT = [
     Column("function", "function"),
     Column("share", "share", format=".2%"),
     Column("total time", "time", "ns", "time"),
-    Column("mean", "mean", "ns", "time"),
-    Column("longest", "longest", "ns", "time"),
+    Column("mean per location", "mean", "ns", "time", key="mean_ns"),
+    Column("longest", "longest", "ns", "time", importance="verbose"),
     Column("imbalance", "imbalance", format=".2f"),
     Column("slowest location", "slowest"),
     Column("inclusive", "inclusive", "ns", "time"),
@@ -84,19 +85,19 @@ def _flat(run: RunProfile) -> Table:
     names = plain_names([run.functions[index] for index in listed])
     groups = [(name, [index]) for name, index in zip(names, listed, strict=True)]
     groups += [(f"{len(others)} others", others)] if others else []
-    rows = [_flat_row(run, name, group) for name, group in [*groups, ("sum", order)]]
-    return Table(_FLAT, rows, "Exclusive times, of all locations, and of the mean and the longest one")
+    rows = [_flat_row(run, name, group) for name, group in [*groups, ("total", order)]]
+    return Table(_FLAT, rows, "Exclusive time by function")
 
 
 def _flat_row(run: RunProfile, name: str, group: list[int]) -> dict[str, Any]:
     """What is known of some functions together; of one also how locations differ."""
     time, n = int(run.by_function_ns[group].sum()), len(run.locations)
     row: dict[str, Any] = {"function": name, "share": time / run.total_ns, "time": time, "mean": time / n}
-    if len(group) == 1 and time and name != "sum":
+    if len(group) == 1 and time and name != "total":
         times = run.by_location_ns[group]
         row |= {"longest": int(times.max()), "imbalance": float(imbalance_of(times)[0])}
         row |= {"slowest": run.locations[times.argmax()]} if n > 1 else {}
-    if run.has_calls and name != "sum" and [run.functions[index] for index in group] != [NO_STATE]:
+    if run.has_calls and name != "total" and [run.functions[index] for index in group] != [NO_STATE]:
         row |= {"calls": int(run.calls[group].sum())}
         row |= {"inclusive": int(run.inclusive_ns[group].sum()) / n} if len(group) == 1 else {}
     if (instructions := run.counted.get(INSTRUCTIONS)) is not None:
@@ -118,9 +119,12 @@ def _over_runs(profiles: Profiles) -> Table:
         columns.append(Column(label_of(profiles, run), [_mean_ns(run, group) for group in groups], format=_nanoseconds))
     shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
     imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
-    columns += [Column("share of last", shares, format=".2%"), Column("imbalance of last", imbalances, format=".2f")]
+    columns += [
+        Column("last share", shares, format=".2%"),
+        Column("last imbalance", imbalances, format=".2f"),
+    ]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
-    return Table(columns, title=f"Exclusive time of a location, mean of all{more}")
+    return Table(columns, title=f"Mean exclusive time per location{more}")
 
 
 def _nanoseconds(time: float) -> str:
@@ -148,7 +152,7 @@ def _parts(profiles: Profiles, run: RunProfile) -> Table:
             Column("functions", [mixture(called, each) for each in times]),
         ]
     which = f" of {run.source}" if len(profiles) > 1 else ""
-    return Table(columns, title=f"What each {profiles.by}{which} is made of", limit=_MOST_PARTS)
+    return Table(columns, title=f"Time breakdown by {profiles.by}{which}", limit=_MOST_PARTS)
 
 
 def _shown_runs(profiles: Profiles) -> list[RunProfile]:
@@ -185,9 +189,9 @@ def _draw_run(profiles: Profiles, axes: Axes) -> None:
         reach = np.maximum([left - low, high - left], 0.0)
         axes.errorbar(left, places, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.0, capsize=2.5)
     axes.set_yticks(places, plain_names(names), fontsize=8, parse_math=False)
-    axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel="share of the run's time (%)", xlim=(0.0, None))
+    axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel="share of runtime [%]", xlim=(0.0, None))
     if n > 1:
-        axes.set_xlabel(f"share of the run's time (%): mean of {n} locations, and from the shortest to the longest")
+        axes.set_xlabel(f"share of runtime [%] (mean and range of {n} locations)")
     if few and len(run.parts) > 1:
         legend_below(axes)
 
@@ -215,7 +219,7 @@ def _draw_runs(profiles: Profiles, axes: Axes) -> None:
     else:
         axes.set_xticks(places, [label_of(profiles, run) for run in profiles], fontsize=7, parse_math=False)
     axes.set_yscale("log")
-    axes.set_ylabel("time of a location, mean of all (s)")
+    axes.set_ylabel("mean time per location [s]")
     legend_below(axes)
 
 
@@ -223,38 +227,37 @@ class ProfilesPresenter(Presenter):
     """One run, or several beside one another."""
 
     def title(self, result: Profiles) -> str:
-        """Of which run, or of how many."""
         return f"Time by function: {result.source}"
 
-    def summary(self, result: Profiles) -> list[str]:
-        """The run in a line, or how many there are; and what must be known about them."""
-        first = result[0]
-        if len(result) == 1:
-            n = len(first.locations)
-            line = (
-                f"{first.source}: {n} location{'s' if n != 1 else ''} x {readable(first.elapsed_ns, 'ns')} = "
-                f"{readable(first.total_ns, 'ns')}"
-            )
-        else:
-            line = f"{len(result)} runs over {', '.join(result.parameters)}"
-        return [f"{line}; every nanosecond of a location is in exactly one function", *result.remarks()]
+    def answer(self, result: Profiles) -> str:
+        run = result.runs[-1]
+        largest = np.argsort(-run.by_function_ns, kind="stable")[:2].tolist()
+        names = plain_names([run.functions[k] for k in largest])
+        shares = [f"{run.by_function_ns[k] / run.total_ns:.1%} {name}" for k, name in zip(largest, names, strict=True)]
+        n, source = len(run.locations), Path(run.source).name or run.source
+        size = f"{n} location{'s' * (n != 1)} x {readable(run.elapsed_ns, 'ns', 4)}"
+        before = f"{len(result)} runs over {', '.join(result.parameters)}, last " if len(result) > 1 else ""
+        return f"{before}{source}: {', '.join(shares)} of {size}"
+
+    def caveats(self, result: Profiles) -> dict[str, Sequence[str]]:
+        return {"Uncertain": result.remarks()}
+
+    def next_command(self, result: Profiles) -> str:
+        file = existing_file(result[0].source)
+        return f"perf overheads {file}" if file and len(result) == 1 else ""
 
     def tables(self, result: Profiles) -> Tables:
-        """A flat profile, or one row for each function and one column for each run; then what each part consists of."""
         tables = [_flat(result[0])] if len(result) == 1 else [_over_runs(result)]
         if result.by != "function":
             tables += [_parts(result, run) for run in result.runs[-_MOST_RUNS:]]
         return tables
 
     def plain_tables(self, result: Profiles) -> Tables:
-        """The whole table."""
         frame = result.table()
         return [Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)])]
 
     def frame(self, result: Profiles) -> pd.DataFrame:
-        """A row for each function of each run, and of each part of it; see `Profiles.measurements`."""
         return result.table()
 
     def panels(self, result: Profiles, data: Any = None) -> Panels:
-        """The longest functions of the run, or over what was varied."""
         return {"functions": partial(_draw_run if len(result) == 1 else _draw_runs, result)}

@@ -111,7 +111,7 @@ class Profiles(Result):
     json_kind: ClassVar[str] = "profile"
 
     runs: tuple[RunProfile, ...]  # at least one
-    by: By = "function"  # what times are told for beside functions
+    by: By = "function"  # what times are told for next to functions
     notes: tuple[str, ...] = ()  # of all runs together
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
@@ -220,7 +220,7 @@ class Profiles(Result):
             having = [run.source for run in self.runs if name in run.present]
             if len(having) == 1 and name != NO_STATE:
                 alone.setdefault(having[0], []).append(name)
-        lines += [f"only in {source}: {listing(names, 6)}; of no time in the others" for source, names in alone.items()]
+        lines += [f"only in {source}: {listing(names, 6)}; counted as 0 elsewhere" for source, names in alone.items()]
         for name in self.counters:
             if lacking := [run.source for run in self.runs if name not in run.counted]:
                 lines.append(f"{name} have no values of {listing(lacking, 4)}")

@@ -134,22 +134,22 @@ class Network:
     def text(self) -> str:
         """What it is, in words."""
         if self.latency_ns is not None and self.bytes_per_ns is not None:
-            return f"a network of {readable(self.latency_ns, 'ns')} and {self.bytes_per_ns:.4g} GB/s"
+            return f"network {readable(self.latency_ns, 'ns')} and {self.bytes_per_ns:.4g} GB/s"
         if self.factor == 0:
-            return "a network that takes no time"
-        return f"a network {1 / self.factor:.4g} times as fast"
+            return "ideal network"
+        return f"network {1 / self.factor:.4g}x faster"
 
     @property
     def assumption(self) -> str:
-        """What is taken for true."""
+        """What it assumes."""
         if self.latency_ns is not None:
             return (
                 "a message takes latency + bytes/bandwidth, a collective of n members that ceil(log2 n) times; calls "
-                "that wait for nobody take as long as they did"
+                "without dependencies are unchanged"
             )
         if self.factor == 0:
-            return "no call takes longer than what it waits for"
-        return f"what calls take beyond waiting is divided by {1 / self.factor:.4g}, whatever their sizes"
+            return "calls complete as soon as their dependencies are met"
+        return f"transfer time divided by {1 / self.factor:.4g} for all message sizes"
 
     def edge_costs(self, replay: Replay, burst_ns: Ints) -> Ints | None:
         """Costs of all edges of a replay; None where a factor says all."""
@@ -264,7 +264,7 @@ class Answer:
     question: str  # what is different
     runtime_ns: int  # of the run then; with noise the mean
     path: PathShares  # the critical path then; with noise without it
-    assumptions: tuple[str, ...]  # what is taken for true
+    assumptions: tuple[str, ...]  # what it assumes
     otherwise_ns: Mapping[str, int] = field(default_factory=dict)
     is_bound: bool = False  # whether it takes at least that long
     value: StochasticValue | None = None  # with noise the runtime, in seconds
@@ -292,7 +292,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Result):
-    """A run as it was, and what it would be."""
+    """The baseline, and scenarios."""
 
     json_kind: ClassVar[str] = "whatif"
 
@@ -301,7 +301,7 @@ class Answers(Result):
     n_calls: int
     n_messages: int
     n_collectives: int
-    runtime_ns: int  # of the run as it was
+    runtime_ns: int  # of the baseline
     path: PathShares  # its critical path
     answers: tuple[Answer, ...]
     rules: Rules  # whom calls wait for, and how the trace shows it

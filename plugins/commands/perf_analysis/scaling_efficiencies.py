@@ -75,7 +75,7 @@ def burst_table(profile: OverheadProfile) -> Table | None:
 
     columns = [
         Column("burst", 0),
-        Column("time of all", 1, format=_nanoseconds),
+        Column("total time", 1, format=_nanoseconds),
         Column("share", lambda row: row[1] / total, format=".2%"),
         Column(
             "longest location", lambda row: int(bursts.time_ns[bursts.names.index(row[0])].max()), format=_nanoseconds
@@ -163,7 +163,7 @@ def _against_smallest(
             yield smallest, profile, losses(smallest.bursts, profile.bursts)
 
 
-_RUN_COLUMNS = ("region", "run")  # what tells runs of one file apart, beside p
+_RUN_COLUMNS = ("region", "run")  # what tells runs of one file apart, next to p
 
 
 @dataclass(frozen=True)

@@ -98,9 +98,9 @@ class _Question:
     @property
     def text(self) -> str:
         parts = [self.network.text] if self.network else []
-        parts += [f"{name} {times:.4g} times as fast" for name, times in self.faster]
+        parts += [f"{name} {times:.4g}x faster" for name, times in self.faster]
         parts += [f"{name} balanced over ranks" for name in self.balance]
-        parts += [f"noise of {100 * self.noise:.3g} %"] if self.noise else []
+        parts += [f"{100 * self.noise:.3g}% noise"] if self.noise else []
         return ", ".join(parts)
 
 
@@ -177,28 +177,26 @@ class _Run:
         runtime = replay.runtime_ns(**options(replay))
         chain = replay.path(**options(replay))
         path = path_shares(chain, replay, self.times, self.classes, changes, self.silent_ns)
-        otherwise = {"calls waited for whom BSC's rules say": self._other.runtime_ns(**options(self._other))}
+        otherwise = {"Dimemas matching rules": self._other.runtime_ns(**options(self._other))}
         if network.factor and network.latency_ns is None:
-            otherwise["calls took no time beyond waiting"] = replay.runtime_ns(0, burst_ns=bursts)
+            otherwise["zero transfer time"] = replay.runtime_ns(0, burst_ns=bursts)
         value = None
-        assumptions = [
-            *([network.assumption] if question.network else ["calls take as long beyond waiting as they did"])
-        ]
+        assumptions = [*([network.assumption] if question.network else ["transfer times unchanged"])]
         if question.faster:
-            assumptions.append("all else between calls takes as long as it did")
+            assumptions.append("everything else unchanged")
         for name, share in shares.items():
             assumptions.append(
-                f"work of {name} can be moved between ranks at will, at each occurrence: an upper bound of the gain"
-                + ("" if share > _NEARLY_ALL else f" from the {share:.0%} of it that lies alike on all ranks")
+                f"{name} is moved freely between ranks at each occurrence (upper bound)"
+                + ("" if share > _NEARLY_ALL else f", {share:.0%} of it, which all ranks share")
             )
         if speed is not None and speed.is_far(network):
-            assumptions.append(f"far from what the trace shows, {speed.text}: other limits may hold there")
+            assumptions.append(f"far from the recorded {speed.text}: other limits may apply")
         if question.noise:
             drawn = self._noisy(question.noise, bursts, network)
-            assumptions.append(f"stretches between calls vary independently of each other; {len(drawn)} replays")
+            assumptions.append(f"independent noise per compute burst, {len(drawn)} replays")
             value = self._representation.from_samples((drawn + self.silent_ns) / 1e9)
             runtime = round(float(drawn.mean()))
-        assumptions.append("messages and collectives keep their order")
+        assumptions.append("message order unchanged")
         return Answer(
             question.text, runtime + self.silent_ns, path, tuple(assumptions),
             {} if question.noise else {name: time + self.silent_ns for name, time in otherwise.items()},
@@ -218,7 +216,7 @@ class _Run:
             inside = np.minimum(self.times.within(states), self.replay.burst_ns)
             if not inside.any():
                 raise OptionError(
-                    f"{name}: takes no time between calls of the communication library; what calls take is another "
+                    f"{name}: has zero time between calls of the communication library; what calls take is another "
                     "network's: --network"
                 )
             if times is None:

@@ -1,13 +1,15 @@
-"""How answers are shown."""
+"""How scenarios are shown."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perf_analysis.replay_answers import Answer, Answers
 from perf_views.colours import SERIES
+from perf_views.names import existing_file
 from perfcore.data.units import readable
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from perf_analysis.replay_answers import PathShares
 
 
-_MOST_NAMES = 8
+_MOST_NAMES, _MOST_SHARES = 8, 3
 _PATHS = [
     Column("question", lambda row: row[0].question),
     Column("runtime_ns", lambda row: row[0].runtime_ns),
@@ -37,9 +39,9 @@ _MESSAGES = [
 _RULES = [
     Column("operation", "operation"),
     Column("calls", "calls"),
-    Column("left before", "tested"),
+    Column("returned before", "tested"),
     Column("refuted", "refuted"),
-    Column("waits for", "waits"),
+    Column("blocks on", "waits"),
 ]
 _OTHERS = "others"
 
@@ -48,55 +50,77 @@ class AnswersPresenter(Presenter):
     """Runtimes and critical paths before and after."""
 
     def title(self, result: Answers) -> str:
-        """What it is of."""
         return f"What if: {result.source}"
 
+    def answer(self, result: Answers) -> str:
+        best = max(result.answers, key=lambda each: abs(each.runtime_ns - result.runtime_ns))
+        before, after = (readable(time, "ns", 4) for time in (result.runtime_ns, best.runtime_ns))
+        return f"{best.question} changes the runtime most: {before} to {after}{_gain(best, result)}"
+
+    def caveats(self, result: Answers) -> dict[str, Sequence[str]]:
+        path = sorted(result.path.by_class.items(), key=lambda each: -each[1])
+        shares = [f"{time / max(result.path.total_ns, 1):.0%} {name}" for name, time in path[:_MOST_SHARES]]
+        shared = [text for text in result.answers[0].assumptions if all(text in a.assumptions for a in result.answers)]
+        violated = f"{result.contradictions} of {result.n_calls} calls violate the inferred synchronisation rules"
+        return {"Critical path": [", ".join(shares)], "Assumed": shared, "Uncertain": [violated]}
+
+    def next_command(self, result: Answers) -> str:
+        file = existing_file(result.source)
+        return f"perf profile {file} --by rank" if file else ""
+
     def summary(self, result: Answers) -> list[str]:
-        """What was replayed, how far that can be trusted, and what carries each answer."""
         ranks = "1 rank" if result.n_ranks == 1 else f"{result.n_ranks} ranks"
         lines = [
+            self.answer(result),
             f"{result.source}: {ranks}, {result.n_calls} calls, {result.n_messages} messages, "
             f"{result.n_collectives} collectives; runtime {readable(result.runtime_ns, 'ns')}",
-            f"replay of what was: the same to the nanosecond; {result.contradictions} of {result.n_calls} calls "
-            "contradict the rules by which calls wait",
-            *([f"messages take {result.network}"] if result.network else []),
+            "replay of the recorded run reproduces it exactly",
+            *([f"estimated network: {result.network}"] if result.network else []),
             *result.remarks,
         ]
         for answer in result.answers:
             lines.append(f"{answer.question}: {readable(answer.runtime_ns, 'ns')}{_gain(answer, result)}")
-            lines.append(f"  taken for true: {'; '.join(answer.assumptions)}")
+            lines.append(f"  assumes: {'; '.join(answer.assumptions)}")
             if (carried := answer.carried_by) is not None:
-                lines.append(f"  if {carried[0]} instead, {carried[1]:+.2%}")
+                lines.append(f"  sensitivity ({carried[0]}): {carried[1]:+.2%}")
             if answer.value is not None:
                 low, high = (readable(float(answer.value.quantile(share)), "s") for share in (0.025, 0.975))
-                lines.append(f"  95 % of the replays within {low} and {high}")
+                lines.append(f"  95% interval [{low}, {high}]")
         return lines
 
     def tables(self, result: Answers) -> Tables:
-        """Critical paths by class, by rank and by message; then whom calls wait for; as data the questions."""
         paths = _paths(result)
         messages = [
             (name, path, *row) for name, path in (paths if len(paths) == 2 else paths[:1]) for row in path.messages
         ]
         by_class = [(each, *item, result.runtime_ns) for each in result.answers for item in each.path.by_class.items()]
+        runs: list[Any] = [("baseline", result.runtime_ns, None, None)]
+        runs += [
+            (a.question, a.runtime_ns, a.runtime_ns / result.runtime_ns - 1.0, _interval(a)) for a in result.answers
+        ]
+        scenarios = [
+            Column("scenario", 0),
+            Column("runtime", 1, "ns", "time"),
+            Column("change", 2, format="+.1%"),
+            Column("95% interval", 3, "ns", "time"),
+        ]
         return [
+            Table(scenarios, runs, importance="brief"),
             _path_table("class", paths, [each.by_class for _, each in paths]),
             _path_table("rank", paths, [each.by_rank for _, each in paths]),
-            *([Table(_MESSAGES, messages, "Messages on the critical path")] if messages else []),
-            *([Table(_RULES, result.rules.refutations, "Whom calls wait for, as the trace shows")]
+            *([Table(_MESSAGES, messages, "Messages on the critical path", "verbose")] if messages else []),
+            *([Table(_RULES, result.rules.refutations, "Observed synchronisation rules", "verbose")]
               if result.rules.refutations else []),
             Table(_PATHS, by_class, importance="data"),
         ]  # fmt: skip
 
     def frame(self, result: Answers) -> pd.DataFrame:
-        """A row for each question."""
         questions = [*_PATHS[:2], Column("is_bound", lambda row: row[0].is_bound)]
         frame = Table(questions, [(each, "", 0) for each in result.answers]).frame()
         frame.insert(2, "before_ns", result.runtime_ns)
         return frame
 
     def panels(self, result: Answers, data: Any = None) -> Panels:
-        """Critical paths by class, one bar for the run as it was and one for each question."""
         return {"paths": partial(_draw_paths, result)}
 
 
@@ -122,19 +146,27 @@ def _draw_paths(result: Answers, axes: Axes) -> None:
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(paths)), [label for label, _ in paths])
     axes.invert_yaxis()
-    axes.set(xlabel=f"critical path ({unit})")
+    axes.set(xlabel=f"critical path [{unit}]")
     legend_below(axes)
 
 
 def _paths(result: Answers) -> list[tuple[str, PathShares]]:
     """The path before, and those after; of noise alone there is none, since each replay has its own."""
     changed = [each for each in result.answers if each.value is None or each.path.total_ns != result.path.total_ns]
-    return [("as it was", result.path), *((each.question, each.path) for each in changed)]
+    return [("baseline", result.path), *((each.question, each.path) for each in changed)]
+
+
+def _interval(answer: Answer) -> tuple[float, float] | None:
+    """95% interval of a runtime with noise, in nanoseconds."""
+    if answer.value is None:
+        return None
+    low, high = (1e9 * float(answer.value.quantile(share)) for share in (0.025, 0.975))
+    return low, high
 
 
 def _gain(answer: Answer, result: Answers) -> str:
     change = answer.runtime_ns / result.runtime_ns - 1.0
-    return f" ({change:+.2%}{'; at best' if answer.is_bound else ''})"
+    return f" ({change:+.2%}{', upper bound' if answer.is_bound else ''})"
 
 
 def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[Any]) -> Table:
@@ -150,4 +182,4 @@ def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[A
         spent += [path.total_ns - sum(spent)] if others else []
         shares = [f"{time / max(path.total_ns, 1):.2%}" for time in spent]
         columns.append(Column(title, [*shares, readable(path.total_ns, "ns")]))
-    return Table(columns, title=f"Critical path by {heading}")
+    return Table(columns, title=f"Critical path by {heading}", importance="verbose")

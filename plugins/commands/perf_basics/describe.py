@@ -267,7 +267,7 @@ def _more_files(data: Measurements, name: str) -> str | None:
     with (
         progress.show_with(progress.Sink()),
         contextlib.suppress(PerfError),
-    ):  # files of another kind may stand beside it
+    ):  # files of another kind may stand next to it
         read(pattern)
         return f"perf info {shlex.quote(pattern)}"
     return None

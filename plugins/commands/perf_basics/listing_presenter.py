@@ -16,21 +16,18 @@ class ListingPresenter(Presenter):
     """A row for each."""
 
     def answer(self, result: Listing) -> str:
-        """How many there are, and of which kinds."""
         kinds = Counter(f"{row['kind']}s" for row in result.rows if "kind" in row)
         return f"{len(result.rows)} {result.what}" + (
             f": {', '.join(f'{n} {k}' for k, n in kinds.items())}" * bool(kinds)
         )
 
     def tables(self, result: Listing) -> Tables:
-        """The names as they stand in the rows."""
         columns = {
             name: [_joined(row[name]) for row in result.rows] for name in (result.rows[0] if result.rows else ())
         }
         return [Table([Column(name, cells, key=name) for name, cells in columns.items()], drops_empty=False)]
 
     def frame(self, result: Listing) -> pd.DataFrame:
-        """The rows."""
         import pandas as pd
 
         return pd.DataFrame(list(result.rows))

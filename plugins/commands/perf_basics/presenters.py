@@ -41,7 +41,6 @@ class PredictionsPresenter(Presenter):
     """A row for each point."""
 
     def answer(self, result: Predictions) -> str:
-        """The prediction, or of several the largest; how far it is extrapolated."""
         values = result.values.reshape(len(result.values), -1)
         common = {name: column[0] for name, column in result.points.items() if len(set(column)) == 1}
         place = ", ".join(f"{name}={_number(level)}" for name, level in common.items())
@@ -62,7 +61,6 @@ class PredictionsPresenter(Presenter):
         return f"{start}largest of {len(values)} predictions is {text}, at {which}"
 
     def tables(self, result: Predictions) -> Tables:
-        """Variables, values, and remarks where they differ."""
         values, total = result.values.reshape(len(result.values), -1), _total(result)
         unit = (result.model.unit if result.model is not None else None) or ""
         names = [name for name, column in result.points.items() if len(set(column)) > 1 or len(values) == 1]
@@ -81,14 +79,12 @@ class PredictionsPresenter(Presenter):
         return [Table([*points, *brief, *differ], importance="brief"), Table(every, importance="verbose")]
 
     def next_command(self, result: Predictions) -> str:
-        """What to measure for a narrower interval."""
         if not result.file or _extrapolation(result) == "" or len(result.values) != 1:
             return ""
         point = ",".join(f"{name}={_number(column[0])}" for name, column in result.points.items())
         return f"perf experiment next {shlex.quote(result.file)} --target {shlex.quote(point)}"
 
     def caveats(self, result: Predictions) -> dict[str, Sequence[str]]:
-        """Levels that were not named, extrapolation, and what the intervals are of."""
         assumed = [f"{name}={_number(level)}" for name, level in result.assumed.items()]
         remarks = list(dict.fromkeys(filter(None, result.remarks)))
         meaning = [result.meaning] if result.meaning else []
@@ -129,7 +125,6 @@ class FactsPresenter(Presenter):
     """A line for each fact."""
 
     def answer(self, result: Facts) -> str:
-        """What it is, and how much."""
         facts = result.facts
         kind, points = facts["kind"], facts.get("points", [])
         if kind == "measurements":
@@ -142,23 +137,19 @@ class FactsPresenter(Presenter):
         return ", ".join(shown)
 
     def summary(self, result: Facts) -> list[str]:
-        """The answer, and name and text of each."""
         rows = _fact_rows(result.facts)
         width = max(len(name) for name, _ in rows)
         return [self.answer(result), *(f"{name.ljust(width)}  {line}" for name, line in rows)]
 
     def tables(self, result: Facts) -> Tables:
-        """What is not in the answer or empty."""
         facts = {n: v for n, v in result.facts.items() if n not in _IN_ANSWER and v not in ("none", "all", [])}
         return [Table([Column("", 0), Column("", 1)], _fact_rows(facts), importance="brief")]
 
     def next_command(self, result: Facts) -> str:
-        """The first that is suggested."""
         commands = result.facts.get("next", [])
         return commands[0] if commands else ""
 
     def frame(self, result: Facts) -> pd.DataFrame:
-        """A row for each fact."""
         import pandas as pd
 
         return pd.DataFrame({"fact": list(result.facts), "value": list(result.facts.values())})

@@ -418,6 +418,7 @@ def sample(
     for_: Annotated[str | float, Option("--for", metavar="DURATION")] = "5min",
     every: Annotated[str | float, Option(metavar="DURATION")] = "1s",
     output: Annotated[PathLike | None, Option("--output", "-o", metavar="FILE", required=True)] = None,
+    overwrite: Annotated[bool, Option("--overwrite", needs="--output FILE")] = False,
 ) -> Series:
     """Sample WHAT of this machine: cpu (shares of busy time) or network (bytes per second).
 
@@ -433,6 +434,8 @@ def sample(
         How often.
     output : path, optional
         File to write; its ending is the format. Without it nothing is kept.
+    overwrite : bool
+        Replace a file of samples that exists; they can't be made again.
 
     Returns
     -------
@@ -459,12 +462,13 @@ def sample(
     (2, 'cpu all busy')
     """
     from perf_experiments.sampling import sample_system
-    from perfcore.base.files import check_folder
+    from perfcore.base.files import check_folder, refuse_existing
     from perfcore.reading.recognise import write, writer
 
     if output is not None:
         writer(output)  # what is wrong with it is said before, not after, an hour of sampling
         check_folder(output)
+        refuse_existing(output, overwrite)
     series = sample_system(what, round(seconds_of(for_) * 1e9), round(seconds_of(every) * 1e9))
     if output is not None:
         write(series, output)
@@ -555,11 +559,9 @@ def next_points(
         with Store.read(source) as store:
             return Replications(tuple(needed_replications(store.runs(), share, most or 30, value)), share)
     refuse({"precision": precision, "most": most, "value": value}, "a store of runs")
-    if target is None:
-        raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)
     possible = candidate_points(model, candidates, constraints)
     limits, most_seconds = largest_levels(model, largest), None if max_cost is None else seconds_of(max_cost)
-    where = target_point(model, target)
+    where = target_point(model, () if target is None else target)
     return recommend(model, where, possible, count, per_second=per_second, largest=limits, most_seconds=most_seconds)

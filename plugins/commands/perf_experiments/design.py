@@ -25,7 +25,7 @@ Level = int | float | str
 Point = Mapping[str, Level]
 Key = tuple[tuple[str, Level], ...]
 
-# What a table of runs holds beside factors and values; `cores` is what constraints call the processors.
+# What a table of runs holds next to factors and values; `cores` is what constraints call the processors.
 COLUMNS = (
     *("run", "replication", "replications", "started", "host", "noisy"),
     *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status", "cores"),
@@ -457,7 +457,7 @@ def read_design(path: str | os.PathLike[str]) -> Design:
 
 
 _HEAD = """\
-# A design for `perf experiment run`. Edit it at will: what a store holds already is not measured again.
+# A design for `perf experiment run`. Edit it freely: what a store holds already is not measured again.
 """
 _MEANINGS = {
     "factorial": "every combination of levels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,12 +16,19 @@ Places = str | Iterable[str] | Mapping[str, Any]
 
 
 def target_point(model: Model, places: Places) -> Point:
-    """The one level of each variable that is named."""
+    """One level of each variable: as named, else of the model's target and of its largest part there."""
     levels = levels_at(model, places, "--target")
     for name, several in levels.items():
         if len(several) > 1:
             raise OptionError(f"--target {name}: one level is expected, not {len(several)}")
-    return {name: level_of(name, one) for name, (one,) in levels.items()}
+    point = {name: level_of(name, one) for name, (one,) in levels.items()}
+    point = {**{name: int(v) if v == int(v) else v for name, v in model.target.items()}, **point}
+    open_levels = {name: names for name, names in model.levels.items() if name not in point}
+    if open_levels and set(point) | set(open_levels) == set(model.variables):
+        rows = list(itertools.product(*open_levels.values()))
+        columns = dict(zip(open_levels, map(list, zip(*rows, strict=True)), strict=True))
+        point |= zip(open_levels, rows[int(model.predict({**point, **columns}).argmax())], strict=True)
+    return {name: point[name] for name in model.variables if name in point}
 
 
 def largest_levels(model: Model, places: Places | None) -> dict[str, float]:

@@ -193,7 +193,7 @@ def recommend(
     if candidates is None:
         candidates = _within_reach(model, target, largest or {})
     elif largest:
-        raise OptionError("--max is for candidates that nobody names; leave it out, or --candidates")
+        raise OptionError("--max is for default candidates; omit it, or --candidates")
     points = [_named(model, point) for point in candidates]
     if not points or count < 1:
         raise OptionError("a candidate and at least one point to choose are needed")
@@ -208,7 +208,7 @@ def recommend(
     seconds = _seconds(model, rows, points, fixed)
     if seconds is None and (per_second or most_seconds is not None):
         what = "gain per second" if per_second else "--max-cost"
-        raise OptionError(f"{what}: the model is not one of time, so that it does not tell what runs cost")
+        raise OptionError(f"{what}: the model is not one of time, so the cost of runs is unknown")
     typical = round(float(np.median(rows.repetitions)))
     affordable = np.ones(len(points), dtype=np.bool_)
     if most_seconds is not None and seconds is not None:

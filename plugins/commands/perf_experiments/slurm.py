@@ -26,7 +26,7 @@ from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
 # A job does not touch the store: SQLite's locks are not to be trusted from many nodes of a network file system at
-# once. It writes the record beside its task and renames it when it is whole.
+# once. It writes the record next to its task and renames it when it is whole.
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,14 +15,13 @@ from perf_explore.opening import Opening, Read, open_subjects, read_file
 from perf_explore.page import MOST_VIEWS, report_text
 from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
-from perfcore.base.files import check_folder, refuse_existing, write_bytes
+from perfcore.base.files import check_folder, write_bytes
 from perfcore.results import Column, Presenter, Result, Table, Tables
 
 
 def report(
     *subjects: Any,
     output: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
     views: int = MOST_VIEWS,
     read: Read = read_file,
     **options: Any,
@@ -35,18 +34,16 @@ def report(
         name = os.fspath(output)
         if not name.lower().endswith((".html", ".htm")):
             raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
-        refuse_existing(name, overwrite)
         check_folder(name)
     text = report_text(open_subjects(subjects, Opening(read, options)), views)
     if output is not None:
-        write_bytes(output, text.encode())
+        write_bytes(output, text.encode(errors="replace"))  # names of files may be no text
     return text
 
 
 def explore(
     *subjects: Any,
     output: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
     views: int = MOST_VIEWS,
     port: int | None = None,
     browser: bool = True,
@@ -60,7 +57,7 @@ def explore(
     With ``output`` the same is written to one HTML file that opens anywhere, without network.
     """
     if output is not None:
-        report(*subjects, output=output, overwrite=overwrite, views=views, read=read, **options)
+        report(*subjects, output=output, views=views, read=read, **options)
         return
     from perf_explore.server import Page, listen, require_libraries, serve
     from perf_explore.session import Session

@@ -174,7 +174,7 @@ _LONG = 60  # letters of a cell that has a place as wide as a paragraph, and of 
 _LONGEST_LABEL = 120  # letters; a line of the page has about as many
 _MOST_LINES = 12  # of a cell
 _FARTHEST = 60  # steps to the right; recursions are deeper, and their names are to stay within reach
-_TALL = 1000  # letters of a text that scrolls by itself, such as the names of a thousand states
+_TALL = 1000  # letters of a text that scrolls alone, such as the names of a thousand states
 
 
 @dataclass

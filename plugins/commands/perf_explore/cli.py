@@ -9,14 +9,13 @@ import typer
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
-from perfcore.cli.parameters import Overwrite
 from perfcore.hooks.parameters import OptionsOfEach
 
 
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILES...", help="Data, models, structural models, predictions; several at will."),
+        typer.Argument(metavar="FILES...", help="Data, models, structural models, predictions; may be repeated."),
     ],
     how: HowToReadTraces,
     port: Annotated[
@@ -27,7 +26,6 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write what the page shows to this file (.html) instead."),
     ] = None,
-    overwrite: Overwrite = False,
     views: Annotated[
         int | None, typer.Option("--views", min=1, metavar="N", help="With -o: at most N views (default: 60).")
     ] = None,
@@ -55,11 +53,11 @@ def command(
             if port is not None or no_browser:
                 raise OptionError("--port and --no-browser are of the page; -o writes a file instead")
             most = views or MOST_VIEWS
-            text = report(*files, output=output, overwrite=overwrite, views=most, read=how.read_file, **options)
-            typer.echo(f"report: {typer.format_filename(output)} ({len(text.encode()) / 1e6:.2g} MB)")
+            text = report(*files, output=output, views=most, read=how.read_file, **options)
+            typer.echo(f"report: {typer.format_filename(output)} ({len(text) / 1e6:.2g} MB)")
             return
-        if views is not None or overwrite:
-            raise OptionError("--views and --overwrite belong to -o FILE")
+        if views is not None:
+            raise OptionError("--views belongs to -o FILE")
         from perf_explore.api import explore
 
         explore(*files, port=port, browser=not no_browser, read=how.read_file, announce=typer.echo, **options)

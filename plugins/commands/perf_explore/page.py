@@ -105,7 +105,7 @@ class Frame:
     title: str  # of the subject
     version: str  # goes with every action
     undoable: str | None  # what the button of undo takes back
-    ways: tuple[Link, ...] = ()  # what is listed beside the view
+    ways: tuple[Link, ...] = ()  # what is listed next to the view
 
     def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
         """A page with one view, in the state that the query names."""

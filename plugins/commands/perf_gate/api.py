@@ -248,10 +248,10 @@ def gate(
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
     share = None if session_cv is None else share_of(session_cv)
+    if self_test and second is not None:
+        first = f"{first},{second}"
     one = opened(first, values, read, preferred, reader)
     if self_test:
-        if second is not None:
-            raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
         return reported(self_test_of(one, policy["threshold"], version, base))
     if commit is None and second is None and one.reader in _HISTORIES:
         commit = "commit"

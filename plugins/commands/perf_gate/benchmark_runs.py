@@ -565,14 +565,15 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
 
 
 def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
-    """Refuse two results of one name in a file, whose repetitions are numbered anew."""
-    if "repetition" not in side.labels or side.reader in TABLES:
+    """Refuse two results of one name in a file: repetitions are numbered anew, or both are summaries."""
+    if side.reader in TABLES:
         return
     about = {column: side.labels[column] for column in ("repetition", "fork", *_ROUND) if column in side.labels}
     rows = side.runs[["session", "metric", "machine"]].assign(benchmark=names, **about)
-    if (twice := rows.duplicated()).any():
+    twice = rows.duplicated() & (("repetition" in about) | (side.runs["number"] > 1.0))
+    if twice.any():
         name = rows.loc[twice, "benchmark"].iloc[0]
-        raise DataError(f"{side.source}: two benchmarks are called {name!r}; give each a name of its own")
+        raise DataError(f"{side.source}: two benchmarks are called {name!r}. Give each a name of its own")
 
 
 def text_of(value: object) -> str:

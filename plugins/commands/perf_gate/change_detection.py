@@ -399,6 +399,8 @@ def gradual_change(values: Floats, detected: Detected, alpha: float, machines: F
         without[k] = constant - 0.5 * n * math.log(max(total, n * 1e-12))
         found[:3, k] = constant - 0.5 * n * np.log(left), product / square, np.sqrt(left / freedom / square)
         found[3, k] = k
+        if k == 0 and 2.0 * (found[0, 0].max() - without[0]) <= _critical(1.0, n, alpha):  # white noise: the most
+            return None
     best = found[:, found[0].argmax(axis=0), np.arange(len(starts))]
     ratio = 2.0 * (best[0] - without.max())
     place = int(ratio.argmax())

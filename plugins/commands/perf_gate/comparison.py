@@ -32,7 +32,9 @@ def points_of(model: Model, columns: Mapping[str, Any]) -> Any:
 
 def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str, list[Any]]:
     """A column for each variable of all points, every combination of the levels."""
-    levels = levels_at(model, at)
+    named = levels_at(model, at)
+    target = {symbol: [level] for symbol, level in model.target.items() if symbol not in named}
+    levels = {symbol: {**target, **named}[symbol] for symbol in model.variables if symbol in {**target, **named}}
     missing = [name for name in model.variables if name not in levels and name not in model.levels]
     if missing and not levels:
         raise OptionError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")
@@ -291,19 +293,6 @@ class Comparison(Result):
     def part_draws(self, place: int) -> RatioDraws:
         """Draws of the parts at one point."""
         return RatioDraws(*self.of_part.draws[:, :, place])
-
-    def share(self, place: int) -> Floats:
-        """Part of the total that each part has at a point (K,): the larger of both."""
-        return np.asarray((self.of_part.values[:, :, place] / self.totals.values[:, place, None]).max(axis=0))
-
-    def largest(self, place: int) -> tuple[str, float] | None:
-        """The part that makes most of the difference at a point, and its part of it, second less first."""
-        if not self.parts:
-            return None
-        difference = self.difference(place)
-        towards = difference * np.sign(self.totals.values[1, place] - self.totals.values[0, place])
-        which = int(towards.argmax())
-        return self.parts[which], float(difference[which])
 
     def only_in(self, which: int) -> list[str]:
         """Parts that one of the models (0 or 1) has alone, those that the other could not fit among them."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.comparison import SAME, Comparison, GrowthChange, RatioDraws, plural_of, surely
+from perf_gate.comparison import SAME, Comparison, RatioDraws, plural_of, surely
 from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_MOST_ROWS = 40
-_CONFIDENCE = 0.95  # of what is said about all parts together
+_MOST_ROWS, _MOST_POINTS = 12, 6
+_CONFIDENCE = 0.95  # of all parts together
 _MOST_NAMED = 6
 
 
@@ -41,42 +41,66 @@ class ComparisonPresenter(Presenter):
         """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}"
 
+    def answer(self, result: Comparison) -> str:
+        """The ratio of the totals at the last point, with its interval."""
+        draws = result.total_draws().rows([len(result) - 1])
+        (lower, upper), larger = draws.bounds()[0], float(draws.above(1.0)[0])
+        word = "slower" if is_time(result.unit) else "larger"
+        text = f"{result.names[1]} is {result.ratio[-1]:.3g}x {result.names[0]} at {where(result, -1)}"
+        sure = f" (95% interval [{lower:.3g}, {upper:.3g}]); P({word}) {larger:.1%}"
+        return text + (sure if np.isfinite(lower) else "")
+
     def summary(self, result: Comparison) -> list[str]:
-        """The crossings, or which model is smaller throughout, and what could not be compared."""
-        lines = [result.title, *_crossing_lines(result), *_changed(result), *_only_in_one(result)]
-        for name, left_out in zip(result.names, result.left_out, strict=True):
+        """The answer, how many parts differ, and where the models cross."""
+        return [self.answer(result), *_changed(result), *_crossing_lines(result)]
+
+    def caveats(self, result: Comparison) -> dict[str, Sequence[str]]:
+        """What could not be compared, and what intervals are of."""
+        left_out = []
+        for name, reasons in zip(result.names, result.left_out, strict=True):
             by_reason: dict[str, list[str]] = {}
-            for part, reason in left_out.items():
+            for part, reason in reasons.items():
                 by_reason.setdefault(reason, []).append(part)
-            lines += [f"not compared, {name}: {listing(n, _MOST_NAMED)}: {reason}" for reason, n in by_reason.items()]
-        if result.single_runs and np.isfinite(result.totals.draws).all():
-            lines.append("bounds are of single runs: these models give none of the mean")
-        return lines
+            left_out += [f"{name}: {listing(parts, _MOST_NAMED)}: {reason}" for reason, parts in by_reason.items()]
+        single = result.single_runs and np.isfinite(result.totals.draws).all()
+        extrapolated = ["the last point is extrapolated"] if result.predicted[:, -1].any() else []
+        return {
+            "Uncertain": extrapolated + ["intervals are of single runs, not of means"] * bool(single),
+            "Not compared": left_out,
+            "Only in one": list(_only_in_one(result)),
+        }
 
     def tables(self, result: Comparison) -> Tables:
-        """Both models at the points, and their parts at the last of them."""
-        points = [
+        """Both models at the points, and their parts at the last of them, the largest difference first."""
+        columns = [
             Column(name, values, format=_text, key=name) for name, values in result.by_name(result.points).items()
         ]
-        columns = [*points, *_columns(result, result.totals.values, result.ratio, result.total_draws())]
-        tables = [Table(columns)]
-        if result.parts:
-            largest = [result.largest(place) for place in range(len(result))]
-            columns += [
-                Column("most of the difference", [part and part[0] for part in largest], key=()),
-                Column("of it", [part and part[1] for part in largest], format="+.4g", key=()),
-            ]
-            order = np.argsort(-np.abs(result.difference(-1)), kind="stable").tolist()
-            values = np.where(result.has, result.of_part.values[:, :, -1], np.nan)[:, order]
-            parts = [Column(result.what, [result.parts[k] for k in order])]
-            parts += _columns(result, values, result.part_ratio(-1)[order], result.part_draws(-1).rows(order))
-            parts.insert(3, Column("difference", result.difference(-1)[order], format="+.4g"))
-            title = f"{plural_of(result.what).capitalize()} at {where(result, -1)}"
-            tables.append(Table(parts, title=title, limit=_MOST_ROWS, drops_empty=False))
-            changes = [(result.parts[k], result.growth[k]) for k in order if k in result.growth]
-            if changes:
-                tables.append(_law_table(result, changes[:_MOST_ROWS]))
-        return tables
+        columns += _columns(result, result.totals.values, result.ratio, result.total_draws())
+        if not result.parts:
+            return [Table(columns, limit=_MOST_ROWS)]
+        order = np.argsort(-np.abs(result.difference(-1)), kind="stable").tolist()
+        values = np.where(result.has, result.of_part.values[:, :, -1], np.nan)[:, order]
+        growth = [result.growth.get(k) for k in order]
+        parts = [
+            Column(result.what, [result.parts[k] for k in order]),
+            *_columns(result, values, result.part_ratio(-1)[order], result.part_draws(-1).rows(order)),
+            Column("difference", result.difference(-1)[order], format="+.4g", importance="verbose"),
+            Column("over", [each and each.parameter for each in growth], importance="verbose"),
+            Column(
+                "exponent",
+                [each and f"{each.parameter}^{each.exponents[0]:.2f} → {each.exponents[1]:.2f}" for each in growth],
+            ),
+            Column(
+                "growth", [each and " → ".join(dict.fromkeys(each.classes)) for each in growth], importance="verbose"
+            ),
+            Column("P(scales worse)", [each and each.worse for each in growth], format=".1%", importance="verbose"),
+            *(
+                Column(f"model, {name}", [each and each.laws[k] for each in growth], importance="verbose")
+                for k, name in enumerate(result.names)
+            ),
+        ]
+        title = f"{plural_of(result.what).capitalize()} at {where(result, -1)}"
+        return [Table(columns, limit=_MOST_POINTS), Table(parts, title=title, limit=_MOST_ROWS, drops_empty=True)]
 
     def frame(self, result: Comparison) -> pd.DataFrame:
         """A row for the total and for each part at each point; the ratio with its 95 % bounds, NaN without."""
@@ -113,23 +137,14 @@ class ComparisonPresenter(Presenter):
 def _columns(result: Comparison, values: Floats, ratio: Floats, draws: RatioDraws) -> list[Column]:
     """Values of both models (2, K), their ratio (K,), and how sure it is."""
     return [
-        *(Column(name, values[k], format=".6g", key=("first", "second")[k]) for k, name in enumerate(result.names)),
+        *(
+            Column(name, values[k], result.unit or "", ".4g", ("first", "second")[k])
+            for k, name in enumerate(result.names)
+        ),
         Column("ratio", ratio, format=".3f"),
         Column("95% interval", draws.bounds(), format=".3f", key=("lower", "upper")),
-        Column("slower" if is_time(result.unit) else "larger", draws.above(1.0), format=".1%", key="larger"),
+        Column(f"P({'slower' if is_time(result.unit) else 'larger'})", draws.above(1.0), format=".1%", key="larger"),
     ]
-
-
-def _law_table(result: Comparison, changes: list[tuple[str, GrowthChange]]) -> Table:
-    columns = [
-        Column(result.what, lambda row: row[0]),
-        *(Column(name, lambda row, k=k: row[1].laws[k]) for k, name in enumerate(result.names)),
-        Column("over", lambda row: row[1].parameter),
-        Column("growth", lambda row: " -> ".join(dict.fromkeys(row[1].classes))),
-        Column("exponent", lambda row: "{:.2f} -> {:.2f}".format(*row[1].exponents)),
-        Column("worse", lambda row: row[1].worse, format=".1%"),
-    ]
-    return Table(columns, changes, "Laws, in the same order")
 
 
 def _crossing_lines(comparison: Comparison) -> Iterator[str]:
@@ -139,8 +154,8 @@ def _crossing_lines(comparison: Comparison) -> Iterator[str]:
         fixed = ", ".join(f"{name}={_text(value)}" for name, value in comparison.by_name(crossing.held).items())
         first, second = comparison.names[crossing.below], comparison.names[1 - crossing.below]
         yield (
-            f"they cross at {along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, "
-            f"{crossing.value:.4g}{unit}: {first} is smaller before, {second} after"
+            f"Crossing at {along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, "
+            f"{crossing.value:.4g}{unit}: {first} is smaller below, {second} above"
         )
     if comparison.crossings:
         return
@@ -149,9 +164,9 @@ def _crossing_lines(comparison: Comparison) -> Iterator[str]:
         return
     less = comparison.ratio > 1.0
     if less.all() or not less.any():
-        yield f"{comparison.names[0 if less.all() else 1]} is nowhere larger; they do not cross"
+        yield f"{comparison.names[0 if less.all() else 1]} is smaller at every point; no crossing"
     else:
-        yield "which is smaller depends on the point; along one parameter they do not cross"
+        yield "Which is smaller depends on the point; no crossing along one parameter"
 
 
 def _changed(comparison: Comparison) -> Iterator[str]:
@@ -165,19 +180,17 @@ def _changed(comparison: Comparison) -> Iterator[str]:
     word, smaller = ("slower", "faster") if is_time(comparison.unit) else ("larger", "smaller")
     counts = [int(surely(side, _CONFIDENCE).sum()) for side in (larger, 1.0 - larger)]
     worse = int(surely(np.array([change.worse for change in comparison.growth.values()]), _CONFIDENCE).sum())
-    laws = f", {worse:,} have a worse law" if comparison.growth else ""
-    yield (
-        f"at {where(comparison, -1)}, of {int(both.sum()):,} {plural_of(comparison.what)} in both {counts[0]:,} are "
-        f"{word} and {counts[1]:,} {smaller}{laws} ({_CONFIDENCE:.0%} sure of all together)"
-    )
+    laws = f", {worse:,} scale worse" if comparison.growth else ""
+    of = f"{counts[0]:,} of {int(both.sum()):,} {plural_of(comparison.what)}"
+    yield f"{of} {word}, {counts[1]:,} {smaller}{laws} (simultaneous {_CONFIDENCE:.0%})"
 
 
 def _only_in_one(comparison: Comparison) -> Iterator[str]:
     for which, name in enumerate(comparison.names):
         left_out = comparison.left_out[1 - which]
         if only := [part for part in comparison.only_in(which) if part not in left_out]:
-            yield f"only in {name}: {listing(only, _MOST_NAMED)}"
-    yield from (f"perhaps renamed: {old} -> {new}" for old, new in list(comparison.renamed.items())[:_MOST_NAMED])
+            yield f"{name}: {listing(only, _MOST_NAMED)}"
+    yield from (f"possibly renamed: {old} → {new}" for old, new in list(comparison.renamed.items())[:_MOST_NAMED])
 
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
@@ -214,7 +227,7 @@ def _draw_totals(comparison: Comparison, axes: Axes) -> None:
         axes.plot(crossing.at, crossing.value, "x", color=INK)
     axes.set(yscale="log", ylabel=f"total{_unit(comparison)}")
     if comparison.predicted.any():
-        axes.plot([], [], "o", color=DARK, ms=5, mfc=PAPER, label="predicted: beyond what was measured")
+        axes.plot([], [], "o", color=DARK, ms=5, mfc=PAPER, label="extrapolated")
     axes.legend(frameon=False, fontsize=8)
     _label(axes, comparison)
 
@@ -268,7 +281,7 @@ def _draw_ratios(comparison: Comparison, order: list[int], axes: Axes) -> None:
     axes.hlines(rows[finite], *clipped[finite].T, color=colours[finite].tolist(), linewidth=1.5)
     axes.scatter(np.clip(ratio, 1.0 / _WIDEST, _WIDEST), rows, color=colours.tolist(), s=16, zorder=3)
     axes.axvline(1.0, color=DARK, linewidth=0.8)
-    axes.set_xlabel(f"{comparison.names[1]} / {comparison.names[0]}, 95% bounds", parse_math=False)
+    axes.set_xlabel(f"{comparison.names[1]} / {comparison.names[0]}, 95% interval", parse_math=False)
     _rows(axes, [""] * len(rows))
     low, high = axes.get_xlim()
     axes.xaxis.set_major_locator(LogLocator(subs=_FINE if high < _NARROW * low else _COARSE))

@@ -1,25 +1,12 @@
-"""Rounds are added until it is decided or the budget ends: looks, and verdicts that stay right for looking often.
+"""Interim analyses: rounds are added until the gate decides or the budget ends, at error rates that hold for all looks.
 
-Whoever looks after every few rounds and stops at the first verdict of 95 % is wrong far more often than in 5 %. So the
-looks are planned before the first round, and each has its own, smaller level:
-
-1. ``plan = sequential_plan(budget, benchmarks)`` says after how many rounds to look; ``budget`` is the most rounds
-   there may be. A budget of minutes is a number of rounds too large and an end that comes earlier: what a look that
-   never comes would have spent is lost, and nothing else.
-2. Measure up to ``next_analysis(plan, rounds)`` rounds in turn, the versions in random order within each.
-3. ``gate_versions(..., plan=plan)`` of all rounds so far (`judge_sequentially` beneath it) goes through the looks that
-   these rounds reach, and its verdict is that of all. Not undecided, or ``next_analysis`` is None: stop. Otherwise 2.
-
-The verdict depends on nothing but the plan and the rounds, so it can be told again of a store. A benchmark keeps the
-first verdict that it gets, and need not be measured after it. Rounds between two looks change nothing.
-
-The levels are those of a group sequential test (K. K. G. Lan, D. L. DeMets, "Discrete sequential boundaries for
-clinical trials", Biometrika 70, 1983), each look spending the same, since nobody knows beforehand whether five rounds
-decide or five hundred; joint probabilities by recursive integration (P. Armitage, C. K. McPherson, B. C. Rowe,
-"Repeated significance tests on accumulating data", Journal of the Royal Statistical Society A 132, 1969); for Student's
-t by the level of each look (C. Jennison, B. W. Turnbull, "Group Sequential Methods", 2000, section 4.4). "Slower" and
-"not slower" have 5 % each over all looks: the chance that any benchmark is falsely called slower, and the chance that
-all are called not slower though one is. `benchmarks/gates.py` measures both.
+`sequential_plan` fixes before the first round after how many to look. The verdict of all rounds so far
+(`judge_sequentially`) depends on nothing but the plan and the rounds; a benchmark keeps its first verdict, and rounds
+between two looks change nothing. Each look spends the same share of the 5% (K. K. G. Lan, D. L. DeMets, "Discrete
+sequential boundaries for clinical trials", Biometrika 70, 1983), with joint probabilities by recursive integration
+(P. Armitage, C. K. McPherson, B. C. Rowe, "Repeated significance tests on accumulating data", Journal of the Royal
+Statistical Society A 132, 1969) and Student's t at the level of each look (C. Jennison, B. W. Turnbull, "Group
+Sequential Methods", 2000, section 4.4). `benchmarks/gates.py` measures both error rates.
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _SIGNS = {"pass": "✅", "fail": "❌", "inconclusive": "❔"}
 _BARS = "▁▂▃▄▅▆▇█"
-_MOST_NAMED = 4
 _MOST_ROWS = 12
 _NAME, _WIDTH = 36, 100  # letters of a benchmark's name and of a line
 _MOST_DRAWN = 40  # benchmarks
@@ -208,10 +207,6 @@ def _order(result: VersionGate) -> list[int]:
     """Benchmarks by effect, the largest slowdown first."""
     slowness = np.nan_to_num(result.estimates.log_ratio, nan=-np.inf)
     return sorted(range(len(result)), key=lambda k: -float(slowness[k]))
-
-
-def _more(listed: Sequence[Any]) -> str:
-    return f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
 
 
 def _designs(result: VersionGate) -> list[str]:

@@ -179,8 +179,9 @@ def _smallest_effects(runs: list[Runs], seconds: list[float], log_limit: float) 
 
 
 def _in_order(runs: Runs, reader: str) -> Floats:
-    """Values of the runs in order of time, or of rounds and files; iterations of a file or round are one run."""
-    if reader in _OF_ONE_PROCESS or len(np.unique(runs.session)) > 1:
+    """Values of the runs in order of time, or of rounds and files; of many files the medians."""
+    sessions = len(np.unique(runs.session))
+    if sessions >= FEWEST_RUNS or (reader in _OF_ONE_PROCESS and sessions > 1):
         return runs.medians(runs.session)[1]
     if np.isfinite(runs.order).all() or np.isnan(runs.round).any():
         return runs.in_time().value

@@ -32,7 +32,7 @@ from perfcore.results import Result
 DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
 _IDLE = 10.0  # times the usual interval between runs: what lies farther apart are two sessions
-_FROM_QUARTILES = 8  # runs, from which on their quartiles say how they spread
+_FROM_DECILES, _DECILES = 8, 2.563  # runs, whose deciles give the spread; their distance in standard deviations
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ def detect_run_order(
 
     ``seconds`` are those in one unit of the values, 0 where they are no times.
     """
-    sides = (first, second)
+    sides, enough = (first, second), min(len(first.value), len(second.value)) >= FEWEST_ROUNDS
     (noise, number), (other_noise, other_number) = map(_within, sides)
 
     def run_order(design: str, reason: str, a: Floats, b: Floats, series: Any = (), is_second: Any = ()) -> RunOrder:
         one, other, logs = ((-1.0 if larger else 1.0) * np.log(values) for values in (a, b, np.asarray(series)))
-        rounding = resolution(first.value) + resolution(second.value)
+        rounding = resolution(first.value) + resolution(second.value) if enough else 0.0  # as so many values show it
         marks = np.asarray(is_second, dtype=np.bool_)
         return RunOrder(design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number))
 
@@ -79,7 +79,8 @@ def detect_run_order(
         count = min(map(len, ordered))
         return run_order("interleaved", "--design", ordered[0][:count], ordered[1][:count])
     times_known = _times_are_known(*sides)
-    if design == "blocked" or (design is None and times_known and not _are_apart(*sides)):
+    in_order = enough and times_known and not _are_apart(*sides)
+    if design == "blocked" or (design is None and in_order):
         values = np.concatenate([side.in_time().value for side in sides])
         is_second = np.repeat([False, True], [len(side.value) for side in sides])
         if times_known:
@@ -98,8 +99,8 @@ def _within(side: Runs) -> tuple[float, float]:
         middle, values = float(np.median(own.value)), own.value
         if (own.number > 1).any():
             squares.append(float(np.nanmean(own.deviation**2)) / middle**2)
-        elif len(values) >= _FROM_QUARTILES:
-            squares.append((float(np.subtract(*np.percentile(values, [75, 25]))) / 1.349 / middle) ** 2)
+        elif len(values) >= _FROM_DECILES:
+            squares.append((float(np.subtract(*np.percentile(values, [90, 10]))) / _DECILES / middle) ** 2)
         elif len(values) > 1:
             squares.append(float(np.var(values, ddof=1)) / middle**2)
     return (math.sqrt(sum(squares) / len(squares)) if squares else math.nan), float(np.mean(counts))

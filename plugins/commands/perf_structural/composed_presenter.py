@@ -25,11 +25,9 @@ class ComposedPresenter(ModelPresenter):
     """Text, tables and picture of a `perf_structural.composed_models.ComposedModel`."""
 
     def title(self, result: Any) -> str:
-        """Expression and sources."""
         return f"{result.expression} of {result.origin.source}"
 
     def formula(self, result: Any) -> str:
-        """The expression, and below it the formulas of the components that have one."""
         lines = [result.expression]
         for name, model in result.components.items():
             formula_lines = model.formula.split("\n")
@@ -41,24 +39,21 @@ class ComposedPresenter(ModelPresenter):
         return "\n".join(lines)
 
     def summary(self, result: Any) -> list[str]:
-        """What was composed, and what the bounds take for granted."""
         unit = f" [{result.unit}]" if result.unit else ""
-        lines = [f"{result.expression}{unit}", *result.component_titles]
+        lines = [f"{result.expression}{unit}, composed of {len(result.components)} models", *result.component_titles]
         if len(result.components) > 1:
-            lines.append(f"bounds: {', '.join(result.components)} are taken as independent of one another")
+            lines.append(f"assumes: {', '.join(result.components)} are independent")
         of_data: dict[str, list[str]] = {}
         for name, model in result.components.items():
             of_data.setdefault(model.origin.fingerprint, []).append(name)
         lines += [
-            f"{' and '.join(names)} were fitted to the same data: where their errors go together, the bounds of a sum "
-            "are too narrow"
+            f"{' and '.join(names)} were fitted to the same data: with correlated errors the intervals are too narrow"
             for names in of_data.values()
             if len(names) > 1
         ]
         return lines
 
     def tables(self, result: Any) -> Tables:
-        """The components."""
         columns = [
             Column("name", 0),
             Column("kind", lambda row: row[1].kind),
@@ -69,13 +64,11 @@ class ComposedPresenter(ModelPresenter):
         return [Table(columns, list(result.components.items()), "Components")]
 
     def heading(self, result: Any, data: Any = None) -> str:
-        """The title, and at what the other variables are held."""
         fixed = _fixed(result, _ranges(result))
         held = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in fixed.items())
         return f"{self.title(result)} at {held}" if held else self.title(result)
 
     def panels(self, result: Any, data: Any = None) -> Panels:
-        """The model with its bounds, and its components, over the first variable whose range is known."""
         return {"model": partial(_draw, result, data)} if _ranges(result) else {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,28 +66,20 @@ class JudgementPresenter(Presenter):
     """Predictions against what happened."""
 
     def title(self, result: Judgement) -> str:
-        """How many runs, and what predicted them."""
-        return f"{len(result.actual)} runs against predictions as {' and '.join(result.representations)}"
+        return f"{len(result.actual)} runs scored against {' and '.join(result.representations)} predictions"
 
     def formula(self, result: Judgement) -> str:
-        """What the score measures."""
         return "CRPS = integral of (F(x) - [x >= actual])^2 dx"
 
-    def summary(self, result: Judgement) -> list[str]:
-        """What was compared, and the mean score beside the error of the predicted means."""
-        figures = result.statistics
-        lines = [self.title(result)]
+    def answer(self, result: Judgement) -> str:
+        figures, parts = result.statistics, [self.title(result)]
         if figures["crps"] is not None:
-            lines.append(f"mean CRPS: {figures['crps']:.6g} (less is better; for a point it is the absolute error)")
+            parts.append(f"mean CRPS {figures['crps']:.4g} (lower is better)")
         if figures["mean_error"] is not None:
-            lines.append(
-                f"actual minus predicted mean: {figures['mean_error']:.6g} on average, "
-                f"{figures['mean_absolute_error']:.6g} in absolute terms"
-            )
-        return lines
+            parts.append(f"bias {figures['mean_error']:.3g}, MAE {figures['mean_absolute_error']:.3g}")
+        return ": ".join([parts[0], "; ".join(parts[1:])]) if len(parts) > 1 else parts[0]
 
     def tables(self, result: Judgement) -> Tables:
-        """Actual values by the probability of their bin (the paper's Figure 5), coverage, and places."""
         tables: Tables = []
         if len(result.ranks):
             names, first = _rank_groups(result.masses.shape[1])
@@ -97,11 +90,11 @@ class JudgementPresenter(Presenter):
                 Column("", ["actual", "predicted"]),
                 *(Column(name, pair, format=".1%") for name, pair in shares),
             ]
-            tables.append(Table(columns, title="Actual values by the probability of their bin"))
-        limits = Column("limits of that", lambda row: (row["low"], row["high"]), format=".1%")
+            tables.append(Table(columns, title="Calibration by bin probability", importance="verbose"))
+        limits = Column("95% CI", lambda row: (row["low"], row["high"]), format=".1%")
         columns = [
             Column("interval", "interval"),
-            Column("actual within", "observed", format=".1%"),
+            Column("coverage", "observed", format=".1%", key="actual_within"),
             limits,
             Column("mean width", "width", format=".5g"),
             Column("interval score", "score", format=".5g"),
@@ -111,7 +104,7 @@ class JudgementPresenter(Presenter):
         if result.quantiles:
             columns = [
                 Column("quantile", "quantile"),
-                Column("actual at most", "observed", format=".1%"),
+                Column("actual below", "observed", format=".1%", key="actual_at_most"),
                 limits,
                 Column("quantile loss", "loss", format=".5g"),
                 Column("runs", "runs"),
@@ -121,8 +114,8 @@ class JudgementPresenter(Presenter):
         if counts.sum():
             shares = (counts / counts.sum()).tolist()
             tenths = [Column(f"{10 * k}-{10 * (k + 1)}%", [share], format=".1%") for k, share in enumerate(shares)]
-            title = "Place of the actual value in its predicted distribution (even: 10.0%)"
-            tables.append(Table([Column("", ["actual"]), *tenths], title=title))
+            title = "PIT histogram (uniform = 10.0%)"
+            tables.append(Table([Column("", ["actual"]), *tenths], title=title, importance="verbose"))
         runs = np.arange(1, len(result.actual) + 1) if result.at is None else result.at
         columns = [Column("at", runs), *(Column(name, getattr(result, name)) for name in ("actual", "mean"))]
         columns += [Column("support", result.support, key=("lower", "upper"))]
@@ -130,7 +123,6 @@ class JudgementPresenter(Presenter):
         return [*tables, Table(columns, importance="data")]
 
     def panels(self, result: Judgement, data: Any = None) -> Panels:
-        """Bounds and actual values over the runs and, where predictions are distributions, the places in them."""
         if not result.place_counts().sum():
             return {"runs": partial(_draw_runs, result)}
         return {
@@ -143,26 +135,18 @@ class RecalibrationPresenter(Presenter):
     """What past predictions teach later ones."""
 
     def title(self, result: Recalibration) -> str:
-        """How many runs taught it."""
         return f"Recalibration learned from {result.runs} runs"
 
-    def summary(self, result: Recalibration) -> list[str]:
-        """What it gains on runs that it was not learned from, and what it cannot mend."""
+    def answer(self, result: Recalibration) -> str:
         gain = 1.0 - result.score_after / result.score_before
-        lines = [
-            self.title(result),
-            f"mean CRPS on runs left out, a fifth at a time: {2.0 * result.score_before:.6g} as predicted, "
-            f"{2.0 * result.score_after:.6g} after ({gain:.1%} less)",
-        ]
-        if result.outside:
-            lines.append(
-                f"{result.outside:.1%} of the runs lay outside of all that was predicted: no map of probabilities "
-                "reaches them"
-            )
-        return lines
+        scores = f"{2.0 * result.score_before:.4g} to {2.0 * result.score_after:.4g} ({-gain:+.1%})"
+        return f"{self.title(result)}: mean CRPS on held-out runs (5-fold) changes from {scores}"
+
+    def caveats(self, result: Recalibration) -> dict[str, Sequence[str]]:
+        text = f"{result.outside:.1%} of the runs lie outside the predicted range and cannot be recalibrated"
+        return {"Uncertain": [text] if result.outside else []}
 
     def tables(self, result: Recalibration) -> Tables:
-        """Coverage before and after on runs left out, and the map."""
         coverages = list(result.held_before)
         held = [
             Column("interval", coverages, format=".0%", key="coverage"),
@@ -171,17 +155,16 @@ class RecalibrationPresenter(Presenter):
         ]
         quantiles = [
             Column("level", _SHOWN, format="g"),
-            Column("is the predicted", result.places_of(_SHOWN), format=".4f"),
+            Column("predicted level", key="is_the_predicted", value=result.places_of(_SHOWN), format=".4f"),
         ]
-        return [Table(held, title="Actual values within, on runs left out"), Table(quantiles, title="Quantiles")]
+        return [Table(held, title="Coverage on held-out runs"), Table(quantiles, title="Quantiles")]
 
     def panels(self, result: Recalibration, data: Any = None) -> Panels:
-        """The map, and the diagonal of predictions that need none."""
 
         def draw(axes: Axes) -> None:
             axes.plot([0.0, 1.0], [0.0, 1.0], color=RULE, linewidth=0.8, linestyle=":")
             axes.plot(result.levels, result.places, color=DATA)
-            axes.set(xlabel="level of a quantile", ylabel="predicted quantile that it is")
+            axes.set(xlabel="quantile level", ylabel="predicted quantile level")
 
         return {"map": draw}
 

@@ -67,7 +67,7 @@ class Prediction(Result):
         }
 
 
-_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn by itself
+_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn alone
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,19 +105,26 @@ class PredictionPresenter(Presenter):
     """A distribution and its statistics."""
 
     def title(self, result: Prediction) -> str:
-        """What was predicted, with its unit."""
         return f"{result.name} ({result.unit})" if result.unit else result.name
 
     def formula(self, result: Prediction) -> str:
-        """The distribution as a person reads it."""
         return repr(result.value)
 
+    def answer(self, result: Prediction) -> str:
+        figures, unit = result.statistics, _after(result.unit)
+        ends = f"{figures['lowest']:.3g} to {figures['highest']:.3g}{unit}"
+        if math.isnan(figures["mean"]):
+            return f"{result.name}: {ends}"
+        quantile = float(result.value.quantile(0.95))
+        return f"{result.name}: mean {figures['mean']:.3g}{unit}, 95% below {quantile:.3g}{unit} (range {ends})"
+
     def summary(self, result: Prediction) -> list[str]:
-        """What was predicted, and how."""
-        return [f"{self.title(result)}: {result.value!r}", f"by {result.evaluation.method}", *result.notes]
+        return [self.answer(result), f"{self.title(result)}: {result.value!r}"]
+
+    def caveats(self, result: Prediction) -> dict[str, Sequence[str]]:
+        return {"Method": [result.evaluation.method], "Uncertain": result.notes}
 
     def tables(self, result: Prediction) -> Tables:
-        """The statistics, with their errors where the result was sampled."""
         errors = result.evaluation.errors
         columns = [
             Column("statistic", 0),
@@ -129,7 +136,6 @@ class PredictionPresenter(Presenter):
         return [Table(columns, known), Table(columns, rows, importance="data")]
 
     def panels(self, result: Prediction, data: Any = None) -> Panels:
-        """Density and cumulative distribution."""
         return distribution_panels({result.name: result.value}, result.unit)
 
 
@@ -137,25 +143,22 @@ class ChoicePresenter(Presenter):
     """Candidates beside one another."""
 
     def title(self, result: Choice) -> str:
-        """How many candidates there are, and what is compared."""
         return f"{len(result.predictions)} candidates by {result.statistic.name}"
 
     def formula(self, result: Choice) -> str:
-        """The chosen distribution as a person reads it."""
         return f"{result.chosen}: {result.predictions[result.chosen].formula}"
 
-    def summary(self, result: Choice) -> list[str]:
-        """What was chosen, why, and what to keep in mind."""
+    def answer(self, result: Choice) -> str:
         unit = _after(result.unit) if result.statistic.scales else ""
-        smallest = f"{result.figures[result.chosen]:.6g}{unit}"
-        lines = [f"{result.chosen}: the smallest {result.statistic.name}, {smallest}"]
-        lines += [f"smaller than {name} with probability {level:.3f}" for name, level in result.beaten.items()]
-        for name, prediction in result.predictions.items():
-            lines += [f"{name}: {note}" for note in prediction.notes]
-        return lines
+        best = f"{result.chosen} has the smallest {result.statistic.name}, {result.figures[result.chosen]:.4g}{unit}"
+        others = ", ".join(f"{level:.3f} {name}" for name, level in result.beaten.items())
+        return f"{best}; P(smaller than): {others}" if others else best
+
+    def caveats(self, result: Choice) -> dict[str, Sequence[str]]:
+        notes = [f"{name}: {note}" for name, prediction in result.predictions.items() for note in prediction.notes]
+        return {"Uncertain": notes}
 
     def tables(self, result: Choice) -> Tables:
-        """Each candidate with all statistics, last the one compared by unless it is among them."""
         names = list(result.predictions)
         statistics = [prediction.statistics for prediction in result.predictions.values()]
         figures = {column: [of_one[column] for of_one in statistics] for column in statistics[0]}
@@ -173,7 +176,6 @@ class ChoicePresenter(Presenter):
         ]
 
     def panels(self, result: Choice, data: Any = None) -> Panels:
-        """Densities and cumulative distributions of all candidates."""
         return distribution_panels({name: each.value for name, each in result.predictions.items()}, result.unit)
 
 
@@ -181,15 +183,12 @@ class DecompositionPresenter(Presenter):
     """Work divided among machines."""
 
     def title(self, result: Decomposition) -> str:
-        """What was divided, among how many, by what."""
         return f"{sum(result.shares):,} units of work among {len(result.shares)} machines by {result.statistic.name}"
 
     def formula(self, result: Decomposition) -> str:
-        """The shares as a sum."""
         return " + ".join(map(str, result.shares))
 
     def summary(self, result: Decomposition) -> list[str]:
-        """What was divided, and how evenly."""
         slowest, fastest = (
             f"{figure:.6g}{_after(result.unit)}" for figure in (max(result.figures), min(result.figures))
         )
@@ -200,7 +199,6 @@ class DecompositionPresenter(Presenter):
         return lines
 
     def tables(self, result: Decomposition) -> Tables:
-        """Each machine with its share and statistics of its time, first the one that was balanced."""
         figures = {result.statistic.name: result.figures}
         for name in ("mean", "std"):
             figures.setdefault(name, tuple(getattr(time, name) for time in result.times))
@@ -215,7 +213,6 @@ class DecompositionPresenter(Presenter):
         ]
 
     def panels(self, result: Decomposition, data: Any = None) -> Panels:
-        """The distributions of the machines' times."""
         return distribution_panels({f"machine {k}": time for k, time in enumerate(result.times, start=1)}, result.unit)
 
 
@@ -228,34 +225,28 @@ class SolutionPresenter(Presenter):
     """The value of an input that suffices, and all that were tried."""
 
     def title(self, result: Solution) -> str:
-        """What is to be kept, how often."""
         unit = f" {result.unit}" if result.unit else ""
         return f"P(<= {result.limit:g}{unit}) >= {result.probability:g}"
 
     def formula(self, result: Solution) -> str:
-        """The value, or that there is none."""
         if result.found is None:
             low, high = result.tried[0].value, result.tried[-1].value
             return f"no {result.name} from {low:g} to {high:g}"
         return f"{result.name} = {result.found.value:.6g}"
 
-    def summary(self, result: Solution) -> list[str]:
-        """The value, how probable the limit is with it, and what to keep in mind."""
+    def answer(self, result: Solution) -> str:
         if result.found is None:
             best = result.best
-            return [
-                f"{self.title(result)}: {self.formula(result)} suffices",
-                f"the most is {best.probability:.4g}, with {result.name} = {best.value:.6g}",
-            ]
-        which = "most" if result.most else "least"
-        return [
-            f"{self.title(result)}: {self.formula(result)}, the {which} that suffices, "
-            f"with probability {result.found.probability:.4g}",
-            *result.notes,
-        ]
+            most = f"highest probability {best.probability:.4g} at {result.name} = {best.value:.6g}"
+            return f"{self.formula(result)} satisfies {self.title(result)}; {most}"
+        which = "maximum" if result.most else "minimum"
+        reached = f"probability {result.found.probability:.4g}"
+        return f"{which} {self.formula(result)} satisfies {self.title(result)} ({reached})"
+
+    def caveats(self, result: Solution) -> dict[str, Sequence[str]]:
+        return {"Uncertain": result.notes}
 
     def tables(self, result: Solution) -> Tables:
-        """Each value that was tried, the found one marked."""
         columns = [
             Column("", lambda trial: "*" if trial == result.found else "", key=()),
             Column(result.name, "value", format=".6g", key=result.name),
@@ -266,12 +257,11 @@ class SolutionPresenter(Presenter):
         return [Table(columns, result.tried)]
 
     def panels(self, result: Solution, data: Any = None) -> Panels:
-        """How probable the limit is over the input, with what was asked for."""
 
         def draw(axes: Axes) -> None:
             values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
             axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
-            axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
+            axes.axhline(result.probability, color=RULE, linestyle="--", label=f"required: {result.probability:g}")
             if result.found is not None:
                 axes.axvline(result.found.value, color=RULE, linestyle=":", label=self.formula(result))
             axes.set(xlabel=result.name, ylabel="probability")
@@ -284,11 +274,9 @@ class DecisionPresenter(Presenter):
     """Two sets of measurements, and whether they differ."""
 
     def title(self, result: Decision) -> str:
-        """What is compared."""
         return f"{result.statistic} of {result.names[0]} and of {result.names[1]}"
 
     def formula(self, result: Decision) -> str:
-        """Which is smaller."""
         first, second = result.names
         match result.verdict:
             case "first":
@@ -296,33 +284,32 @@ class DecisionPresenter(Presenter):
             case "second":
                 return f"{second} is smaller than {first}"
             case "equal":
-                return f"{first} and {second} differ by less than matters"
-        return f"undecided between {first} and {second}"
+                return f"{first} and {second} differ by less than the smallest effect of interest"
+        return f"inconclusive between {first} and {second}"
 
-    def summary(self, result: Decision) -> list[str]:
-        """Which is smaller, by how much, and how many more measurements would tell."""
-        difference = result.figures[1] - result.figures[0]
-        lines = [
-            f"{self.formula(result)}",
-            f"{result.statistic}: second - first is {difference:.6g}, 95 % sure between {result.low:.6g} and "
-            f"{result.high:.6g}",
-        ]
+    def answer(self, result: Decision) -> str:
+        difference = f"{result.figures[1] - result.figures[0]:.3g}, 95% CI [{result.low:.3g}, {result.high:.3g}]"
+        return f"{self.formula(result)}: {result.statistic} difference (second - first) {difference}"
+
+    def caveats(self, result: Decision) -> dict[str, Sequence[str]]:
+        lines = []
         if result.verdict == "undecided" and result.more is None:
-            lines.append("more than a million measurements would be needed; --min-effect says which difference matters")
+            lines.append(
+                "over a million more measurements needed; set the smallest effect of interest with --min-effect"
+            )
         elif result.verdict == "undecided" and result.more is not None:
             lines.append(
-                f"{result.more[0]:,} more of the first and {result.more[1]:,} more of the second decide it with "
-                f"probability {result.power:g}, if the difference and the spread are as measured"
+                f"{result.more[0]:,} more of the first and {result.more[1]:,} more of the second decide it (power "
+                f"{result.power:g}, at the measured difference and spread)"
             )
-        return [*lines, *result.notes]
+        return {"Uncertain": [*lines, *result.notes]}
 
     def tables(self, result: Decision) -> Tables:
-        """The statistic of each."""
         return [
             Table(
                 [
-                    Column("of", result.names),
-                    Column("samples", result.sizes),
+                    Column("sample", result.names),
+                    Column("size", result.sizes, key="samples"),
                     Column(result.statistic, result.figures, format=".6g", key=result.statistic),
                     Column("more", result.more or (None, None)),
                 ]
@@ -330,17 +317,16 @@ class DecisionPresenter(Presenter):
         ]
 
     def panels(self, result: Decision, data: Any = None) -> Panels:
-        """The difference with its limits, beside none and what matters."""
 
         def draw(axes: Axes) -> None:
             difference = result.figures[1] - result.figures[0]
             errors = [[difference - result.low], [result.high - difference]]
-            axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
+            axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first (95% CI)")
             axes.axvline(0.0, color=RULE)
             if result.worth is not None:
-                axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
+                axes.axvspan(-result.worth, result.worth, color=PALE, label="smallest effect of interest")
             axes.set_yticks([])
-            axes.set_xlabel(f"difference of the {result.statistic}")
+            axes.set_xlabel(f"difference in {result.statistic}")
             axes.legend()
 
         return {"difference": draw}
@@ -350,33 +336,39 @@ class MeasuredValuePresenter(Presenter):
     """The value, what it comes from, and what is lost."""
 
     def title(self, result: MeasuredValue) -> str:
-        """What is represented, and by what."""
         return f"{result.window.column} of {Path(result.window.source).name} as {result.value.name}"
 
     def formula(self, result: MeasuredValue) -> str:
-        """The value in a line."""
         return repr(result.value)
 
+    def answer(self, result: MeasuredValue) -> str:
+        value, count = result.value, f"{len(result.window.values):,} samples"
+        if math.isnan(value.mean):
+            low, high = value.support
+            return f"{self.title(result)}: {low:.4g} to {high:.4g} ({count})"
+        return f"{self.title(result)}: mean {value.mean:.4g}, standard deviation {value.std:.3g} ({count})"
+
+    def caveats(self, result: MeasuredValue) -> dict[str, Sequence[str]]:
+        return {"Uncertain": [*self._of_quantiles(result), *result.notes]}
+
     def summary(self, result: MeasuredValue) -> list[str]:
-        """The value, what it comes from, how much the samples vary, and what is lost."""
         variation, full, named = f"variation: {result.window.variation:.4g}", result.full_range, result.variation_class
         missing = "--scale, the full range" if full is None else f"samples between 0 and --scale ({full:g})"
-        varies = f"; its class needs {missing}" if named is None else f", {named} on a scale from 0 to {full:g}"
-        lost = "everything but the bounds"
+        varies = f" (class needs {missing})" if named is None else f", {named} on a scale from 0 to {full:g}"
+        lost = "all but the bounds"
         if not math.isnan(result.cdf_error):
-            lost = f"the order in time; the cumulative distribution is off by at most {result.cdf_error:.3f}"
+            lost = f"time order; max CDF error {result.cdf_error:.3f}"
         return [
+            self.answer(result),
             self.formula(result),
             result.window.describe(),
             variation + varies,
-            f"lost: {lost}",
-            *self._of_quantiles(result),
-            *(f"note: {note}" for note in result.notes),
+            f"discarded: {lost}",
         ]
 
     @staticmethod
     def _of_quantiles(result: MeasuredValue) -> list[str]:
-        """Between what the quantiles that were asked for lie."""
+        """Confidence intervals of requested quantiles."""
         if result.levels == LEVELS:
             return []
         quantile_texts = [
@@ -384,11 +376,10 @@ class MeasuredValuePresenter(Presenter):
             for name, (low, high) in result.quantile_limits.items()
             if math.isfinite(low) and math.isfinite(high)
         ]
-        limits = f"with probability 0.95, if the samples are independent: {', '.join(quantile_texts)}"
+        limits = f"95% CI if the samples are independent: {', '.join(quantile_texts)}"
         return [*([limits] if quantile_texts else []), *result.too_few]
 
     def tables(self, result: MeasuredValue) -> Tables:
-        """The figures of the value beside the samples'."""
         value, samples, levels = result.value, result.window.values, list(result.levels)
         names = ("mean", "std", *map(quantile_name, levels), "lowest", "highest")
         represented = [value.mean, value.std, *(float(value.quantile(level)) for level in levels), *value.support]
@@ -396,10 +387,9 @@ class MeasuredValuePresenter(Presenter):
         measured = [samples.mean(), result.samples_std, *quantiles, samples.min(), samples.max()]
         pairs = zip(names, represented, map(float, measured), strict=True)
         figures = [Column(name, pair, format=".6g", key=name) for name, *pair in pairs]
-        return [Table([Column("of", ["value", "samples"]), *figures])]
+        return [Table([Column("source", ["value", "samples"], key="of"), *figures])]
 
     def panels(self, result: MeasuredValue, data: Any = None) -> Panels:
-        """Density and cumulative distribution over those of the samples."""
         panels = distribution_panels({result.value.name: result.value}, "")
         samples, column = result.window.values, shortened(result.window.column)
 

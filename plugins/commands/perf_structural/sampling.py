@@ -28,8 +28,8 @@ from perfcore.base.errors import DataError
 from perfcore.base.executors import in_order, thread_count
 from perfcore.stochastic import StochasticValue, from_dict
 
-# One scrambled net, shifted anew by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
-# Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled anew, in a fraction of the time.
+# One scrambled net, shifted again by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
+# Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
 
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
 _MOST_AT_ONCE = 2**20

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from perfcore.base.errors import DataError, OptionError
 
-LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown beside mean and deviation where none are asked for
+LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown next to mean and deviation where none are asked for
 
 
 class Distribution(Protocol):

@@ -91,7 +91,7 @@ def _chosen(table: Floats, known_errors: pd.DataFrame) -> Floats:
 # Forecasts by regression on earlier samples, several steps ahead, as anybody would have made them at the time.
 #
 # The coefficients are least squares of a constant and the lags, as statsmodels' `AutoReg` has them. They are found
-# anew
+# again
 # a few times in the course of the series, from samples before alone.
 
 

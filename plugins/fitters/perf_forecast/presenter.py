@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,37 +29,36 @@ class ForecastPresenter(Presenter):
     """Text, tables and picture of a `ForecastModel`."""
 
     def title(self, result: ForecastModel) -> str:
-        """What is forecast, and the source."""
         return f"Forecast of {result.column} from {Path(result.origin.source).name}"
 
-    def summary(self, result: ForecastModel) -> list[str]:
-        """What comes next, what says so, and how far such intervals have held."""
+    def answer(self, result: ForecastModel) -> str:
         middle, lower, upper = result.predict([1], COVERAGE)[0]
-        following = result.ahead[0]
+        interval = f"{COVERAGE:.0%} prediction interval [{lower:.3g}, {upper:.3g}]"
+        return f"{self.title(result)}: next value {middle:.3g}, {interval}"
+
+    def summary(self, result: ForecastModel) -> list[str]:
         gaps = f", {result.n_missing} missing" if result.n_missing else ""
         return [
-            f"{self.title(result)} ({result.n_samples:,} samples{gaps}, one every "
-            f"{readable(result.step, result.time_unit)})",
-            f"next value: {middle:.6g}, {COVERAGE:.0%} between {lower:.6g} and {upper:.6g}",
-            _record(following),
-            *_repeated(result),
-            f"by {following.chosen[0]}",
+            self.answer(result),
+            f"{result.n_samples:,} samples{gaps}, one every {readable(result.step, result.time_unit)}",
+            f"predictor: {result.ahead[0].chosen[0]}",
             f"seasons: {_seasons(result)}; {_support(result)}",
         ]
 
+    def caveats(self, result: ForecastModel) -> dict[str, Sequence[str]]:
+        return {"Uncertain": [_record(result.ahead[0]), *_repeated(result)]}
+
     def tables(self, result: ForecastModel) -> Tables:
-        """The next values, and the predictors that were chosen; all steps as data."""
         last = len(result.ahead)
         steps = sorted({2**power for power in range(last.bit_length())} | {last})
         chosen = [(step, name) for step in steps for name in result.ahead[step - 1].chosen]
         return [
             Table(_columns(result, np.array(steps)), title="Next values"),
-            Table([Column("steps", 0), Column("predictor; its past", 1)], chosen, "Chosen by score, mixed evenly"),
+            Table([Column("steps", 0), Column("predictor; error model", 1)], chosen, "Ensemble members", "verbose"),
             Table(_columns(result, np.arange(1, last + 1)), importance="data"),
         ]
 
     def panels(self, result: ForecastModel, data: Any = None) -> Panels:
-        """The next values with their central intervals, after the samples where they are given."""
         return {"forecast": partial(_draw_forecast, result, data)}
 
 
@@ -75,7 +75,7 @@ def _columns(result: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]
         Column("50% interval", np.transpose(halves), format=".5g", key=("lower_50", "upper_50")),
         Column("CRPS", [each.crps for each in ahead], importance="data"),
         *(
-            Column(f"{coverage:.0%} held", [each.held and each.held[k] for each in ahead], format=".0%", key=())
+            Column(f"{coverage:.0%} coverage", [each.held and each.held[k] for each in ahead], format=".0%", key=())
             for k, coverage in enumerate(JUDGED_COVERAGES)
         ),
     ]
@@ -83,17 +83,17 @@ def _columns(result: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]
 
 def _record(ahead: Ahead) -> str:
     if ahead.held is None:
-        return "too few samples to judge such forecasts"
-    shares = ", ".join(f"{c:.0%} held {share:.1%}" for c, share in zip(JUDGED_COVERAGES, ahead.held, strict=True))
-    return f"such intervals in the past, on {ahead.judged} samples held out: {shares}; mean CRPS {ahead.crps:.4g}"
+        return "too few samples for a backtest"
+    shares = ", ".join(f"{share:.0%} for {c:.0%}" for c, share in zip(JUDGED_COVERAGES, ahead.held, strict=True))
+    return f"backtest coverage {shares} ({ahead.judged} held-out samples), mean CRPS {ahead.crps:.4g}"
 
 
 def _repeated(result: ForecastModel) -> list[str]:
-    """Why intervals hold more than they ask, where they do so by themselves."""
+    """A value that recurs, which makes intervals cover more than they claim."""
     value, probability = result.likeliest(1)
     if not NOTEWORTHY <= probability < 1.0:
         return []
-    return [f"{value:.6g} comes with probability {probability:.2g} by itself: intervals that reach it hold all of that"]
+    return [f"point mass of {probability:.2g} at {value:.6g}: intervals that include it cover more"]
 
 
 def _seasons(result: ForecastModel) -> str:

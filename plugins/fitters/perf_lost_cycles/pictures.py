@@ -65,7 +65,7 @@ def category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
 
 _MOST_PANELS = 12
 _DRAWN_POINTS = 200
-_WIDEST_TITLE = 42  # letters in a line over one of three panels beside one another
+_WIDEST_TITLE = 42  # letters in a line over one of three panels next to one another
 
 
 def left_out_text(model: LcaModel) -> str:

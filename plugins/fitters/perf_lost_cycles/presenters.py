@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.options import CRITERIA
 from perf_lost_cycles.pictures import POOR_R2, category_figures, overview, shares
+from perf_views.names import existing_file
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
@@ -80,6 +82,19 @@ def _shown(value: float | int | str | None) -> str:
     return f"{value:.4f}" if isinstance(value, float) else "-"
 
 
+def _largest_first(fits: Sequence[Any], share: Any, error: Any, result: ModgenModel) -> Table:
+    """Share, error and model of each category."""
+    order = np.argsort(-share, kind="stable").tolist()
+    columns = [
+        Column("category", [fits[k].name for k in order]),
+        Column("share", share[order], format=".1%"),
+        Column("leave-one-out R^2", [fits[k].r2_leave_one_out for k in order], format=".3f"),
+        Column("error of total", error[order], format=".2%"),
+        Column("model", [fits[k].text(result.shown_names) for k in order]),
+    ]
+    return Table(columns, importance="brief")
+
+
 def _sortable(value: float | None) -> float:
     return float("inf") if value is None else value
 
@@ -88,7 +103,6 @@ class _CategoryPresenter(Presenter):
     """The page that both models have."""
 
     def views(self, result: LcaModel | ModgenModel, data: Any = None, file: Path | None = None) -> LostCyclesViews:
-        """From the overview of R^2 down to one fit, with formulas to edit, and verification."""
         from perf_lost_cycles.views.category_views import LostCyclesViews
 
         return LostCyclesViews(result, data, file)
@@ -98,32 +112,41 @@ class LcaPresenter(_CategoryPresenter):
     """Text, tables, picture and page of `LcaModel`."""
 
     def title(self, result: LcaModel) -> str:
-        """How many categories over what, and the source."""
         held_text = "".join(f", {symbol}={value:g}" for symbol, value in result.held.items())
         categories = "1 category" if len(result.fits) == 1 else f"{len(result.fits)} categories"
         return f"{categories} of {Path(result.origin.source).name} over {result.column}{held_text}"
 
+    def answer(self, result: LcaModel) -> str:
+        part, factor = shares(result), result.factor_name
+        largest = max(range(len(result.fits)), key=lambda k: part[k])
+        fit = result.fits[largest]
+        growth = fit.model.form(factor)
+        return f"{fit.category} is {part[largest]:.0%} of the time over {factor}, model {growth} ({self.title(result)})"
+
+    def next_command(self, result: LcaModel) -> str:
+        part, file = shares(result), existing_file(result.origin.source)
+        largest = result.fits[max(range(len(result.fits)), key=lambda k: part[k])].category
+        return f"perf fit {file} --fitter lca --show {shlex.quote(largest)}" if file else ""
+
     def summary(self, result: LcaModel) -> list[str]:
-        """What was fitted, by what models were chosen, and how well the sum does."""
         figures, options = result.statistics, result.origin.options
         unit = f" [{result.unit}]" if result.unit else ""
         over = result.column if result.factor_name == result.column else f"{result.factor}={result.column}"
         fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in result.held.items())
         criterion = str(options["criterion"])
         return [
-            result.title,
+            self.answer(result),
             f"{figures['n_points']} points of {result.value_name}{unit} over {over}{fixed}; "
             f"weights: {options['weights']}; default models: {', '.join(options['models'])}",
-            f"chosen by {criterion}, {CRITERIA[criterion]}" + (f": {_WHY[criterion]}" if criterion in _WHY else ""),
+            f"selected by {criterion}, {CRITERIA[criterion]}" + (f": {_WHY[criterion]}" if criterion in _WHY else ""),
             *result.notes,
-            "the sum of the categories: "
+            "sum of the categories: "
             + ("" if figures["r2_centered"] is None else f"R^2 centered {figures['r2_centered']:.5f}, ")
             + f"relative error: median {figures['median_relative_error'] or 0:.1%}, "
-            f"largest {figures['max_relative_error'] or 0:.1%}",
+            f"max {figures['max_relative_error'] or 0:.1%}",
         ]
 
     def tables(self, result: LcaModel) -> Tables:
-        """The categories, largest first; and the candidates of the one that ``show`` names."""
         part, factor = shares(result), result.factor_name
         order = sorted(range(len(result.fits)), key=lambda k: -part[k])
         fits = [result.fits[k].model for k in order]
@@ -140,7 +163,7 @@ class LcaPresenter(_CategoryPresenter):
             if len(order) > _MOST_CATEGORIES
             else ""
         )
-        categories = Table(columns, title=f"Categories, their best default models{more}", limit=_MOST_CATEGORIES)
+        categories = Table(columns, title=f"Best default model by category{more}", limit=_MOST_CATEGORIES)
         shown = [fit for fit in result.fits if fit.category == result.origin.options.get("show")]
         return [
             categories,
@@ -149,13 +172,11 @@ class LcaPresenter(_CategoryPresenter):
         ]
 
     def heading(self, result: LcaModel, data: Any = None) -> str:
-        """The title, and how many categories are drawn."""
         from perf_lost_cycles.pictures import left_out_text
 
         return self.title(result) + left_out_text(result)
 
     def panels(self, result: LcaModel, data: Any = None) -> Panels:
-        """The categories, the largest first."""
         from perf_lost_cycles.pictures import lca_panels
 
         return lca_panels(result)
@@ -165,37 +186,23 @@ class ModgenPresenter(_CategoryPresenter):
     """Text, tables, picture and page of `ModgenModel`."""
 
     def title(self, result: ModgenModel) -> str:
-        """How many categories over what, and the source."""
         categories = "1 category" if len(result.categories) == 1 else f"{len(result.categories):,} categories"
         return f"{categories} over {', '.join(result.columns.values())} of {Path(result.origin.source).name}"
 
-    def summary(self, result: ModgenModel) -> list[str]:
-        """What was fitted and how well."""
-        figures, options = result.statistics, result.origin.options
-        unit = f" [{result.unit}]" if result.unit else ""
-        shown = result.shown_names
-        over = ", ".join(shown[s] if shown[s] == c else f"{s}={c}" for s, c in result.columns.items())
-        lines = [
-            result.title,
-            f"{figures['n_points']:,} points of {result.value_name}{unit} over {over}, weights: {options['weights']}",
-            f"forms chosen by {options['criterion']}: {CRITERIA[options['criterion']]}",
-            f"total: R^2 centered {_shown(figures['r2_centered'])}; relative error: median "
-            f"{figures['median_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}; "
-            f"{figures['n_parameters']:,} parameters",
-        ]
-        if result.set_aside:
-            lines.append(
-                f"{figures['n_set_aside']:,} points set aside (seed {options['seed']}): R^2 centered "
-                f"{_shown(figures['r2_set_aside_centered'])}; relative error: median "
-                f"{figures['set_aside_median_relative_error']:.1%}, largest "
-                f"{figures['set_aside_max_relative_error']:.1%}"
-            )
-        left_out = {
-            factor.symbol: factor.left_out for each in result.generations for factor in each.factors if factor.left_out
-        }
-        if left_out:
-            counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
-            lines.append(f"lines left out, with fewer than three levels: {counts}")
+    def answer(self, result: ModgenModel) -> str:
+        share, _ = category_figures(result)
+        largest = int(np.argmax(share))
+        fit, median = result.categories[largest], result.statistics["median_relative_error"]
+        formula = fit.text(result.shown_names)
+        return f"{fit.name} is {share[largest]:.0%} of the time, {formula}; median error of the total {median:.1%}"
+
+    def next_command(self, result: ModgenModel) -> str:
+        file, parameters = existing_file(result.origin.source), ",".join(result.columns.values())
+        if not file or result.set_aside:
+            return ""
+        return f"perf fit {file} --fitter modgen --parameter {shlex.quote(parameters)} --holdout 20%"
+
+    def caveats(self, result: ModgenModel) -> dict[str, Sequence[str]]:
         shares, _ = category_figures(result)
         flat, errors = _constants(result)
         notable = (shares >= _NOTABLE).tolist()
@@ -209,18 +216,46 @@ class ModgenPresenter(_CategoryPresenter):
             for fit, error, is_notable, is_flat in zip(result.categories, errors, notable, flat, strict=True)
             if is_notable and is_flat
         ]
+        lines = []
         if poor:
             more = f" and {len(poor) - 8} more" if len(poor) > 8 else ""
-            lines.append(f"fitted badly (R^2 below {POOR_R2:g}, {_NOTABLE:.0%} of the time or more): "
-                         f"{', '.join(poor[:8])}{more}")  # fmt: skip
+            limits = f"R^2 < {POOR_R2:g}, >= {_NOTABLE:.0%} of time"
+            lines.append(f"poor fits ({limits}): {', '.join(poor[:8])}{more}")
         if constant:
             more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
             names = ", ".join(f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)[:8])
-            lines.append(f"constant, so that R^2 does not judge them (off by, in the median): {names}{more}")
+            lines.append(f"constant, R^2 undefined (median error): {names}{more}")
+        return {"Uncertain": lines}
+
+    def summary(self, result: ModgenModel) -> list[str]:
+        figures, options = result.statistics, result.origin.options
+        unit = f" [{result.unit}]" if result.unit else ""
+        shown = result.shown_names
+        over = ", ".join(shown[s] if shown[s] == c else f"{s}={c}" for s, c in result.columns.items())
+        lines = [
+            self.answer(result),
+            f"{figures['n_points']:,} points of {result.value_name}{unit} over {over}, weights: {options['weights']}",
+            f"model selection by {options['criterion']}: {CRITERIA[options['criterion']]}",
+            f"total: R^2 centered {_shown(figures['r2_centered'])}; relative error: median "
+            f"{figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}; "
+            f"{figures['n_parameters']:,} parameters",
+        ]
+        if result.set_aside:
+            lines.append(
+                f"{figures['n_set_aside']:,} held-out points (seed {options['seed']}): R^2 centered "
+                f"{_shown(figures['r2_set_aside_centered'])}; relative error: median "
+                f"{figures['set_aside_median_relative_error']:.1%}, max "
+                f"{figures['set_aside_max_relative_error']:.1%}"
+            )
+        left_out = {
+            factor.symbol: factor.left_out for each in result.generations for factor in each.factors if factor.left_out
+        }
+        if left_out:
+            counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
+            lines.append(f"skipped slices (fewer than three levels): {counts}")
         return [*lines, *result.notes]
 
     def tables(self, result: ModgenModel) -> Tables:
-        """Overview of determination coefficients, and the categories with their formulas, worst first."""
         order = sorted(range(len(result.categories)), key=lambda k: _sortable(result.categories[k].r2_centered))
         share, error = (values[order] for values in category_figures(result))
         fits = [result.categories[k] for k in order]
@@ -240,15 +275,15 @@ class ModgenPresenter(_CategoryPresenter):
             Column("error of total", error, format=".2%"),
         ]
         kept = f" (the worst {_MOST_SHOWN} of {len(fits):,}; --json has all)" if len(fits) > _MOST_SHOWN else ""
-        title = f"R^2 centered, averaged over lines and tuples{kept}"
+        title = f"R^2 by category, averaged over 1-D slices and level combinations{kept}"
         return [
-            Table([category, *lines, *of_all], title=title, limit=_MOST_SHOWN, drops_empty=False),
-            Table([category, *sizes, formula], title=f"Models{kept}", limit=_MOST_SHOWN),
+            _largest_first(fits, share, error, result),
+            Table([category, *lines, *of_all], title=title, limit=_MOST_SHOWN, drops_empty=False, importance="verbose"),
+            Table([category, *sizes, formula], title=f"Models{kept}", limit=_MOST_SHOWN, importance="verbose"),
             Table([category, *sizes, *lines, *of_all, formula], importance="data"),
         ]
 
     def panels(self, result: ModgenModel, data: Any = None) -> Panels:
-        """Measured against predicted times, residuals, and the categories' shares over the first factor."""
         from perf_lost_cycles.pictures import modgen_panels
 
         return modgen_panels(result)

@@ -132,7 +132,7 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
     y, root = np.array(group.value), 1.0 if group.weights is None else np.sqrt(group.weights)
     free = np.array([name not in start for name in names])
     value, design = formula.at(group.points, theta)
-    theta[free] = np.linalg.lstsq(np.nan_to_num(design[:, free]), np.nan_to_num(y - value))[0]
+    theta[free] = np.linalg.lstsq(np.nan_to_num(design[:, free]), np.nan_to_num(y - value), rcond=None)[0]
     from scipy.optimize import least_squares
 
     def residuals(at: Floats) -> Floats:

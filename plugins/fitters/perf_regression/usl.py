@@ -166,7 +166,7 @@ class UslFitter(Fitter):
         # p/X is linear in 1/gamma, sigma/gamma and kappa/gamma; relative errors start the search
         costs = p / value if quantity == "throughput" else p * value
         terms = np.stack([np.ones(len(p)), p - 1.0, p * (p - 1.0)], axis=1)
-        first, second, third = np.linalg.lstsq(terms / costs[:, None], np.ones(len(p)))[0].tolist()
+        first, second, third = np.linalg.lstsq(terms / costs[:, None], np.ones(len(p)), rcond=None)[0].tolist()
         if not first > 0.0 or second >= first:
             other = "time" if quantity == "throughput" else "throughput"
             raise DataError(

@@ -67,6 +67,7 @@ _KEPT = 3e-3  # weight of a candidate that takes part in predictions
 _MOST_ALTERNATIVES = 5
 _MOST_TERMS = 6  # of a parameter, where there are several
 _SURE_CHANGE = 0.005  # p-value of a power of the parameters from which on no constant is named
+_VARIES = 0.5  # coefficient of variation of the means from which on no constant is named
 _MUCH = 4.0  # logarithm of the evidence by which the best beats a constant
 _SURE_SCATTER = 0.01  # p-value from which on levels scatter by more than their runs explain
 _DEVIATES = 0.5  # probability from which on a level is left out, where so many are measured
@@ -98,6 +99,12 @@ class BestFit(NamedTuple):
     def is_constant(self) -> bool:
         """The model has no term."""
         return self.terms == ("1",)
+
+    @property
+    def growth(self) -> str:
+        """Its terms beside the constant, without coefficients."""
+        terms = " + ".join(term for term in self.terms if term != "1") or "constant"
+        return f"1/({terms})" if self.reciprocal and not self.is_constant else terms
 
     @property
     def formula(self) -> str:
@@ -405,6 +412,9 @@ class _Regression:
                 evidence[-1] = -np.inf
             if changes < 0.5 * _SURE_CHANGE / len(errors) and np.isfinite(np.delete(evidence, 0)).any():
                 evidence[0] = -np.inf  # the constant
+        varies = np.std(self.values[k]) > _VARIES * np.mean(self.values[k])
+        if varies and np.isfinite(np.delete(evidence, 0)).any():
+            evidence[0] = -np.inf
         # It is named where nothing is significant, and not the best of many that grow a little.
         is_flat = evidence[0] > evidence.max() - _MUCH
         weight = np.exp(_TEMPERED * (evidence - evidence.max()))

@@ -104,6 +104,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
 
     @property
+    def fitted_points(self) -> Mapping[str, Any]:
+        """Measured points (n,), by symbol."""
+        return self.points
+
+    @property
     def unit_of_laws(self) -> str | None:
         """Unit of coefficients: that of the values, or one over it."""
         return f"1/({self.unit})" if self.reciprocal and self.unit else self.unit

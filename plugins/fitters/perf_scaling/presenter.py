@@ -17,6 +17,7 @@ from perf_scaling.rows import DEVIATES, RANGE, PathRow, note_of
 from perf_scaling.speedup import Speedup, is_apart, is_open, speedup, total_draws
 from perfcore.base.errors import listing
 from perfcore.results import Column, Panels, Presenter, Table, Tables
+from perfcore.tables import Importance
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
@@ -26,7 +27,6 @@ _MOST_PATHS = 40
 _MOST_ADVICE = 10
 _MOST_NAMED = 3
 _HARDLY_LESS = 0.9  # of the variance
-_FLAT = 0.05  # exponents up to here are no growth
 _FEW_LEVELS = 4
 
 
@@ -152,12 +152,7 @@ def _answer(model: ScalingModel) -> str:
         middle = holds or f"{_amount(row.predicted, unit)}; "
         sides = f"likely {_range(*row.likely)}, 95% {_range(row.low, row.high)}"
         return f"At {_target_text(model)}: {middle}{sides}{_gain(model)}"
-    grows = ", ".join(
-        f"{name}^{growth.exponent:.2g}"
-        for name, growth in zip(model.parameter_names.values(), row.growths, strict=True)
-        if abs(growth.exponent) > _FLAT
-    )
-    how = f"grows like {grows}" if grows else "does not grow"
+    how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
     if not model.has_parts:
         return (
             f"At {_target_text(model)}: {row.path} {_amount(row.predicted, unit)}, likely {_range(*row.likely)}, "
@@ -203,6 +198,8 @@ def _path_columns(model: ScalingModel) -> list[Column]:
     """Each path at the target."""
     top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
     unit = model.unit or ""
+    parts = len(model.paths) > 1
+    shown: Importance = "verbose" if parts else "default"
     columns = [
         Column("call path" if model.has_parts else "series", "path", key="path"),
         Column("share", "share", format=".1%", importance="default" if model.has_parts else "data"),
@@ -210,7 +207,8 @@ def _path_columns(model: ScalingModel) -> list[Column]:
         Column("predicted", "predicted", unit, ".3g", key="predicted"),
         Column("likely (50%)", "likely", unit, ".3g", key=("likely_lower", "likely_upper")),
         Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
-        Column("model in measured range", lambda row: row.model.formula, key="model"),
+        Column("scales like", lambda row: row.model.growth, key="scales_like", importance="default" if parts else "data"),
+        Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
         Column("if it holds", "holds", unit, ".3g", key=(), importance="verbose"),
         Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),
         Column(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
 from perf_views.drawable import candidate_table
+from perf_views.names import existing_file
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
@@ -36,14 +38,14 @@ def _outliers(model: IndividualModel | JointModel, title: str) -> Tables:
         Column("leave-out residual", [_finite(value) for value in judged.studentized[places].tolist()], format="+.1f"),
         Column("robust residual", judged.robust[places], format="+.1f"),
     ]
-    return [Table(columns, title=title)] if len(places) else []
+    return [Table(columns, title=title, importance="verbose")] if len(places) else []
 
 
 def _ranking(model: IndividualModel | JointModel, title: str, most: int) -> Tables:
     if not model.ranking:
         return []
     first = model.ranking[:most]
-    return [candidate_table(first, f"{title} (the best {len(first)} of {len(model.ranking)})")]
+    return [candidate_table(first, f"{title} (best {len(first)} of {len(model.ranking)})", "verbose")]
 
 
 def _worst_first(model: IndividualModel) -> list[PairFit]:
@@ -167,6 +169,28 @@ def _parameters(model: JointModel) -> Table:
     return Table(columns, title=f"Parameters ({names}; {options['intervals']} intervals)")
 
 
+def _work_and_speed(model: JointModel) -> Table:
+    """Work of each code and relative speed of each system, a column for each function."""
+    theta = {each.name: (each.estimate, each.standard_error) for each in model.parameters}
+    rows = [(code, "code", f"^{code}") for code in model.codes]
+    rows += [(system, "system", f"^{system}") for system in model.systems]
+    numbers = range(1, len(model.functions) + 1)
+
+    def shown(number: int, kind: str, name: str) -> str:
+        estimate, error = theta.get(f"{'w' if kind == 'code' else 'r'}_{number}{name}", (1.0, None))
+        return f"{estimate:.3g}" + ("" if error is None else f" ± {error:.2g}")
+
+    columns = [
+        Column("name", [row[0] for row in rows]),
+        Column("kind", [row[1] for row in rows]),
+        *(
+            Column(f"{name} (work or speed)", [shown(number, row[1], row[2]) for row in rows])
+            for number, name in zip(numbers, model.functions, strict=True)
+        ),
+    ]
+    return Table(columns, importance="brief")
+
+
 def _cells(model: JointModel) -> Table:
     """The pairs, worst first."""
     observed, errors, left = model.observations, model.errors(), model.left_out_errors()
@@ -176,7 +200,7 @@ def _cells(model: JointModel) -> Table:
         mask = cell == number
         code, system = divmod(int(number), len(model.systems))
         defined = left[mask][np.isfinite(left[mask])]
-        left_out = f"{defined.mean():.1%}" if len(defined) else "not determined"
+        left_out = f"{defined.mean():.1%}" if len(defined) else "not identifiable"
         names = model.codes[code], model.systems[system]
         pairs.append((*names, int(mask.sum()), errors[mask].mean(), float(errors[mask].max()), left_out))
     pairs.sort(key=lambda pair: -pair[4])
@@ -185,11 +209,11 @@ def _cells(model: JointModel) -> Table:
         Column("system", 1),
         Column("points", 2),
         Column("mean error", 3, format=".1%"),
-        Column("largest error", 4, format=".1%"),
-        *([Column("mean error when left out", 5)] if model.left_out else []),
+        Column("max error", 4, format=".1%"),
+        *([Column("CV error", 5)] if model.left_out else []),
     ]
     more = "" if len(pairs) <= _MOST_CELLS else f" (the worst {_MOST_CELLS} of {len(pairs):,})"
-    return Table(columns, pairs, title=f"Codes on systems{more}", limit=_MOST_CELLS)
+    return Table(columns, pairs, title=f"Fit error by code and system{more}", limit=_MOST_CELLS, importance="verbose")
 
 
 def _correlations(model: JointModel) -> Tables:
@@ -201,7 +225,7 @@ def _correlations(model: JointModel) -> Tables:
     for k in range(len(names)):
         values = [None if k > row else _finite(float(matrix[row, k])) for row in range(len(names))]
         columns.append(Column(str(k + 1), values, format=".2f"))
-    return [Table(columns, title="Correlations of the parameters", drops_empty=False)]
+    return [Table(columns, title="Correlations of the parameters", drops_empty=False, importance="verbose")]
 
 
 def _end(value: float) -> str:
@@ -220,52 +244,54 @@ class _ScalingPresenter(Presenter):
     """The picture that both models have."""
 
     def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
-        """The title, and what a reader must know about the picture."""
         from perf_timing.pictures.panels import picture_heading
 
         return picture_heading(result, data)
 
     def panels(self, result: IndividualModel | JointModel, data: Any = None) -> Panels:
-        """Measured points and models by code, residuals and their quantiles, and the parameters of a joint model."""
         from perf_timing.pictures.panels import scaling_panels
 
         return scaling_panels(result, data)
+
+
+def _fit_line(figures: dict[str, Any]) -> str:
+    return (
+        f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} (total SS {figures['sst_uncentered']:.6g}); "
+        f"R^2 uncentered {_shown(figures['r2_uncentered'], '.5f')}, centered {_shown(figures['r2_centered'], '.5f')}"
+    )
+
+
+def _error_line(figures: dict[str, Any]) -> str:
+    return f"relative error: mean {figures['mean_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
 
 
 class IndividualPresenter(_ScalingPresenter):
     """Text, tables, picture and page of `IndividualModel`."""
 
     def title(self, result: IndividualModel) -> str:
-        """How many pairs, and the source."""
         count = len(result.pairs)
         return f"{count} individual fit{'s' if count > 1 else ''} of {Path(result.origin.source).name}"
 
+    def answer(self, result: IndividualModel) -> str:
+        return f"{result.title}: {_error_line(result.statistics)}"
+
     def summary(self, result: IndividualModel) -> list[str]:
-        """What was fitted, in which scale, and how well."""
-        figures = result.statistics
+        return [self.answer(result), *result.data_lines(), _fit_line(result.statistics)]
+
+    def caveats(self, result: IndividualModel) -> dict[str, Sequence[str]]:
         few = sum(pair.degrees_of_freedom < LEAST_FREEDOM for pair in result.pairs)
-        return [
-            result.title,
-            *result.data_lines(),
-            f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
-            f"R^2 uncentered {figures['r2_uncentered']:.5f}"
-            + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
-            f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
-            *([freedom_warning(few, len(result.pairs))] if few else []),
-        ]
+        return {"Uncertain": [freedom_warning(few, len(result.pairs))] if few else []}
 
     def tables(self, result: IndividualModel) -> Tables:
-        """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
         title = "The same functions for all pairs" if len(result.pairs) > 1 else "All models"
         return [
             _pairs(result),
-            *_outliers(result, "Outliers, in standard errors of their own pair"),
+            *_outliers(result, "Outliers (studentized residuals within their pair)"),
             *_ranking(result, title, _MOST_CANDIDATES),
             _coefficients(result),
         ]
 
     def views(self, result: IndividualModel, data: Any = None, file: Path | None = None) -> IndividualViews:
-        """The pairs with their R^2, curves, residuals."""
         from perf_timing.views import IndividualViews
 
         return IndividualViews(result, data)
@@ -275,77 +301,74 @@ class JointPresenter(_ScalingPresenter):
     """Text, tables, picture and page of `JointModel`."""
 
     def title(self, result: JointModel) -> str:
-        """The functions, and the source."""
         return f"Joint model {' + '.join(result.functions)} of {Path(result.origin.source).name}"
 
+    def answer(self, result: JointModel) -> str:
+        figures, name = result.statistics, f"{result.title}, {len(result.codes)} codes x {len(result.systems)} systems"
+        mean = figures.get("mean_relative_error_left_out_cells")
+        if mean is None or not np.isfinite(mean):
+            return f"{name}: {_error_line(figures)}"
+        worst = figures["max_relative_error_left_out_cells"]
+        return f"{name}: predicts unmeasured pairs within {mean:.1%} (worst {worst:.1%})"
+
     def summary(self, result: JointModel) -> list[str]:
-        """What was fitted, in which scale, how well, and how it predicts."""
-        figures = result.statistics
-        lines = [
-            result.title,
+        reached = f"{result.starts_reached} of {result.starts} start{'s' if result.starts > 1 else ''}"
+        return [
+            self.answer(result),
             *result.data_lines(),
-            f"reference system: {result.reference}; {result.status}; {result.starts_reached} of {result.starts} "
-            f"start{'s' if result.starts > 1 else ''} came to this optimum"
-            + ("; more --starts make it surer" if 2 * result.starts_reached <= result.starts else ""),
-            f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
-            f"R^2 uncentered {_shown(figures['r2_uncentered'], '.5f')}, "
-            f"centered {_shown(figures['r2_centered'], '.5f')}",
-            f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
+            f"reference system {result.reference}; {result.status}; {reached} reached this optimum"
+            + ("; confirm with more --starts" if 2 * result.starts_reached <= result.starts else ""),
+            _fit_line(result.statistics),
+            _error_line(result.statistics),
         ]
+
+    def next_command(self, result: JointModel) -> str:
+        file = existing_file(result.origin.source)
+        return f"perf rank {file}" if file and not result.ranking else ""
+
+    def caveats(self, result: JointModel) -> dict[str, Sequence[str]]:
+        lines = []
+        if result.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
+            lines.append("warning: do not use this model for predictions")
         spread = _spread_of_cells(result)
         if spread > _WIDE_SCALE and not result.relative:
             lines.append(
-                f"codes and systems differ by a factor of {spread:,.0f} in this scale, so that the largest decide the "
-                "fit; --operations and --peak bring them closer, or --weights relative counts relative errors"
+                f"values span x{spread:,.0f}, so the largest dominate the fit; reduce with --operations and --peak, "
+                "or use --weights relative"
             )
-        if result.left_out:
-            unknown = int(np.isnan(result.left_out_errors()).sum())
-            text = "each code on each system predicted from all others: "
-            if unknown == len(result.left_out):
-                text += "none is determined by the others"
-            else:
-                text += (
-                    f"relative error mean {figures['mean_relative_error_left_out_cells']:.1%}, largest "
-                    f"{figures['max_relative_error_left_out_cells']:.1%}"
-                )
-                text += f" ({unknown} observations are not determined by the others)" if unknown else ""
-            lines.append(text)
-        if result.dropped:
-            lines.append(f"left out as outliers: {'; '.join(result.dropped)}")
         if any(result.undetermined):
             names = [n for n, open_ in zip(result.parameter_names, result.undetermined, strict=True) if open_]
-            lines.append(f"not determined one by one: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}")
-        if result.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
-            lines.append("warning: do not use this model for predictions")
+            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            lines.append(f"individually not identifiable: {shown}")
+        if result.left_out and (unknown := int(np.isnan(result.left_out_errors()).sum())):
+            of_all = "no pair is" if unknown == len(result.left_out) else f"{unknown} observations are not"
+            lines.append(f"cross-validation: {of_all} identifiable from the other pairs")
+        if result.dropped:
+            lines.append(f"outliers dropped: {'; '.join(result.dropped)}")
         cells = len({*zip(result.observations.code, result.observations.system, strict=True)})
         if result.origin.options["intervals"] == "bootstrap" and cells < _FEW_CELLS:
-            lines.append(
-                f"bootstrap intervals from {cells} pairs are too narrow; --intervals profile does not need many"
-            )
+            lines.append(f"bootstrap intervals from {cells} pairs are too narrow; use --intervals profile")
         wide = [
             p.name for p in result.parameters if p.standard_error and p.standard_error > _FAR_APART * abs(p.estimate)
         ]
         if wide and not result.intervals:
-            lines.append(
-                f"standard errors as large as the values: {', '.join(wide[:6])}{', ...' if len(wide) > 6 else ''}; "
-                "--intervals profile shows what the data really say about them"
-            )
-        return lines
+            shown = ", ".join(wide[:6]) + (", ..." if len(wide) > 6 else "")
+            lines.append(f"standard error above the estimate: {shown} (try --intervals profile)")
+        return {"Uncertain": lines}
 
     def tables(self, result: JointModel) -> Tables:
-        """Parameters, cells, outliers, correlations, and the ranking that the functions were chosen from."""
         parameters = _parameters(result)
         return [
-            parameters,
+            _work_and_speed(result),
+            replace(parameters, importance="verbose"),
             _cells(result),
-            *_outliers(result, "Outliers, in standard errors (kept; --drop-outliers fits without them)"),
+            *_outliers(result, "Outliers (studentized residuals; drop with --drop-outliers)"),
             *_correlations(result),
-            *_ranking(result, "Other combinations", _MOST_JOINT_CANDIDATES),
+            *_ranking(result, "Model selection", _MOST_JOINT_CANDIDATES),
             replace(parameters, title="", importance="data"),
         ]
 
     def views(self, result: JointModel, data: Any = None, file: Path | None = None) -> JointViews:
-        """The pairs, curves, work and speed, residuals."""
         from perf_timing.views import JointViews
 
         return JointViews(result, data)

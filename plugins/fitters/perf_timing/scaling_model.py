@@ -139,6 +139,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             raise DataError(f"function {self.functions[which]!r} is {values[place, which]} at {point}")
         return values * self.preparation.of_parameters.factor(places.points, *self._names(places))[:, None]
 
+    @property
+    def fitted_points(self) -> Mapping[str, Any]:
+        """Points that it was fitted to (n,), by symbol."""
+        seen = self.observations
+        named = {"code": [self.codes[k] for k in seen.code], "system": [self.systems[k] for k in seen.system]}
+        return {**seen.points, **{name: column for name, column in named.items() if name in self.levels}}
+
     def remarks(self, points: Points) -> list[str]:
         """Where a pair was never measured, or a parameter is outside of what was measured for it."""
         places, measured_places = self.places(points), self.measured_places

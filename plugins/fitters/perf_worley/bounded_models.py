@@ -83,7 +83,7 @@ def stretch_costs(values, degree, low, high, costs, stretch_degrees):  # type: i
                 slope = (b1 - center * b0) / sxx
                 line = error - slope * slope * sxx
                 if degree >= 2 and j > i + 1:
-                    # What is left of x^2 beside 1 and x.
+                    # What is left of x^2 next to 1 and x.
                     g = (s3 - center * s2) / sxx
                     h = s2 / s0
                     sxy = (b2 - h * b0) - g * (b1 - center * b0)

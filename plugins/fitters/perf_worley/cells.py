@@ -27,7 +27,7 @@ class Cells:
     width: float  # duration of a cell, in the curve's time unit
     low: float  # what a phase must stay within; ``high`` is infinite where the number of processors is not known
     high: float
-    scale: float  # number of processors, else the highest height: what a small difference is small beside
+    scale: float  # number of processors, else the highest height: what a small difference is small next to
     period: float = 0.0
 
 

@@ -35,7 +35,7 @@ class Shape(NamedTuple):
 
     share: float  # of the run's duration
     level: float  # mean, as a share of the processors
-    rise: float  # mean of the second half less that of the first, likewise
+    rise: float  # mean of the second half less that of the first, also
     runs: Mapping[str, float] | None = None  # share of each state in the computing time
 
 
@@ -59,7 +59,7 @@ def match_phases(
     cost = np.full((n + 1, m + 1), np.inf)
     cost[0, 0] = 0.0
     before: dict[tuple[int, int], tuple[int, int]] = {}
-    of_names: dict[tuple[int, int, int, int], float] = {}  # what a pair costs beside its shape
+    of_names: dict[tuple[int, int, int, int], float] = {}  # what a pair costs next to its shape
     for i in range(n + 1):
         for j in range(m + 1):
             options = []

@@ -90,7 +90,7 @@ class CurveSummary:
             edges, heights = self.curve.edges, self.curve.heights
             first = np.arange(0, len(heights), _BLOCK)
             area = np.empty(len(first))
-            # A few blocks at a time: no array as long as the curve is made beside it.
+            # A few blocks at a time: no array as long as the curve is made next to it.
             for begin in range(0, len(first), _BLOCK):
                 steps = slice(first[begin], min(first[begin] + _BLOCK * _BLOCK, len(heights)))
                 areas = np.diff(edges[steps.start : steps.stop + 1]) * heights[steps]
@@ -277,9 +277,7 @@ class CurvePresenter(Presenter):
             Column("total time", lambda k: int(times[k]), "ns", "time"),
             Column("share", lambda k: float(times[k] / total) if total else None, format=".2%"),
         ]
-        return [
-            DeclaredTable(columns, np.argsort(-times, kind="stable").tolist(), "Time of all locations in each state")
-        ]
+        return [DeclaredTable(columns, np.argsort(-times, kind="stable").tolist(), "Total time by state")]
 
     def frame(self, result: Trace | UtilizationCurve) -> pd.DataFrame:
         """A row for each interval, or for each step of a curve; of a summary for each location and state."""
@@ -313,7 +311,7 @@ def _categories(texts: tuple[str, ...], place: npt.NDArray[Any]) -> pd.Categoric
 
 
 def _state_times(trace: Trace) -> npt.NDArray[np.int64]:
-    """Time of all locations in each state, nanoseconds."""
+    """Total time by state, nanoseconds."""
     if isinstance(trace, SummarizedTrace):
         times: npt.NDArray[np.int64] = trace.times_and_entries()[0].sum(axis=0)
         return times

@@ -44,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 
 _CORRELATIONS = np.array([0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999])  # of neighbouring cells
 _STEPS = np.geomspace(1e-4, 100.0, 14)  # variance of what is new in the level, over that of the error of a cell
-_STILL, _OFTEN = 1e-9, 0.25  # a change that is rounding, beside all changes; share of the cells
+_STILL, _OFTEN = 1e-9, 0.25  # a change that is rounding, next to all changes; share of the cells
 # In halves of ln(cells) for each parameter, of each further phase and once more, as the best of many places for a break
 # is taken. Set on 25 runs each of random walks, 1/f^1.5, AR(0.95) with errors, and benchmarks/phases_simulated.py.
 _PRICE, _ONCE = 0.9, 1.0
@@ -121,12 +121,12 @@ def _likelihood(errors, counts, correlation, step):  # type: ignore[no-untyped-d
 
 
 FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
-MATERIAL = 0.5  # likewise, of the mean square about one level
+MATERIAL = 0.5  # also, of the mean square about one level
 _LEVEL = 0.01  # of the processors: differences between levels that are too small to matter
 _EVENTS = 3.0
 _GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
 _LEAST_STRETCHES = 8.0
-WANDERS = "not determined, as a level that wanders says as much"
+WANDERS = "not identifiable: a random walk fits as well"
 FEW = 16.0  # stretches that are too few to tell
 
 
@@ -239,13 +239,13 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
     gain = max(_gains(squares, noise, degree, stretches)[1 : max(n, 2)], default=0.0)
     reason = ""
     if significant == 1:
-        reason = "no more than noise"
+        reason = "not significant"
     elif material == 1:
-        reason = "no change is large enough to matter"
+        reason = "no material change"
     elif gain <= needed:
         n, reason = 1, "no more than noise"
     if reason and stretches < FEW:
-        reason = "too few independent stretches to tell"
+        reason = "effective sample size too small"
     n = min(max(n, first), last, len(squares))
     return Choice(n, degree, gain, needed, stretches, noise, reason if n == 1 else "")
 
@@ -285,7 +285,7 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
     single_choice = judged[single[0]]
     # Where the same degree found several, a single curve of another does as well.
     reason = single_choice.reason or (
-        "a single curve says as much" if stretches >= FEW else "too few independent stretches to tell"
+        "one phase fits as well" if stretches >= FEW else "effective sample size too small"
     )
     return replace(single_choice, n_phases=1, reason=reason)
 

@@ -37,24 +37,20 @@ def parse_phases(raw: Any) -> str:
 
 # What both fitters take: which curve of the data is meant, and how much is shown.
 def _busy() -> Any:
-    return option(None, "traces: states that count as computing, separated by commas", metavar="STATE,...")
+    return option(None, "busy states of a trace, separated by commas", metavar="STATE,...")
 
 
 def _idle() -> Any:
-    return option(None, "traces: instead, states that do not count; all others do", metavar="STATE,...")
+    return option(None, "or idle states of a trace; all others are busy", metavar="STATE,...")
 
 
 def _column() -> Any:
-    return option(None, "time series of several columns: the one to fit", metavar="NAME")
-
-
-def _verbose() -> Any:
-    return option(False, "tables have evaluations and updates, too")
+    return option(None, "column of a time series", metavar="NAME")
 
 
 def _phases() -> Any:
     return option(
-        "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
+        "auto", "number of phases: N, A..B, or auto (1..20, selected by --rule)",
         parse=parse_phases, metavar="N|A..B|auto",
     )  # fmt: skip
 
@@ -73,7 +69,7 @@ class WorleyOptions:
         "knee", "criterion for the number of phases: knee (Satopaa 2011) or penalty (Yao 1988)",
         choices=("knee", "penalty"), former={"auto": "--fitter phases"},
     )  # fmt: skip
-    refine: bool = option(False, "then move breakpoints to the least sum of squares")
+    refine: bool = option(False, "refine breakpoints by least squares")
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",
@@ -90,7 +86,6 @@ class WorleyOptions:
     busy: tuple[str, ...] | None = _busy()
     idle: tuple[str, ...] | None = _idle()
     column: str | None = _column()
-    verbose: bool = _verbose()
 
 
 @dataclass(frozen=True)
@@ -99,30 +94,28 @@ class PhasesOptions:
 
     phases: str = _phases()
     phases_from: tuple[str, ...] = option(
-        (), "traces: instead, phases begin and end where this marker does, which `perf info` lists; what is between is "
-        "outside; may be repeated",
+        (), "marker whose begin and end bound the phases (see `perf info`); may be repeated",
         metavar="MARKER", repeats=True,
     )  # fmt: skip
     degree: str = option(
         "auto",
-        "degree of the polynomials; auto: of 0, 1 and 2 the one that the rule finds, and 0 of marked phases",
+        "polynomial degree of each phase; auto: 0, 1 or 2 by --rule, and 0 for marked phases",
         choices=DEGREES["phases"], former={"mixed": "--fitter worley --degree mixed"},
     )  # fmt: skip
     segmenter: str = option(
-        "bounded", "what places the breakpoints", selects="segmenters",
+        "bounded", "segmentation algorithm", selects="segmenters",
         choices=lambda: tuple(registry().entries("segmenters")), former={"minimax": "--fitter worley"},
     )  # fmt: skip
-    refine: bool = option(True, "move the breakpoints to the least sum of squares, with the same number of phases")
+    refine: bool = option(True, "refine breakpoints by least squares")
     rule: str = option(
         "auto",
-        "how the number of phases is chosen among several: auto (significant, material, more than noise), knee "
-        "(Satopaa 2011) or penalty (Yao 1988)",
+        "criterion for the number of phases: auto (significant and material), knee (Satopaa 2011) or penalty "
+        "(Yao 1988)",
         choices=("auto", "knee", "penalty"),
     )  # fmt: skip
     busy: tuple[str, ...] | None = _busy()
     idle: tuple[str, ...] | None = _idle()
     column: str | None = _column()
-    verbose: bool = _verbose()
 
 
 @dataclass(frozen=True)

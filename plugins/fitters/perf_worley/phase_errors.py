@@ -181,7 +181,7 @@ def event_variance(values: Floats) -> float:
 COVERAGE = 0.95
 LIMIT = -2.0 * math.log(1.0 - math.sqrt(COVERAGE))  # 7.35
 _SHORT, _MIDDLE = 24, 80  # cells of a phase below which its noise is everyone's, and is not averaged over four cells
-_FEWEST_PERIODS = 8  # likewise, of a curve that repeats itself
+_FEWEST_PERIODS = 8  # also, of a curve that repeats itself
 _POOLED = 0.25  # of everyone's noise: no phase has less
 
 

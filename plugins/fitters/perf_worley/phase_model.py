@@ -108,7 +108,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     sequence: tuple[SequenceEntry, ...]  # all numbers of phases that were tried; empty for a single one
     rule: str | None  # how the number of phases was chosen
     objective: str  # what the breakpoints minimise
-    functions: tuple[str, ...]  # beside the constant; empty for polynomials
+    functions: tuple[str, ...]  # next to the constant; empty for polynomials
     scale: float  # time scale of the functions
     cost: dict[str, int | float]  # evaluations, updates and the like of the search for this model
     n_steps: int  # of the curve, neighbours of equal height joined
@@ -196,10 +196,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     @property
     def bounds_meaning(self) -> str:
         """Which of two intervals `predict` gives."""
-        return (
-            "bounds: how far the curve strays from the model at a time; how sure the level of a phase is stands in the "
-            "table of phases (+-)"
-        )
+        return "bounds: prediction interval of the utilization at a time, not of the mean of a phase"
 
     def design_rows(self, points: Points) -> DesignRows:
         """None: phases are those of one run."""

@@ -63,7 +63,7 @@ def draw_activity(model: PhaseModel, span: tuple[float, float], axes: Axes) -> N
         axes.axvline(edge, color=PAPER, linewidth=0.8)
     axes.set_ylim(0.0, min(activities[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0)
     axes.set_ylabel("locations (mean)")
-    axes.set_title("what runs in each phase", fontsize=9, loc="left")
+    axes.set_title("activity by phase", fontsize=9, loc="left")
     legend_below(axes)
 
 

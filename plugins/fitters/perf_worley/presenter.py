@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_views.colours import AREAS, RULE
+from perf_views.names import existing_file
 from perf_worley.comparison import ALIKE, PhaseComparison, Side
 from perf_worley.iterations.iterations import period_text
 from perf_worley.phase_model import WORTH, Evidence, PhaseModel
@@ -30,8 +31,8 @@ _NORMAL = 1.959964  # 95 % of a normal distribution
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # for means of functions that are no polynomials
 
 
-def _phase_table(model: PhaseModel) -> Table:
-    """Where each phase lies, what it looks like, how far the curve is from it."""
+def _phase_tables(model: PhaseModel) -> Tables:
+    """Where each phase lies, what it looks like, how far the curve is from it: in short, and all."""
     unit, phases, repeated = model.time_unit, model.phases, model.iterations
     origin, length = shown_origin(model.start, model.end), model.end - model.start
     heights = np.array([_heights(model, phase) for phase in phases])
@@ -55,25 +56,30 @@ def _phase_table(model: PhaseModel) -> Table:
         *([markers] if any(markers.value) else []),
         Column("start", starts - origin, unit, "time", key=()),
         Column("start 95% CI", breaks, unit, "time", key=()),
-        Column("end", ends - origin, unit, "time", key=()),
+        Column("end", ends - origin, unit, "time", key=(), importance="verbose"),
         Column("start", starts, unit, importance="data"),
         Column("end", ends, unit, importance="data"),
         Column("duration", ends - starts, unit, "time", key=f"duration_{unit}"),
         Column("share", (ends - starts) / length, format=".1%"),
         Column("form", ["+".join(model.functions) or _FORMS[phase.degree] for phase in phases]),
-        Column("mean", means, key=("mean", "mean_lower", "mean_upper")),
-        Column("at start", heights[:, 1]),
-        Column("at end", heights[:, 2]),
+        Column("busy", means, key=("mean", "mean_lower", "mean_upper"), format=".3g"),
+        Column("at start", heights[:, 1], format=".3g"),
+        Column("at end", heights[:, 2], format=".3g"),
         Column("L2 error", [phase.error for phase in phases], format=".6g"),
-        Column("break kept", list(map(kept, phases)), key=()),
+        Column("stability", list(map(kept, phases)), key=()),
         Column("iterations", [repeated and (period_text(phase, repeated, unit) or None) for phase in phases], key=()),
         Column("activity", [None if p.activity is None else p.activity.name for p in phases], key="what_runs"),
     ]
-    return Table(columns, title=f"times count from {origin:.15g} {unit}" if origin else "")
+    title = f"times are relative to {origin:.15g} {unit}" if origin else ""
+    hidden = ("form", "L2 error", "stability", "iterations", "activity")
+    brief = [column for column in columns if column.name not in hidden]
+    categories = _category_table(model)
+    brief += categories.columns[1:4] if categories is not None else []
+    return [Table(brief, title=title, importance="brief"), Table(columns, title=title, importance="verbose")]
 
 
 def _category_table(model: PhaseModel) -> Table | None:
-    """What share of each phase's processor time each class of states takes."""
+    """Share of each phase's processor time in each class of states."""
     activities = [phase.activity for phase in model.phases if phase.activity is not None]
     times: dict[str, int] = {}
     for activity in activities:
@@ -84,30 +90,29 @@ def _category_table(model: PhaseModel) -> Table | None:
     names = sorted(times, key=lambda category: (category != "computing", category == "no state", -times[category]))
     shares = {name: [each.categories_ns.get(name, 0) / each.processor_ns for each in activities] for name in names}
     columns = [Column(name, values, format=".1%") for name, values in shares.items()]
-    title = "What the processors do in each phase, share of their time"
-    return Table([Column("phase", range(1, len(activities) + 1)), *columns], title=title)
+    title = "Time breakdown by phase"
+    return Table([Column("phase", range(1, len(activities) + 1)), *columns], title=title, importance="verbose")
 
 
-def _sequence_table(sequence: Sequence[SequenceEntry], title: str, *, verbose: bool) -> Table:
-    """One model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays."""
+def _sequence_table(sequence: Sequence[SequenceEntry], title: str) -> Table:
+    """One model a row, as in Worley's Figures 6, 7 and 18."""
     # For polynomials of one degree the tolerance is the largest error, and one column says it.
     weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
     tolerances, sums = [entry.tolerance for entry in sequence], [entry.sum_of_squares for entry in sequence]
     kept = [sum(e.kept) / (len(e.kept) * e.following) if e.kept and e.following else None for e in sequence]
-    cost: Any = "default" if verbose else "data"
     columns = [
         Column("phases", [e.n_phases for e in sequence]),
-        Column("gain", [e.gain if e.n_phases > 1 else None for e in sequence], format=".3g"),
-        Column("epsilon", [e.epsilon if verbose or e.gain is None else None for e in sequence], format=".6g"),
+        Column("evidence", [e.gain if e.n_phases > 1 else None for e in sequence], format=".3g", key="gain"),
+        Column("epsilon", [e.epsilon for e in sequence], format=".6g"),
         Column("tolerance", tolerances if weighted else [None] * len(sequence), format=".6g"),
         Column("drop", _drops(tolerances), format=".1%", key="tolerance_drop"),
-        Column("sum of squares", sums, format=".6g"),
+        Column("SSE", sums, format=".6g", key="sum_of_squares"),
         Column("drop", _drops(sums), format=".1%", key="squares_drop"),
-        Column("breaks kept", kept, format=".0%"),
-        Column("evaluations", [e.evaluations for e in sequence], importance=cost),
-        Column("updates", [e.updates for e in sequence], importance=cost),
+        Column("stability", kept, format=".0%", key="breaks_kept"),
+        Column("evaluations", [e.evaluations for e in sequence]),
+        Column("updates", [e.updates for e in sequence]),
     ]
-    return Table(columns, title=title)
+    return Table(columns, title=title, importance="verbose")
 
 
 def _drops(values: Sequence[float | None]) -> list[float | None]:
@@ -126,90 +131,102 @@ class PhasePresenter(Presenter):
     """Text, tables, picture and page of a `PhaseModel`."""
 
     def title(self, result: PhaseModel) -> str:
-        """How many phases, and the source."""
         count = len(result.phases)
         return f"{count} phase{'s' if count > 1 else ''} of {Path(result.origin.source).name}"
 
+    def answer(self, result: PhaseModel) -> str:
+        length = result.end - result.start
+        areas = [_heights(result, phase)[0] * (phase.end - phase.start) for phase in result.phases]
+        busy = sum(areas) / length if length else 0.0
+        of_all = f" of {result.n_locations} processors ({busy / result.n_locations:.0%})" if result.n_locations else ""
+        fit, how_long = result.statistics["r2_centered"], readable(length, result.time_unit, digits=3)
+        line = f"{self.title(result)} ({how_long}); mean {busy:.3g}{of_all} busy"
+        return line if fit is None else f"{line}, R^2 {fit:.2f}"
+
     def summary(self, result: PhaseModel) -> list[str]:
-        """What was fitted, by which objective, how well, and how many phases the data tell."""
-        figures, options = result.statistics, result.origin.options
+        figures = result.statistics
         lines = [
-            f"{self.title(result)} ({result.n_steps:,} steps, {readable(result.end - result.start, result.time_unit)})",
-            _breakpoints(result),
+            self.answer(result),
+            f"{result.n_steps:,} steps; {_breakpoints(result)}",
             f"largest local L2 error (epsilon): {result.epsilon:.6g}",
-            f"sum of squared errors: {result.sum_of_squares:.6g}",
+            f"SSE {result.sum_of_squares:.6g}",
         ]
         for name, label in (("r2_uncentered", "uncentered"), ("r2_centered", "centered")):
             value = figures[name]
             if value is not None:
-                lines[-1] += f"   R^2 {label}: {value:.5f}"
-        if options["verbose"]:
-            lines.append("search: " + ", ".join(f"{name} {value:.6g}" for name, value in result.cost.items()))
+                lines[-1] += f", R^2 {label} {value:.5f}"
         if result.iterations is not None:
-            lines.append(f"iterations: {result.iterations.text} (`perf iterations` shows each)")
-        return [*lines, *_number_lines(result)]
+            lines.append(f"iterations: {result.iterations.text}")
+        search = ", ".join(f"{name} {value:.6g}" for name, value in result.cost.items())
+        return [*lines, f"search: {search}"] if search else lines
+
+    def caveats(self, result: PhaseModel) -> dict[str, Sequence[str]]:
+        return {"Assumed": _number_lines(result)}
+
+    def next_command(self, result: PhaseModel) -> str:
+        file, count = existing_file(result.origin.source), len(result.phases)
+        if not file or all(phase.activity is None for phase in result.phases):
+            return ""
+        if result.iterations is not None:
+            return f"perf iterations {file}"
+        return f"perf overheads {file}" + f" --phases {count}" * (count > 1)
 
     def tables(self, result: PhaseModel) -> Tables:
-        """The phases, and the sequence that they were chosen from."""
-        tables = [_phase_table(result), _category_table(result)]
+        tables = [*_phase_tables(result), _category_table(result)]
         if result.sequence:
-            title = "How the fit changes with the number of phases" + " (before refinement)" * bool(result.evidence)
-            verbose = bool(result.origin.options["verbose"])
-            tables.append(_sequence_table(result.sequence, title, verbose=verbose))
+            title = "Model selection: number of phases" + " (before refinement)" * bool(result.evidence)
+            tables.append(_sequence_table(result.sequence, title))
         return [table for table in tables if table is not None]
 
     def panels(self, result: PhaseModel, data: Any = None) -> Panels:
-        """The model over its curve where given, what runs, and how breakpoints and errors change with the number."""
         from perf_worley.picture import phase_panels
 
         return phase_panels(result, data)
 
     def views(self, result: PhaseModel, data: Any = None, file: Path | None = None) -> PhaseViews:
-        """The phases and, with data, sliders that fit anew and a picture that zooms."""
         from perf_worley.views import PhaseViews
 
         return PhaseViews(result, data)
 
 
 def _breakpoints(result: PhaseModel) -> str:
-    """What places them."""
+    """The segmentation algorithm and its objective."""
     options = result.origin.options
     if markers := options.get("phases_from"):
-        return f"breakpoints: where markers begin and end ({listing(markers, 6)})"
+        return f"breakpoints: markers {listing(markers, 6)}"
     refined = ", refined" if options["refine"] and not result.functions else ""
     search = options.get("segmenter") or f"Algorithm {'M' if options['tolerance'] is None else 'K'}"
     return f"breakpoints: least {result.objective} ({search}{refined})"
 
 
 def _number_lines(result: PhaseModel) -> list[str]:
-    """How the number of phases came about, and what it does not say."""
+    """How the number of phases was chosen."""
     count, requested = len(result.phases), result.origin.options["phases"]
     if result.rule is not None:
         first, last = result.sequence[0].n_phases, result.sequence[-1].n_phases
-        line = f"number of phases: chosen from {first}..{last} by the rule {result.rule!r}"
+        line = f"number of phases by rule {result.rule!r} from {first}..{last}"
         if result.evidence is not None:
             line += f": {_evidence(result.evidence)}"
             if result.evidence.period:
-                line += f", of means over {readable(result.evidence.period, result.time_unit)}, after which it repeats"
+                line += f", of means over the period of {readable(result.evidence.period, result.time_unit)}"
         elif result.rule == "knee" and count == first:
             line += f": more explain less than {WORTH:.0%} of the rest"
-        lines = [f"{line}; --phases N sets it"]
+        lines = [f"{line} (--phases N)"]
         if result.evidence is not None and count == last > 1 and last < result.n_steps:
             lines.append(
-                f"warning: {last} phases are the end of the range; "
-                f"--phases 1..{min(2 * last, result.n_steps)} looks further"
+                f"warning: {last} is the largest number tried; extend with --phases 1..{min(2 * last, result.n_steps)}"
             )
         return lines
     if (tolerance := result.origin.options.get("tolerance")) is not None:
-        return [f"number of phases: as many as the tolerance {tolerance:g} needs"]
+        return [f"fewest phases for the tolerance {tolerance:g}"]
     if (
         requested == str(count)
         or result.origin.options.get("phases_from")
         or (requested == "auto" and result.n_steps == 1)
     ):
         return []
-    reason = "the curve has no more steps" if result.epsilon == 0.0 else f"the least tolerance needs only {count}"
-    return [f"number of phases: {requested} was asked for, but {reason}"]
+    reason = f"the curve has only {count} steps" if result.epsilon == 0.0 else f"{count} reach the smallest tolerance"
+    return [f"{requested} phases requested, but {reason}"]
 
 
 def _evidence(evidence: Evidence) -> str:
@@ -217,45 +234,46 @@ def _evidence(evidence: Evidence) -> str:
     if evidence.needed is None:
         return evidence.reason
     gain = f"{evidence.gain:.3g}" if evidence.gain < 1e4 else "over 10000"
-    stretches = f"{evidence.stretches:.0f} independent stretches"
+    stretches = f"n_eff {evidence.stretches:.0f}"
     if evidence.reason and evidence.gain <= evidence.needed:
         most = f"{evidence.needed:.3g}"
-        return f"{evidence.reason} (a second phase gains {gain} units of noise, noise alone up to {most}; {stretches})"
+        return f"{evidence.reason} (evidence for a second {gain}, noise threshold {most}, {stretches})"
     if evidence.reason:
         return f"{evidence.reason} ({stretches})"
-    return f"they gain up to {gain} units of noise each, noise alone up to {evidence.needed:.3g} ({stretches})"
+    return f"evidence {gain}, noise threshold {evidence.needed:.3g}, {stretches}"
 
 
 class PhaseComparisonPresenter(Presenter):
     """Text, table and picture of a `PhaseComparison`."""
 
     def title(self, result: PhaseComparison) -> str:
-        """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}, phase by phase"
 
-    def summary(self, result: PhaseComparison) -> list[str]:
-        """Whether they are alike, the totals, and what one run of each can say."""
+    def answer(self, result: PhaseComparison) -> str:
         first, second = result.totals
-        ratio = second.duration / first.duration
-        lines = [self.title(result), f"the whole run: {ratio:.3f} times the duration"]
+        return f"{result.names[1]} takes {second.duration / first.duration:.3f} times as long as {result.names[0]}"
+
+    def caveats(self, result: PhaseComparison) -> dict[str, Sequence[str]]:
         if not result.alike:
-            return [*lines, f"these runs do not look alike (cost {result.cost:.2f}, up to {ALIKE} do): totals only"]
+            return {"Uncertain": [f"runs not alike (cost {result.cost:.2f}, limit {ALIKE}): totals only"]}
         alone = [
             f"only in {name}: phase {_numbers(side)}"
             for pair in result.pairs
             for name, side, partner in zip(result.names, pair, pair[::-1], strict=True)
             if side is not None and partner is None
         ]
-        note = "intervals are of where phases begin and end; how durations vary from run to run, one run cannot say"
+        note = "intervals cover breakpoints, not run-to-run variation (one run each)"
         how = {
-            True: "by what runs in them and their shapes, in order",
-            False: "in order, by their shapes: what runs has other names in both runs",
+            True: "by activity and shape, in order",
+            False: "by shape, in order (names of activities differ)",
             None: "in order",
         }[result.by_name]
-        return [*lines, f"phases are matched {how} (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
+        return {
+            "Assumed": [f"phases matched {how} (cost {result.cost:.2f}, limit {ALIKE})", *alone],
+            "Uncertain": [note],
+        }
 
     def tables(self, result: PhaseComparison) -> Tables:
-        """A row for each pair, and the totals."""
         unit, pairs = result.time_unit, [*(result.pairs if result.alike else ()), result.totals]
 
         def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: Any) -> list[Column]:
@@ -292,7 +310,6 @@ class PhaseComparisonPresenter(Presenter):
         return [Table(columns)]
 
     def panels(self, result: PhaseComparison, data: Any = None) -> Panels:
-        """Both models on time axes of one extent; phases that are the same have the same colour."""
         names = ("first", "second")
         return {name: Panel(partial(_draw_one, result, k), height=2.0, width=1.0) for k, name in enumerate(names)}
 
@@ -316,8 +333,8 @@ def _draw_one(result: PhaseComparison, which: int, axes: Axes) -> None:
             axes.plot((times - model.start) * factor, heights, color=color, linewidth=1.6)
     edges = np.array([*(phase.start for phase in model.phases), model.end])
     number_phases(axes, (edges - model.start) * factor)
-    axes.set(xlim=(0.0, longest * per_ns), ylim=(0.0, 1.15 * axes.get_ylim()[1]), ylabel="processors computing")
-    axes.set_xlabel(f"time ({unit})")
+    axes.set(xlim=(0.0, longest * per_ns), ylim=(0.0, 1.15 * axes.get_ylim()[1]), ylabel="busy processors")
+    axes.set_xlabel(f"time [{unit}]")
     axes.set_title(result.names[which], fontsize=9, loc="left", parse_math=False)
 
 

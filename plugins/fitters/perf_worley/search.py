@@ -32,7 +32,7 @@ from perfcore.contracts import Segmentation, Segmenter
 
 Floats = npt.NDArray[np.float64]
 
-_NEAR = 2.0  # cells within which a break is placed anew
+_NEAR = 2.0  # cells within which a break is placed again
 _TRIED = 48  # edges that are tried at a time; where there are more, those between the best two are tried next
 _ROUNDS = 4
 

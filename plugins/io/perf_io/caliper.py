@@ -168,9 +168,9 @@ class CaliperJsonReader(Reader):
             content = decode_document(source, _Split, "JSON of Caliper")
             paths = _paths(content.nodes, source.name)
             rows = [dict(zip(content.columns, row, strict=False)) for row in content.data]
-            known = range(len(paths))
             for row in rows:
-                row["path"] = paths[row["path"]] if row.get("path") in known else ()
+                number = row.get("path")
+                row["path"] = paths[number] if type(number) is int and 0 <= number < len(paths) else ()
         else:
             rows = decode_document(source, list[dict[str, Any]], "JSON of Caliper")
             for row in rows:

@@ -1,21 +1,14 @@
-"""Slower or not: paired rounds and separate sessions, in three verdicts, with probabilities of many tests at once.
+"""Slower or not: paired rounds and separate sessions, in three verdicts, with corrections for many tests.
 
-R. R. Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", section 4.3: the trimmed mean and its standard
-error by the winsorised variance. Nothing is trimmed of fewer than 8 rounds, where it would cost more than it saves. One
-deviation: of h kept rounds the variance has (h - 1)(1 - share cut off) degrees of freedom, where Wilcox has h - 1. That
-is twice the squared mean over the variance of winsorised variances of normal values, to 1 % from 8 to 60 rounds
-(simulated); with h - 1 a probability of 0.0005 stood for up to 0.001, which many benchmarks together show.
+Means are trimmed by 20% from 8 rounds on, with winsorised variances (R. R. Wilcox, "Introduction to Robust Estimation
+and Hypothesis Testing", section 4.3). Deviation: (h - 1)(1 - share cut off) degrees of freedom for h kept rounds, which
+are those of winsorised variances of normal values to 1%; Wilcox has h - 1.
 
-Variances of many benchmarks are moderated by what all of them say: G. K. Smyth, "Linear models and empirical Bayes
-methods for assessing differential expression in microarray experiments", Statistical Applications in Genetics and
-Molecular Biology 3, 2004, equations for d_0 and s_0. Three deviations, since noises of benchmarks (0.5 % to 20 %) are
-not drawn from one distribution: the degrees of freedom of the prior are capped, they count half (of 50 benchmarks and
-more, which know the prior better, three quarters), and no variance becomes smaller. As Smyth has it, three to a hundred
-benchmarks of unequal noise gave 6 to 12 % false alarms at three to five rounds, where 5 % were asked; so it is at most
-5 % (`benchmarks/gates.py`).
-
-Noise larger than the last digit of rounded values makes rounding harmless: it averages out. Where values hardly differ,
-it does not: 0.02 and 0.03, always, may be 0.0249 and 0.0251.
+Variances of many benchmarks are moderated (G. K. Smyth, "Linear models and empirical Bayes methods for assessing
+differential expression in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3, 2004).
+Deviations, without which benchmarks of unequal noise had 6 to 12% false alarms where 5% were asked
+(`benchmarks/gates.py`): the prior's degrees of freedom are capped and count half (three quarters from 50 benchmarks
+on), and no variance becomes smaller.
 """
 
 from __future__ import annotations

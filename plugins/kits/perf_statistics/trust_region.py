@@ -136,7 +136,7 @@ class JacobianFactor:
 TIGHT = 1e-15
 # Bates and Watts ask for 0.001: the optimum is then within a thousandth of the radius of the confidence region.
 _RELATIVE_OFFSET = 1e-3
-# An exact fit has residuals of rounding, whose offset says nothing; there a step must be small beside the parameters.
+# An exact fit has residuals of rounding, whose offset says nothing; there a step must be small next to the parameters.
 _RELATIVE_STEP = 1e-8
 # Final steps converge by a factor each; one that gains less than this is rounding or a valley that does not end.
 _LEAST_GAIN = 0.8
@@ -209,7 +209,7 @@ def solve(
             xtol=tolerance,
             # The gradient has the units of the problem, so that no fixed bound on it would mean anything.
             gtol=None,
-            loss="linear" if loss == "linear" else LOSSES[loss],  # type: ignore[arg-type]  # likewise
+            loss="linear" if loss == "linear" else LOSSES[loss],  # type: ignore[arg-type]  # also
             f_scale=loss_scale,
             max_nfev=max_evaluations,
         )

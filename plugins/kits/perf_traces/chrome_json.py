@@ -25,7 +25,7 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import shown_origin
 
 MOST_EVENTS = 2_000_000  # some 200 MB; browsers do not open more
-_MARKER = "user_annotation"  # the category that Kineto gives what users write beside the work
+_MARKER = "user_annotation"  # the category that Kineto gives what users write next to the work
 _ON_GPU = "gpu_"  # begins the categories of what streams execute
 _NUMBER = re.compile(r"(?<![^ ])[0-9]{1,9}$")
 _ROWS = 1 << 16  # that are text at one time, some 8 MB

@@ -32,7 +32,7 @@ class Nesting:
     state: Codes
     start_ns: Ints
     end_ns: Ints
-    is_call: npt.NDArray[np.bool_]  # whether an interval of the trace is a call by itself
+    is_call: npt.NDArray[np.bool_]  # whether an interval of the trace is a call alone
 
     def __len__(self) -> int:
         return len(self.start_ns)

@@ -22,7 +22,7 @@ DARK, RULE, LIGHT, FAINT, PALE, GRID = "#595959", "#999999", "#b8b8b8", "#d6d6d6
 DARK_TEXT, BRIGHT_TEXT = "#010101", "#fefefe"  # on colours; not ink and paper, which a dark page exchanges
 
 GOOD, CAREFUL, QUIET = "#2f7d4f", "#a05f00", "#566070"
-# Words that say how something turned out, and which of the three stands beside them in tables and summaries.
+# Words that say how something turned out, and which of the three stands next to them in tables and summaries.
 STATUS = {
     "passed": "good", "ok": "good", "failed": "careful", "noisy": "careful", "changed": "careful", "new": "careful",
     "undecided": "quiet", "outlier": "quiet",

@@ -111,10 +111,10 @@ class Cell:
     link: Link | None = None  # where a click on it leads; its own text is not shown
     shade: float | None = None  # A size, as the colour behind the text: dark for 0 and bright for 1
     indent: int = 0  # how many steps the text stands to the right, as what is below another row does
-    bar: float | None = None  # length of a bar beside the text, which says the same as a number
+    bar: float | None = None  # length of a bar next to the text, which says the same as a number
     step: int | None = None  # A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`
     is_sure: bool = True  # whether that class is sure; else its colour is pale and striped
-    stretch: RunStretch | None = None  # of the run that the cell tells of: beside a timeline the cell leads there
+    stretch: RunStretch | None = None  # of the run that the cell tells of: next to a timeline the cell leads there
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from perfcore.models.model import Model
 from perfcore.models.presenter import ModelPresenter
 from perfcore.models.ranking import Candidate, Ranking
 from perfcore.results import Column, Presenter, Result, Table, Tables, presenter_of
+from perfcore.tables import Importance
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
@@ -94,7 +95,7 @@ def statistics_table(model: Any) -> page.Table:
     for name, value in model.statistics.items():
         text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
         rows.append((name.replace("_", " "), text))
-    return page.Table(("figure", "value"), tuple(rows), "Figures of the fit", is_folded=True)
+    return page.Table(("figure", "value"), tuple(rows), "Fit statistics", is_folded=True)
 
 
 _LABELS = {
@@ -110,6 +111,9 @@ _LABELS = {
 }
 
 
+_SHOWN = ("n_parameters", "loo_rmse", "r2_leave_one_out", "aicc", "r2_centered")
+
+
 class RankingPresenter(Presenter):
     """A row for each candidate."""
 
@@ -117,16 +121,25 @@ class RankingPresenter(Presenter):
         """What was compared."""
         return result.lines[0] if result.lines else "ranking"
 
+    def answer(self, result: Ranking) -> str:
+        """The best model, and of how many."""
+        if not result.candidates:
+            return self.title(result)
+        best = next((c for c in result.candidates if not c.functions[0].startswith("best of")), result.candidates[0])
+        shown = [name for name in ("n_parameters", "loo_rmse", "aicc", "r2_leave_one_out") if best.figures.get(name)]
+        figures = ", ".join(f"{_LABELS[name]} {best.figures[name]:.4g}" for name in shown)
+        return f"{' + '.join(best.functions)} is the best of {self.title(result)} ({figures})"
+
     def summary(self, result: Ranking) -> list[str]:
-        """What was compared, in which scale, and by what."""
-        return list(result.lines)
+        """The best model, what was compared, on which scale, and by what."""
+        return [self.answer(result), *result.lines]
 
     def tables(self, result: Ranking) -> Tables:
         """The candidates with their figures."""
         return [candidate_table(result.candidates)]
 
 
-def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> Table:
+def candidate_table(candidates: tuple[Candidate, ...], title: str = "", importance: Importance = "default") -> Table:
     """A row for each candidate: its functions, all figures, and what to note."""
     names = dict.fromkeys(name for candidate in candidates for name in candidate.figures)
     columns = [
@@ -135,6 +148,7 @@ def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> Table
             Column(
                 _LABELS.get(name, name),
                 [candidate.figures.get(name) for candidate in candidates],
+                importance="default" if name in _SHOWN else "verbose",
                 format=".5f" if name.startswith("r2") else ".5g",
                 key=name,
             )
@@ -142,4 +156,4 @@ def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> Table
         ),
         Column("note", [candidate.note for candidate in candidates]),
     ]
-    return Table(columns, title=title)
+    return Table(columns, title=title, importance=importance)

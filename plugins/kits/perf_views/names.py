@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
-LABEL_LETTERS = 34  # of a name beside an axis, where a picture still has most of its width
+LABEL_LETTERS = 34  # of a name next to an axis, where a picture still has most of its width
 
 
 def shortened(name: str, most: int = LABEL_LETTERS) -> str:
@@ -103,3 +105,8 @@ def _alike(names: Sequence[str]) -> list[int]:
     """Where names stand that stand elsewhere too."""
     counts = Counter(names)
     return [k for k, name in enumerate(names) if counts[name] > 1]
+
+
+def existing_file(source: str) -> str:
+    """A file as a shell takes it; empty where data did not come from one."""
+    return shlex.quote(source) if os.path.exists(source) else ""  # noqa: PTH110 (names may be too long)

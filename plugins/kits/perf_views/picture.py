@@ -168,7 +168,7 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
     if panels:
         chosen = _chosen(model, data, panels)
         width = _COLUMN if extent is None else extent[0]
-        # Below each other in a column of a paper, beside each other across a page.
+        # Below each other in a column of a paper, next to each other across a page.
         rows, columns = (len(chosen), 1) if width <= _COLUMN else (1, len(chosen))
         figure.set_size_inches(width, _SHAPE * width * rows / columns)
         for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
@@ -212,7 +212,7 @@ def _fit(
     if is_sized:
         if may_grow:
             raise_panels(figure, shapes)
-            move_legends(figure, may_grow)  # what a legend lay beside may have come nearer
+            move_legends(figure, may_grow)  # what a legend lay next to may have come nearer
         thin_out_ticks(figure)
 
 

@@ -435,7 +435,7 @@ def _narrow(legend: Legend, figure: Figure) -> None:
     if not legend.get_texts():
         return
     names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
-    # One of a panel begins where that does, beside the labels of its axis.
+    # One of a panel begins where that does, next to the labels of its axis.
     room = figure.bbox.width * (1.0 if legend in figure.legends else _BESIDE_LABELS)
     columns, anchor = legend._ncols, legend.get_bbox_to_anchor()  # type: ignore[attr-defined]
     while columns > 1 and legend.get_window_extent().width > room:

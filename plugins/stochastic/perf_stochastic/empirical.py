@@ -20,7 +20,7 @@ from perfcore.stochastic import StochasticValue, checked_samples
 
 _LEAST_SHAPE = 1e-9  # below, it is exponential to the precision of floats
 _PRIOR_QUANTILE, _PRIOR_SCALE = 0.25, 3.0  # section 3 of the paper
-_FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samples beside
+_FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samples next to
 
 
 def fitted_excess(excesses: Floats) -> tuple[float, float]:

@@ -9,7 +9,6 @@ import typer
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
-from perfcore.cli.parameters import Overwrite
 
 
 def command(
@@ -31,7 +30,6 @@ def command(
     font: Annotated[
         float | None, typer.Option("--font", min=1.0, metavar="POINTS", help="Size of all text in the picture.")
     ] = None,
-    overwrite: Overwrite = False,
 ) -> None:
     """Draw SUBJECT, a model file (.json) or data; DATA are drawn below a model.
 
@@ -42,12 +40,11 @@ def command(
     """
     with reporting():
         import perfcore
-        from perfcore.base.files import check_files, refuse_existing
+        from perfcore.base.files import check_files
         from perfcore.models.model import is_model_file
 
         path = _path(output, kind)
         check_files(path)
-        refuse_existing(path, overwrite)
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)

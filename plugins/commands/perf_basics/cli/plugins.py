@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated
 
 import typer
@@ -124,9 +125,9 @@ def _one(entry: Entry, as_json: bool) -> None:
         )
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
-    summary = (entry.load().__doc__ or "").strip()
+    summary = inspect.cleandoc(entry.load().__doc__ or "")  # Python 3.13 takes the indentation away
     if summary:
-        typer.echo("\n" + summary.split("\n    Examples")[0].replace("\n    ", "\n").rstrip())
+        typer.echo("\n" + summary.split("\nExamples\n")[0].rstrip())
     if fields:
         typer.echo()
         columns = [

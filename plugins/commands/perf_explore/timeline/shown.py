@@ -27,7 +27,7 @@ from perfcore.data.units import nanoseconds_per, readable
 
 # Intervals of a trace in an order that answers how long each location was in which states, in any window.
 #
-# The intervals are sorted by location, group of states, and start, beside the sum of their durations up to each. So
+# The intervals are sorted by location, group of states, and start, next to the sum of their durations up to each. So
 # the
 # time of a group within a window is the difference of two sums, less what hangs over the two edges; a search for each
 # edge of a pixel is all that an answer costs, however many intervals there are.

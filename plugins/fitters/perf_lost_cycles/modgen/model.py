@@ -89,7 +89,7 @@ class FactorLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lines: tuple[tuple[int, ...], ...]  # points of each line, the other factors held
     left_out: int  # lines of too few levels
     chosen: tuple[tuple[int, ...], ...]
-    r2: tuple[tuple[float | None, ...], ...]  # centered, likewise; None where the category is constant along the line
+    r2: tuple[tuple[float | None, ...], ...]  # centered, also; None where the category is constant along the line
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):

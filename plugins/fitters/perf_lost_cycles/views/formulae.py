@@ -92,7 +92,7 @@ def _lca(model: LcaModel, models: Sequence[DefaultModel]) -> LcaModel:
 #
 # Registered sets and other people's files stay as they are. As long as formulas are only added, the user's file holds
 # the
-# additions and stands beside the sets. When one is taken away that comes from elsewhere, the user's file takes over
+# additions and stands next to the sets. When one is taken away that comes from elsewhere, the user's file takes over
 # all
 # models, and the others are no longer named: a set cannot say that a model of another set is void.
 

@@ -50,7 +50,7 @@ CHANGES, CHANGE_OF_SLOPE, _MOST_CHANGES = 0.125, 0.5, 0.5
 # INNER[0] + INNER[1] d at the median, and of OUTER (d - ln 2) at the ends. A slope that only the last step supports, by
 # more than OTHER_SLOPE beyond all before, is followed up to twice the last level and no farther. Tuned on the sources
 # of `benchmarks/real_extrapolation.py`, each judged with what all others ask for.
-INNER, OUTER, _NEAREST, _FARTHEST = (-0.3, 0.25), -0.15, 0.3, 2.1
+INNER, OUTER, _NEAREST, _FARTHEST = (-0.3, 0.25), -0.1, 0.3, math.log(4.0)
 OTHER_SLOPE = 0.25
 
 _USUAL_NOISE, _FREEDOM = 0.01, 1.0  # of a run, before any: 1 %, known as well as one observation would tell
@@ -131,7 +131,7 @@ def spread_factor(distance: Floats, levels: Floats) -> Floats:
     shorter tails far from them.
     """
     d = np.minimum(distance, _FARTHEST)
-    tail = np.square(2.0 * levels - 1.0)
+    tail = np.minimum(np.square((2.0 * levels - 1.0) / 0.95), 1.0)
     inner = np.minimum(d / _NEAREST, 1.0) * (INNER[0] + INNER[1] * d)
     return np.asarray(np.exp(inner * (1.0 - tail) + OUTER * np.maximum(d - math.log(2.0), 0.0) * tail))
 

@@ -71,7 +71,7 @@ class IndividualFits:
 
     hypotheses: tuple[tuple[int, ...], ...]  # functions of each hypothesis
     coefficients: Floats  # 0 beyond a hypothesis' own number of functions
-    covariance: Floats  # (X'X)^-1 of the weighted design; 0 likewise
+    covariance: Floats  # (X'X)^-1 of the weighted design; 0 also
     sum_of_squares: Floats  # infinite leave-one-out errors: the other points do not determine the fit
     leave_one_out: Floats
     rank: Ints

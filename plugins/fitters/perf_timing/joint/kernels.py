@@ -22,7 +22,7 @@ _MOST_DAMPING = 1e8
 _LEAST_PIVOT = 1e-13
 # A tenth of a millionth of the way out of the confidence region: Newton's steps now square the error each time.
 _NEAR_OFFSET_SQUARED = 1e-10
-# An exact fit has residuals of rounding, whose offset says nothing; there a step must be small beside the parameters.
+# An exact fit has residuals of rounding, whose offset says nothing; there a step must be small next to the parameters.
 _NEAR_STEP_SQUARED = 1e-16
 # Final steps square the error; one that gains less than this is rounding.
 _LEAST_GAIN_SQUARED = 0.64

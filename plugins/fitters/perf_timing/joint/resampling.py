@@ -201,7 +201,7 @@ def _refit(problem: JointProblem, known: _Fit) -> trust_region.Solution:
     near = refine(problem, np.array(known.theta), **how, polish=False)
     if near.status is trust_region.Status.CONVERGED:
         return near
-    # The optimum has moved far away, and the way there is lost more easily than found anew.
+    # The optimum has moved far away, and the way there is lost more easily than found again.
     return search(problem, data_driven_start(problem), **how)
 
 

@@ -139,7 +139,7 @@ def _most_frequent(index: Ints, most: int) -> tuple[int, ...]:
     return tuple(sorted(numbers[np.argsort(-counts, kind="stable")[:most]].tolist()))
 
 
-_MOST_NAMED = 10  # outliers beside the residuals
+_MOST_NAMED = 10  # outliers next to the residuals
 
 
 @dataclass(frozen=True)

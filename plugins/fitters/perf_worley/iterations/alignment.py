@@ -261,7 +261,7 @@ class Search:
         aligned = self._moved(aligned.starts, aligned.ends, _LAST_STEPS)
         some = np.linspace(0, len(aligned.starts) - 1, min(len(aligned.starts), _MOST_SCREENED)).astype(int)
         profile = self.signal.sections(aligned.starts[some], aligned.ends[some], _FINEST).mean(axis=0)
-        # All of them may lie beside the change by as much: what comes after it differs most from what was before.
+        # All of them may lie next to the change by as much: what comes after it differs most from what was before.
         around = np.cumsum(np.concatenate([profile[-2 * _BESIDE :], profile[: 2 * _BESIDE]]), axis=0)
         contrast = ((around[2 * _BESIDE :] - 2.0 * around[_BESIDE:-_BESIDE] + around[: -2 * _BESIDE]) ** 2).sum(axis=1)
         share = (int(np.argmax(contrast)) + 1 - _BESIDE) / _FINEST

@@ -405,12 +405,12 @@ def ordinal(number: int) -> str:
 
 def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
     """Number, duration, spread, and the iteration that differs."""
-    text = f"{count} x {rounded(period, unit)}"
+    text = f"{count} iterations, mean {rounded(period, unit)}"
     if spread is not None:
-        text += f", spread {spread:.1%}"
+        text += f", CV {spread:.1%}"
     if unusual is not None:
-        text += f", the {ordinal(unusual.number)} differs by {unusual.difference:+.0%} from the median"
-        text += f": {unusual.reason}" if unusual.reason else ""
+        reason = f", {unusual.reason}" if unusual.reason else ""
+        text += f"; outlier: {ordinal(unusual.number)} ({unusual.difference:+.0%} vs median{reason})"
     return text
 
 

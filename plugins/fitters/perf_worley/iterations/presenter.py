@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_views.colours import CAREFUL, DATA, FAINT, RULE
+from perf_views.names import existing_file
 from perf_worley.iterations.iterations import Iterations, in_a_line, ordinal, rounded
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
+from perfcore.tables import Importance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_MOST_ROWS = 40
+_FEW_ROWS, _MOST_ROWS = 12, 40
 _LEAST_SHARE = 0.01
 
 
@@ -26,48 +28,57 @@ class IterationsPresenter(Presenter):
     """Text, table and picture of `Iterations`."""
 
     def title(self, result: Iterations) -> str:
-        """One line over a picture."""
         return f"Iterations of {Path(result.source).name or result.source}"
 
-    def summary(self, result: Iterations) -> list[str]:
-        """How many, how long, which one differs; how they were found."""
+    def answer(self, result: Iterations) -> str:
+        name = Path(result.source).name or result.source
         if not result.count:
-            return [f"{result.source}: no iterations: no section repeats itself at least four times"]
+            return f"{name}: 0 iterations (no section repeats at least 4 times)"
         assert result.period is not None
-        line = in_a_line(result.count, result.period, result.spread, result.time_unit, result.unusual)
-        how = (
-            f"{'marked' if result.labels else 'counted'} by {result.marker!r}"
-            if result.marker is not None
-            else f"found by their likeness: the others explain {result.explained:.0%} of the variance in one"
-        )
-        lines = [f"{result.source}: {line}", how]
+        return f"{name}: {in_a_line(result.count, result.period, result.spread, result.time_unit, result.unusual)}"
+
+    def caveats(self, result: Iterations) -> dict[str, Sequence[str]]:
+        if not result.count:
+            return {}
+        if result.marker is not None:
+            return {"Assumed": [f"{'marked' if result.labels else 'counted'} by {result.marker!r}"]}
+        return {"Assumed": [f"detected by self-similarity (leave-one-out R^2 {result.explained:.2f})"]}
+
+    def next_command(self, result: Iterations) -> str:
+        file = existing_file(result.source)
+        return f"perf profile {file}" if file and result.count else ""
+
+    def summary(self, result: Iterations) -> list[str]:
+        lines = [self.answer(result)]
+        if not result.count:
+            return lines
         origin, (first, last) = shown_origin(*result.run), (float(result.starts[0]), float(result.ends[-1]))
         begin, end = (readable(time - origin, result.time_unit) for time in (first, last))
         inside = min(last, result.run[1]) - max(first, result.run[0])  # markers may begin before the first state
         lines.append(f"from {begin} to {end}, {inside / (result.run[1] - result.run[0]):.0%} of the run")
         share = float(result.durations.sum()) / (last - first)
         if share < 0.99:
-            lines.append(f"{1.0 - share:.0%} of the time between the first and the last lies between iterations")
+            lines.append(f"{1.0 - share:.0%} of the time between the first and the last is between iterations")
         if result.activity is not None:
             lines.append(f"mean iteration: {result.activity.name}")
         return lines if result.marker is None or result.differences is None else [*lines, *_differences(result)]
 
     def tables(self, result: Iterations) -> Tables:
-        """The iterations; of many those that differ most."""
-        every = shown = np.arange(result.count)
-        title = ""
-        if result.count > _MOST_ROWS:
-            most = np.argsort(-np.abs(result.durations - np.median(result.durations)), kind="stable")[:_MOST_ROWS]
-            shown, title = np.sort(most), f"the {_MOST_ROWS} iterations that differ most"
-        tables = [Table(_columns(result, shown), title=title)] if result.count else []
+        every = np.arange(result.count)
+        tables: Tables = []
+        kinds: tuple[tuple[int, Importance], ...] = ((_FEW_ROWS, "brief"), (_MOST_ROWS, "verbose"))
+        for count, importance in kinds:
+            shown, title = every, ""
+            if result.count > count:
+                most = np.argsort(-np.abs(result.durations - np.median(result.durations)), kind="stable")[:count]
+                shown, title = np.sort(most), f"{count} largest deviations"
+            tables += [Table(_columns(result, shown), title=title, importance=importance)] if result.count else []
         return [*tables, Table(_columns(result, every), importance="data")]
 
     def heading(self, result: Iterations, data: Any = None) -> str:
-        """The title, how many there are, how long, and which one differs."""
-        return self.summary(result)[0].replace(result.source, self.title(result), 1)
+        return f"{self.title(result)}: {self.answer(result).partition(': ')[2]}"
 
     def panels(self, result: Iterations, data: Any = None) -> Panels:
-        """The mean iteration, and the duration of each."""
         if not result.count or result.period is None:
             return {"mean": lambda axes: None}
         return {
@@ -105,8 +116,8 @@ def _draw_durations(result: Iterations, axes: Axes) -> None:
         )  # fmt: skip
     axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="iteration", ylabel=f"duration ({unit})", ylim=(0.0, 1.15 * float(durations.max())))
-    axes.set_title("duration of each; dotted: the mean", fontsize=9)
+    axes.set(xlabel="iteration", ylabel=f"duration [{unit}]", ylim=(0.0, 1.15 * float(durations.max())))
+    axes.set_title("duration (dotted: mean)", fontsize=9)
 
 
 def _columns(result: Iterations, index: Any) -> list[Column]:
@@ -117,7 +128,12 @@ def _columns(result: Iterations, index: Any) -> list[Column]:
         Column("start", starts - shown_origin(*result.run), unit, "time", key=()),
         Column("start", starts, unit, importance="data"),
         Column("duration", durations, unit, "time", key=f"duration_{unit}"),
-        Column("over median", durations / (np.median(result.durations) if result.count else 1.0) - 1.0, format="+.1%"),
+        Column(
+            "vs median",
+            key="over_median",
+            value=durations / (np.median(result.durations) if result.count else 1.0) - 1.0,
+            format="+.1%",
+        ),
     ]
     if labels:
         columns.insert(0, Column("iteration", labels, key="label"))

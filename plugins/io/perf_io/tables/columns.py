@@ -13,7 +13,7 @@ from typing import NamedTuple
 from perf_io.options import TableOptions
 from perf_io.tables.table import Column, Table, one_line
 from perf_io.tables.tidy import levels_of_columns, numbered_runs
-from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.roles import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
@@ -70,7 +70,7 @@ def plain_name(name: str) -> str:
 
 
 @functools.lru_cache(
-    1 << 10
+    1 << 16
 )  # a table's columns are looked up for each role, and thousands of files have the same ones
 def split_name(name: str) -> _SplitName:
     """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``,
@@ -289,7 +289,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
             return Roles(kind, finder.unit(options, time), time, values=values, location=location)
     if len(columns) == 1 and options.kind in ("auto", "series") and columns[0].kind == "number":
         return Roles("series", values=tuple(columns))
-    names = ", ".join(one_line(column.name) for column in columns)
+    names = listing([one_line(column.name) for column in columns], 20)
     subject = " this table" if options.kind == "auto" else f" a {options.kind}"
     problem = f"the columns {names} do not say what{subject} is made of; accepted are {_ACCEPTED}"
     raise InputError(source, f"{problem}; say which is which: {suggested_command(columns, options, source)}", line=1)

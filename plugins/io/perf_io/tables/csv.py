@@ -57,6 +57,7 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     return last if (len(match[1]) if match else 0) < decimals.pop() else None
 
 
+_AT_ONCE = 256  # columns that a query looks at
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
@@ -148,13 +149,10 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     unnamed = [name for name in layout.names if layout.is_unnamed(name)]
     counts = ", ".join(f"count({quoted_name(name)})" for name in unnamed)
     filled = dict(zip(unnamed, database.rows(f"SELECT {counts} FROM {relation}")[0], strict=True)) if unnamed else {}
-    columns, types = [], {}
-    for name in layout.names:
-        if name == INDEX or filled.get(name) == 0:
-            continue
-        kind = _kind(database, relation, name, signs)
-        columns.append(Column(name, kind))
-        types[name] = "text timestamp" if kind == "timestamp" else "text"
+    used = [name for name in layout.names if name != INDEX and filled.get(name) != 0]
+    kinds = _kinds(database, relation, used, signs)
+    columns = [Column(name, kind) for name, kind in zip(used, kinds, strict=True)]
+    types = {column.name: "text timestamp" if column.kind == "timestamp" else "text" for column in columns}
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         for number, (line, fields) in enumerate(_records(path, layout)):
@@ -170,17 +168,29 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     return Table(database, relation, tuple(columns), types, at_row, lines=lines, decimal=decimal, notes=notes)
 
 
-def _kind(database: Database, relation: str, name: str, decimals: Sequence[str]) -> str:
-    """What the first rows of a column hold; the majority decides, so that a bad value is refused, not believed."""
-    column = quoted_name(name)
-    numbers_in = ", ".join(f"TRY_CAST({sql_number(name, decimal)} AS DOUBLE)" for decimal in decimals)
-    n_values, numbers, moments = database.rows(
-        f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) "
-        f"FROM (SELECT {column} FROM {relation} LIMIT {_SAMPLE_ROWS})"
-    )[0]
-    if 2 * numbers >= n_values:  # also without any value: then what is missing is what gets reported
-        return "number"
-    return "timestamp" if 2 * moments > n_values else "text"
+def _kinds(database: Database, relation: str, names: Sequence[str], decimals: Sequence[str]) -> list[str]:
+    """What the first rows of columns hold; the majority decides, so that a bad value is refused, not believed."""
+    counts = [
+        f"count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP))"
+        for column, numbers_in in (
+            (quoted_name(name), ", ".join(f"TRY_CAST({sql_number(name, sign)} AS DOUBLE)" for sign in decimals))
+            for name in names
+        )
+    ]
+    # Tables of thousands of columns take a query for some at a time: one for each would parse the rows that often.
+    counted = [
+        number
+        for first in range(0, len(names), _AT_ONCE)
+        for number in database.rows(
+            f"SELECT {', '.join(counts[first : first + _AT_ONCE])} FROM (SELECT "
+            f"{', '.join(map(quoted_name, names[first : first + _AT_ONCE]))} FROM {relation} LIMIT {_SAMPLE_ROWS})"
+        )[0]
+    ]
+    # A column without any value is one of numbers: then what is missing is what gets reported.
+    return [
+        "number" if 2 * numbers >= n_values else "timestamp" if 2 * moments > n_values else "text"
+        for n_values, numbers, moments in zip(counted[::3], counted[1::3], counted[2::3], strict=True)
+    ]
 
 
 def _records(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:

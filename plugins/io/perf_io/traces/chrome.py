@@ -55,6 +55,7 @@ _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"'
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write beside the work.
 _MOST_MARKERS = 100_000  # that are kept
+_ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
 _MOST_THREAD_NAMES = 1 << 20
 
@@ -237,10 +238,11 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     longest = clip_at_next(events["location"], events["start"], events["end"], on_stream)
     if longest is not None:
         row, excess, count = longest
+        mark = "" if excess * _ROUNDING < int(events["end"].max()) - first else WARNING
+        name, time = [*columns.names, MORE_NAMES][events["name"][row]][:60], int(events["start"][row]) - first
         columns.notes.append(
-            f"{WARNING}a stream runs its kernels in order, and {count} last beyond the beginning of the next: clipped "
-            f"there (most: {[*columns.names, MORE_NAMES][events['name'][row]]!r} at "
-            f"{readable(int(events['start'][row]) - first, 'ns')}, by {readable(excess, 'ns')})"
+            f"{mark}a stream runs its kernels in order, and {count} last beyond the beginning of the next: clipped "
+            f"there (most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
         )
     last = int(events["end"].max())
     run = document.perfcore
