@@ -82,6 +82,7 @@ def decode_content(content: bytes, shape: type[T], description: str, name: str) 
 
 
 _INT64 = 1 << 63
+_FARTHEST_NS = 1 << 62  # from 0, so that differences of two times fit into 64 bits
 # Decimal's own digits are enough for any time that fits int64 nanoseconds; the rest is rounded once, half up.
 _CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
 
@@ -97,9 +98,10 @@ def sql_ns(column: str, kind: str, time_unit: str) -> str:
         return f"epoch_ns({column})"
     factor = nanoseconds_per(time_unit)
     if kind == "float":
-        return f"TRY_CAST(round({column} * {factor}) AS BIGINT)"
+        scaled = f"{column} * {factor}"
+        return f"CASE WHEN abs({scaled}) < {_FARTHEST_NS} THEN TRY_CAST(round({scaled}) AS BIGINT) END"
     if kind == "integer":
-        largest = (_INT64 - 1) // factor
+        largest = (_FARTHEST_NS - 1) // factor
         return f"CASE WHEN {column} BETWEEN {-largest} AND {largest} THEN CAST({column} AS BIGINT) * {factor} END"
     digits = len(str(factor)) - 1
     # 19 digits before the point hold any int64, and the product stays within the 38 digits that there are.
@@ -108,7 +110,8 @@ def sql_ns(column: str, kind: str, time_unit: str) -> str:
     # 2^49 ns (six days) its three roundings are off by less than 0.2 ns, which decides what is as near to whole.
     quick = f"(TRY_CAST({column} AS DOUBLE) * {factor})"
     safe = f"abs({quick}) < {1 << 49} AND abs({quick} - round({quick})) < 0.2"
-    return f"CASE WHEN {safe} THEN CAST(round({quick}) AS BIGINT) ELSE TRY_CAST({long} AS BIGINT) END"
+    within = f"WHEN abs({quick}) < {_FARTHEST_NS} THEN TRY_CAST({long} AS BIGINT)"
+    return f"CASE WHEN {safe} THEN CAST(round({quick}) AS BIGINT) {within} END"
 
 
 def sql_decimal(column: str, time_unit: str, largest_ns: int) -> str:

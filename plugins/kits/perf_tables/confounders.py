@@ -112,7 +112,7 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     counts = np.full(len(spread), _FEWEST)
     if columns.number is not None:
         counts = _numbers(data, columns.number)[kept]
-    unknown = ~(np.isfinite(spread) & (spread >= 0.0) & (counts > 1.0))
+    unknown = ~((spread < _LARGEST) & (spread >= 0.0) & (counts > 1.0))
     counts[unknown] = 1.0
     deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
     if columns.kind == "confidence":
@@ -221,6 +221,7 @@ _OF_RUNS = {
 
 
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
+_LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 

@@ -73,7 +73,8 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r} and what follows it")
         first = below
     delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
-    if (boxed := next((n for n, line in enumerate(lines[first:], first) if _is_boxed(lines, n)), None)) is not None:
+    candidates = range(first, len(lines)) if _BARS.search(text) else ()
+    if (boxed := next((n for n in candidates if _is_boxed(lines, n)), None)) is not None:
         first, rewrite, delimiter = boxed, _cells_of_box, "\t"
         prose = [line.strip() for line in lines if line.strip() and not _RULER.fullmatch(line.strip())]
         if outside := [line for line in prose if not _BARS.search(line)]:
@@ -119,9 +120,10 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     if decimal == "auto":
         decimal = "," if delimiter != "," and _has_decimal_commas(rows) else "."
         steps += ["numbers have a decimal comma"] if decimal == "," else []
-    is_empty = re.compile(rf"[{re.escape(delimiter)}\s]*{re.escape(delimiter)}[{re.escape(delimiter)}\s]*")
+    mark = re.escape(delimiter)
+    is_empty = re.compile(rf"\n[{mark} \r]*{mark}[{mark} \r]*(?:\n|$)")
     ends = "" if source.compression else tail_of(source.path).decode("latin-1")
-    has_empty_rows = any(map(is_empty.fullmatch, [*lines[skip:], *ends.splitlines()]))
+    has_empty_rows = any(map(is_empty.search, (f"\n{''.join(lines[skip:])}", f"\n{ends}")))
     return Layout(
         names=names,
         delimiter=delimiter,

@@ -19,6 +19,9 @@ from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
+_LARGEST = 1e150  # squares of larger values overflow
+_FARTHEST_NS = float(1 << 62)
+
 Times = npt.NDArray[Any]
 
 
@@ -90,6 +93,8 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
         bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.ma.getmaskarray(array)
         if bad.any():
             table.refuse(int(np.argmax(bad)), column, "; a finite number or an ISO timestamp is expected")
+        if array.dtype.kind in "iu" and (far := np.abs(array.astype(np.float64)) > _FARTHEST_NS).any():
+            table.refuse(int(np.argmax(far)), column, "; times within 2^62 of 0 are expected: choose a larger unit")
         time_arrays.append(_in_unit(np.asarray(array), factor))
     return time_arrays, [np.asarray(loaded[f"v{number}"], dtype=np.float64) for number in range(len(roles.values))]
 
@@ -118,7 +123,9 @@ def _in_unit(times_ns: Times, divisor: int) -> Times:
 def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
     good = (heights >= 0.0) & (heights < np.inf)  # NaN fails both
     if not good.all():
-        table.refuse(int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected")
+        table.refuse(
+            int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected"
+        )
 
 
 def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -> Series:
@@ -149,6 +156,9 @@ def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -
 
 def _check_missing(table: Table, column: Column, values: Floats) -> list[str]:
     """A note about missing samples, which are empty or say so; any other text that is no number is refused."""
+    if (large := np.abs(values) > _LARGEST).any() and np.isfinite(values[large]).any():
+        row = int(np.argmax(large & np.isfinite(values)))
+        table.refuse(row, column, f"; values of at most {_LARGEST:g} are expected: choose another unit")
     missing = ~np.isfinite(values)
     if not missing.any():
         return []

@@ -124,7 +124,8 @@ class Table:
 
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""
-        rows = self._first_rows(f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t")
+        columns = f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t"
+        rows = f"SELECT {columns} FROM {self.relation} LIMIT {FIRST_ROWS // 100}"
         step = "t - lag(t) OVER (PARTITION BY name) AS step"
         steps = f"SELECT name, {step}, lag(name) OVER () <> name AS other FROM ({rows})"
         query = f"SELECT count(*), count(DISTINCT name), min(step) > 0, count(*) FILTER (other) FROM ({steps})"
