@@ -32,7 +32,7 @@ UNREADABLE = ["traces/paje/links.trace", "traces/paraver/qsort_beo3.pcf", "scali
 
 BY_CATEGORY = "".join(f"{p},{name},{time}\n" for p in (1, 2, 4, 8) for name, time in (("compute", 8 / p), ("wait", p)))
 TABLES = {
-    "few": ("p,time_s\n1,8\n2,4.2\n", []),
+    "few": ("p,time_s\n1,8\n2,4.2\n", ["scaling"]),
     "enough": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n", ["rank", "scaling"]),
     "zeros": ("p,time_s\n1,8\n2,4\n4,2\n8,0\n", ["scaling"]),
     "copies": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n8,1.4\n", ["rank", "scaling"]),
@@ -41,7 +41,10 @@ TABLES = {
         "code,system,p,time_s\n" + "".join(f"{c},{s},{p},{8 / p + 1}\n" for c in "ab" for s in "xy" for p in (1, 2, 4)),
         ["strohmaier"],
     ),
-    "categories at two points": ("p,category,time_s\n" + "".join(BY_CATEGORY.splitlines(keepends=True)[:4]), ["lca"]),
+    "categories at two points": (
+        "p,category,time_s\n" + "".join(BY_CATEGORY.splitlines(keepends=True)[:4]),
+        ["lca", "scaling"],
+    ),
     "categories": ("p,category,time_s\n" + BY_CATEGORY, ["lca", "modgen", "scaling"]),
     "copies by category": ("p,category,time_s\n" + BY_CATEGORY + "8,wait,8\n", ["lca", "modgen", "scaling"]),
     "one sample": ("time_s,a,b\n0,1,2\n", []),

@@ -180,8 +180,8 @@ def test_factors_multiply_to_the_global_efficiency():
     )
     assert large["serialisation"] is None
     assert runs.summary()[0] == (
-        "2 runs: what limits the scaling: computation scalability, 85.37% with 4 locations, where the global efficiency is "
-        "75.00%"
+        "2 runs: what limits the scaling: computation scalability, 85.37% with 4 locations, where the global "
+        "efficiency is 75.00%"
     )
     title, header, rows = runs.tables()[1]
     assert title == "POP efficiencies (computation scalability: against p2, if the work is the same)"

@@ -12,7 +12,7 @@ from perf_worley.moment_tree import MomentTree
 from perf_worley.phase_errors import processor_cycle
 from perf_worley.phase_maker import knee, penalty, persistence
 from perfcore import Trace, UtilizationCurve
-from perfcore.base.errors import ModelFileError, OptionError
+from perfcore.base.errors import DataError, ModelFileError, OptionError
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +184,12 @@ def test_nanoseconds_since_1970_keep_their_differences():
 def test_options_that_are_refused(ramp, options, message):
     with pytest.raises(OptionError, match=message):
         perfcore.fit(ramp, **options)
+
+
+@pytest.mark.parametrize("fitter", ["worley", "phases"])
+def test_values_whose_squares_overflow_are_refused(fitter):
+    with pytest.raises(DataError, match=r"values of 2e\+300 are above 1e\+100"):
+        perfcore.fit(UtilizationCurve([0, 10, 20], [1e300, 2e300]), fitter=fitter)
 
 
 def test_the_frame_has_a_row_for_each_phase_with_all_digits():

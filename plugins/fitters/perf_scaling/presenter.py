@@ -200,6 +200,7 @@ def _path_columns(model: ScalingModel) -> list[Column]:
     unit = model.unit or ""
     parts = len(model.paths) > 1
     shown: Importance = "verbose" if parts else "default"
+    growth: Importance = "default" if parts else "data"
     columns = [
         Column("call path" if model.has_parts else "series", "path", key="path"),
         Column("share", "share", format=".1%", importance="default" if model.has_parts else "data"),
@@ -207,7 +208,7 @@ def _path_columns(model: ScalingModel) -> list[Column]:
         Column("predicted", "predicted", unit, ".3g", key="predicted"),
         Column("likely (50%)", "likely", unit, ".3g", key=("likely_lower", "likely_upper")),
         Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
-        Column("scales like", lambda row: row.model.growth, key="scales_like", importance="default" if parts else "data"),
+        Column("scales like", lambda row: row.model.growth, key="scales_like", importance=growth),
         Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
         Column("if it holds", "holds", unit, ".3g", key=(), importance="verbose"),
         Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),

@@ -158,6 +158,9 @@ def _model(
     )
 
 
+_LARGEST = 1e100
+
+
 def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCurve:
     """The utilization curve of whatever was given."""
     if options.column is not None and not isinstance(data, Series):
@@ -166,10 +169,14 @@ def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCu
         return data.utilization(options.busy, idle=options.idle)
     if options.busy is not None or options.idle is not None:
         raise OptionError("--busy and --idle belong to traces; these data have no states")
-    if isinstance(data, UtilizationCurve):
-        return data
     if isinstance(data, Series):
-        return data.curve(options.column)
+        data = data.curve(options.column)
+    if isinstance(data, UtilizationCurve):
+        if (largest := float(abs(data.heights).max(initial=0.0))) > _LARGEST:
+            raise DataError(
+                f"values of {largest:.3g} are above {_LARGEST:g}, where squares overflow; choose another unit"
+            )
+        return data
     raise DataError(f"phases are those of traces, utilization curves and time series, not of {type_in_words(data)}")
 
 

@@ -123,9 +123,7 @@ def _in_unit(times_ns: Times, divisor: int) -> Times:
 def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
     good = (heights >= 0.0) & (heights < np.inf)  # NaN fails both
     if not good.all():
-        table.refuse(
-            int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected"
-        )
+        table.refuse(int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected")
 
 
 def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -> Series:
