@@ -31,7 +31,8 @@ class Ranking(Result):
     --------
     >>> ranking = Ranking(("2 models of SP",), (Candidate(("1/p", "1"), {"sse": 28.06}), Candidate(("1",), {})))
     >>> ranking
-    <Ranking: 2 models of SP>
+    <Ranking: 1/p + 1 is the best of 2 models of SP
+      2 models of SP>
     >>> float(ranking.to_frame().loc[0, "sse"])
     28.06
     """

@@ -94,8 +94,8 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     settled(tab)
     assert "from=25&to=75" in tab.url
     assert f"phases={count + 1}" in tab.url
-    tab.get_by_role("main").get_by_role("link", name="Where the cycles go, phase by phase").click()
-    assert heading(tab).startswith("Where the cycles go")
+    tab.get_by_role("main").get_by_role("link", name="Lost cycles, phase by phase").click()
+    assert heading(tab).startswith("Lost cycles")
     for _ in range(3):
         tab.go_back()
         settled(tab)

@@ -61,7 +61,7 @@ def test_mistakes(change, error, message):
 
 # Points as they are typed: one grammar, names that hold its signs, and one message for what is none.
 CODES_OF_PLACES = ("LU", "SP, class A", "SP", "k=3, n=4")
-MODEL = SimpleNamespace(variables={"p": "procs", "n": "n", "code": "code"}, levels={"code": CODES_OF_PLACES})
+MODEL = SimpleNamespace(variables={"p": "procs", "n": "n", "code": "code"}, levels={"code": CODES_OF_PLACES}, target={})
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def _shares(trace: Trace) -> dict[str, float]:
     return dict(zip(trace.states, (times / max(times.sum(), 1.0)).tolist(), strict=True))
 
 
-_TITLE = "Where the cycles go"
+_TITLE = "Lost cycles"
 _WHERE = (
     "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
     "there is most of it."
@@ -236,7 +236,7 @@ class TracePresenter(Presenter):
 
     def title(self, result: Trace) -> str:
         """On the link that leads there."""
-        return "Where the cycles go"
+        return "Lost cycles"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
         """Cycles by category, and phase by phase where the model has phases; classes of states can be chosen."""

@@ -170,6 +170,7 @@ def plugins() -> Listing:
     True
     """
     entries = [each for kind in registry().kinds if kind not in _HIDDEN for each in registry().entries(kind).values()]
+    entries.sort(key=lambda each: each.distribution == "perfcore")  # others first
     rows = [
         {"kind": each.kind[:-1], "name": each.name, "from": each.distribution, "help": each.help} for each in entries
     ]

@@ -126,7 +126,7 @@ def design(
 
     >>> import perfcore
     >>> perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["D % p == 0", "p > 1"])
-    <Design: 6 points of p, D, 2 replications: 12 runs; p > 1 refuses 2>
+    <Design: 6 points of p, D, 2 repetitions: 12 runs; p > 1 excludes 2>
     """
     from perf_experiments.costs import costs_by_model, costs_by_runs, within_budget
     from perf_experiments.design import make_design
@@ -384,7 +384,7 @@ def runs(
     >>> import perfcore
     >>> kept = perfcore.runs("examples/study/recorded/sor.db")
     >>> kept
-    <Runs: examples/study/recorded/sor.db: 45 succeeded, 0 of them noisy; 0 failed>
+    <Runs: examples/study/recorded/sor.db: 45 runs succeeded (0 noisy), 0 failed>
     >>> kept.to_frame().shape[0]
     45
     """

@@ -268,7 +268,10 @@ def _decoded(source: Source) -> tuple[str, str]:
     encoding = "utf-16" if source.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     head = source.head
     if encoding == "utf-16":
-        return encoding, head[: len(head) & ~1].decode(encoding, "replace")
+        text = head[: len(head) & ~1].decode(encoding, "replace")
+        if 2 * sum(map(str.isascii, text)) < len(text):  # signs of tables are: digits, delimiters
+            raise InputError(source.name, "is binary, not a table of text", line=1)
+        return encoding, text
     if b"\0" in head:
         raise InputError(source.name, "is binary, not a table of text", line=1)
     try:
