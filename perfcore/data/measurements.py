@@ -186,7 +186,7 @@ class Measurements(Shown):
         return self.rows(kept.nonzero()[0])
 
     def rows(self, numbers: npt.NDArray[np.int64]) -> Measurements:
-        """Those rows, with the roles of the whole table: what was guessed must not change with what is left."""
+        """Those rows, with the roles of the whole table: detected roles must not change with the rows kept."""
         chosen, rows = copy.copy(self), numbers.tolist()
         chosen.table = self.table.iloc[rows].reset_index(drop=True)
         chosen._rows = [self._rows[row] for row in rows]

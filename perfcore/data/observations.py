@@ -232,7 +232,7 @@ def _texts(values: Any) -> list[str]:
 def values_of(
     data: RowsWithRoles, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
 ) -> Floats:
-    """The measured value of each row, NaN where there is none, with a note about what is left out.
+    """The measured value of each row, NaN where there is none, with a note about the rows left out.
 
     No values are empty cells, words for failed runs, infinities, with ``minus_one`` -1 where no other number is
     negative, and, unless ``zeros``, 0.
@@ -347,7 +347,7 @@ def without_duplicates(
         count = int(repeated.sum())
         notes.append(
             f"{count:,} row{'s repeat earlier ones' if count > 1 else ' repeats an earlier one'} in every column "
-            f"({_rows(data, repeated, 5)}): taken for repeated runs of equal values (--duplicates drop leaves them out)"
+            f"({_rows(data, repeated, 5)}): kept as repeated runs of equal values (--duplicates drop removes them)"
         )
         return np.ones(len(kept), dtype=np.bool_)
     notes.append(f"left out, a copy of another row in every column: {_rows(data, repeated)}")

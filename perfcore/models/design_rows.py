@@ -44,7 +44,7 @@ N_DRAWS = 256  # of each part; pairs of independent draws then resolve probabili
 
 @dataclass(frozen=True)
 class Drawn:
-    """Predicted values and what is left open about them."""
+    """Predicted values and their uncertainty."""
 
     values: Floats  # as the model predicts them at T points
     draws: Floats  # equally probable values at each point, ascending

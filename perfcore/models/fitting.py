@@ -123,7 +123,7 @@ def default_fitter(
 def types_to_read(
     fitter: str | None, options: Mapping[str, Any] = MappingProxyType({}), *, ranking: bool = False
 ) -> tuple[type, ...]:
-    """Types as one of which a file is read that could be read as several; empty for what it is by itself.
+    """Types to prefer for a file that can be read as several; empty for the reader's default.
 
     Options that name what was varied or measured say that the file holds measurements.
     """

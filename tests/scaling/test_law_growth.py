@@ -272,6 +272,13 @@ def test_the_expected_gain_is_what_simulated_runs_bring(model_of_law_next):
     assert 1.0 - np.mean(ratios) == pytest.approx(advice.choices[0].gain, abs=0.15)
 
 
+def test_fit_and_next_recommend_the_same_point(model_of_law_next):
+    """The target itself where it is within reach, and nothing beyond it."""
+    for level in (256.0, 128.0, 96.0):
+        model = model_of_law_next.at({"p": level})
+        assert recommend(model, {"p": level}).choices[0].point == next_point(model)
+
+
 def test_without_a_path_the_total_is_looked_at(model_of_law_next):
     advice = recommend(model_of_law_next, {"p": 256.0}, [{"p": 128.0}])
     assert advice.value == pytest.approx(130 + 10 + 1000 / 256, rel=0.1)

@@ -197,7 +197,7 @@ def test_parts_of_cells_that_are_damaged_missing_or_doubled_are_named(run, in_fi
         members = [(info, archive.read(info)) for info in archive.infolist()]
         place = archive.getinfo("cells-0002.npy").header_offset + 60
     run.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
-    with pytest.raises(InputError, match=r"run\.summary: the summary is damaged: .*; make it anew"):
+    with pytest.raises(InputError, match=r"run\.summary: the summary is damaged: .*; make it again"):
         perfcore.read(run)
     for names, problem in (
         ([info for info in members if info[0].filename != "cells-0002.npy"], "cells-0002.npy is missing"),

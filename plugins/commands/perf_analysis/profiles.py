@@ -111,7 +111,7 @@ class Profiles(Result):
     json_kind: ClassVar[str] = "profile"
 
     runs: tuple[RunProfile, ...]  # at least one
-    by: By = "function"  # what times are told for next to functions
+    by: By = "function"  # split of the times, next to functions
     notes: tuple[str, ...] = ()  # of all runs together
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:

@@ -163,7 +163,7 @@ def _against_smallest(
             yield smallest, profile, losses(smallest.bursts, profile.bursts)
 
 
-_RUN_COLUMNS = ("region", "run")  # what tells runs of one file apart, next to p
+_RUN_COLUMNS = ("region", "run")  # identify runs of one file, with p
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from perfcore.reading.recognise import read
 from perfcore.results import further_presenters
 
 
-def describe(data: Any, name: str, reading: str = "", told: Sequence[str] = ()) -> dict[str, Any]:
-    """What data are, how much there is, and which commands apply; with what was told while they were read."""
+def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
+    """What data are, how much there is, and which commands apply; with the notes of the reader."""
     named = shlex.quote(name) + reading
     if isinstance(data, Trace):
         facts = _trace(data, named)
@@ -58,7 +58,7 @@ def describe(data: Any, name: str, reading: str = "", told: Sequence[str] = ()) 
     else:
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
-    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *(text.removeprefix(source) for text in told)]))
+    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *(text.removeprefix(source) for text in reading_notes)]))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 

@@ -186,7 +186,7 @@ class RecommendationPresenter(Presenter):
         uncertain = []
         if values:
             uncertain.append(f"{len(values)} competing models predict {min(values):.3g}..{max(values):.3g}{unit}")
-        return {"Assumed": ["the model is correct"], "Uncertain": uncertain}
+        return {"Assumed": [] if result.is_averaged else ["the model is correct"], "Uncertain": uncertain}
 
     def tables(self, result: Recommendation) -> Tables:
         columns = [

@@ -152,6 +152,7 @@ class Recommendation(Result):
     # those that disagree most at the target; none where the model was not chosen from others, or its kind does not fit
     # them again
     rivals: tuple[Disagreement, ...]
+    is_averaged: bool = False  # over models: no single one is taken as correct
 
     json_kind: ClassVar[str] = "advice"
 
@@ -245,6 +246,7 @@ def recommend(
         unit=rows.unit,
         choices=tuple(choices),
         rivals=_rivals(model, rows, fixed, target, points, value),
+        is_averaged=rows.outcomes is not None,
     )
 
 
@@ -279,7 +281,10 @@ def _columns(model: Model, points: Sequence[Point]) -> Any:
 
 
 def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> list[Point]:
-    """Combinations of measured levels and of larger ones that can be measured, without the target."""
+    """Combinations of measured levels and of larger ones that can be measured, without the target.
+
+    A model of draws has the target, too, and nothing beyond it, as the next measurement of its fit.
+    """
     rows = _design_rows(model, [target])
     if not rows.points:
         raise OptionError(
@@ -306,6 +311,10 @@ def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> 
             raise OptionError(f"--max {name}={limits[name]:g}: all that was measured lies above")
     points = full_factorial(check_factors(levels))
     target_levels = {name: float(level) for name, level in target.items() if name in levels}
+    if rows.outcomes is not None:
+        measured = {model.variables[s]: max(map(float, v)) for s, v in rows.points.items() if s not in model.levels}
+        ends = {name: max(level, measured[name]) for name, level in target_levels.items()}
+        return [point for point in points if all(float(point[name]) <= end for name, end in ends.items())]
     return [point for point in points if {name: float(level) for name, level in point.items()} != target_levels]
 
 

@@ -464,7 +464,7 @@ def match(first: LongTable, second: LongTable) -> Matched:
     if not names:
         raise DataError(
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
-            f"{listing(only[1], 3)}). Name the columns that tell them apart with -r code=NAME"
+            f"{listing(only[1], 3)}). Name the columns that distinguish them with -r code=NAME"
         )
     numbers = [side[list(Runs._fields)].to_numpy(dtype=np.float64) for side in named]
     texts = [side[TEXTS].astype(str).to_numpy() for side in named]
@@ -565,7 +565,7 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
 
 
 def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
-    """Refuse two results of one name in a file: repetitions are numbered anew, or both are summaries."""
+    """Refuse two results of one name in a file: repetitions are numbered again, or both are summaries."""
     if side.reader in TABLES:
         return
     about = {column: side.labels[column] for column in ("repetition", "fork", *_ROUND) if column in side.labels}
@@ -573,7 +573,7 @@ def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
     twice = rows.duplicated() & (("repetition" in about) | (side.runs["number"] > 1.0))
     if twice.any():
         name = rows.loc[twice, "benchmark"].iloc[0]
-        raise DataError(f"{side.source}: two benchmarks are called {name!r}. Give each a name of its own")
+        raise DataError(f"{side.source}: two benchmarks are called {name!r}. Give each its own name")
 
 
 def text_of(value: object) -> str:

@@ -111,7 +111,7 @@ def read_input(entry: Any, folder: Path) -> Input:
 
 
 def _parted(entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What keys that name a representation hold, and the others; what nobody knows is refused with both lists."""
+    """What keys that name a representation hold, and the others; unknown keys are refused with both lists."""
     known = registry().entries("representations")
     keys = [field.encode_name for field in msgspec.structs.fields(_Table)]
     for key in entry:

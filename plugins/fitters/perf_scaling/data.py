@@ -211,7 +211,7 @@ def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
         kinds = [kind for kind in ("weak", "strong") if any(kind in word.lower() for word in words)]
         if len(kinds) > 1 and all("weak" in word.lower() or "strong" in word.lower() for word in words):
             choices = " or ".join(f"--where '{name}={word}'" for word in words[:2])
-            raise OptionError(f"{data.source}: {name} tells runs of weak and of strong scaling apart: choose {choices}")
+            raise OptionError(f"{data.source}: {name} holds runs of both weak and strong scaling: choose {choices}")
 
 
 def _distinct(levels: Floats) -> tuple[Floats, Ints]:

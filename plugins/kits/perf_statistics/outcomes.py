@@ -46,7 +46,7 @@ class DrawnOutcomes:
         return np.asarray(self.shares**2 @ (expected_variances(self.target, self.measured) + self.beyond_with_one))
 
     def with_one(self, number: int) -> DrawnOutcomes:
-        """What is open after a measurement at one candidate: draws less what it tells of them."""
+        """What is open after a measurement at one candidate: draws without their bin means."""
         order = np.argsort(self.measured[:, :, number], axis=1)
         target = _without_bins(self.target[:, :, None], order)[:, :, 0]
         beyond = self.beyond_with_one[:, number]

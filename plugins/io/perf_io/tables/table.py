@@ -14,7 +14,7 @@ from perfcore.base.errors import InputError
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
-FIRST_ROWS = 10_000  # that tell
+FIRST_ROWS = 10_000  # by which a column is classified
 # Words for entering and leaving a state, in lower case.
 ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
 LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})

@@ -48,11 +48,11 @@ _DERIVED = {"mean": "avg average mean", "median": "median med", "min": "min mini
 
 
 class Group(NamedTuple):
-    """Columns that are one quantity, and what tells them apart."""
+    """Columns that are one quantity, and what distinguishes them."""
 
     columns: tuple[str, ...]
     levels: tuple[Any, ...]
-    name: str  # of what tells them apart
+    name: str  # of what distinguishes them
     quantity: str
 
 
@@ -305,7 +305,7 @@ _GRIDS: tuple[tuple[str, ...], ...] = (
 
 
 def _grid_of_processors(tidy: Tidy, named: Set[str]) -> None:
-    """Add the number of processors of a grid, where it is told in no other way."""
+    """Add the number of processors of a grid where no column holds it."""
     table = tidy.frame
     sides = next((grid for grid in _GRIDS if set(grid) <= set(table.columns)), None)
     if tidy.roles or named or sides is None or any(is_processors(name) for name in table.columns if name not in sides):

@@ -142,7 +142,7 @@ def _named_errors(name: str) -> Iterator[None]:
         *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
         *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError, tokenize.TokenError),
     ) as error:
-        problem = f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}; make it anew"
+        problem = f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}; make it again"
         raise InputError(name, problem) from None
 
 
