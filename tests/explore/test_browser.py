@@ -351,10 +351,10 @@ def test_formulas_are_checked_while_they_are_typed(tab, folder):
         formulas = to_formulae(tab)
         assert missed_by_keyboard(tab) == []
         assert accessibility_problems(tab) == []
-        said = tab.locator("output.said")
+        said = tab.locator("output.note")
         assert said.inner_text() == ""
         formulas.fill("a\na + b*D^2*log2(D")
-        expect = tab.locator("output.said .wrong")
+        expect = tab.locator("output.note .wrong")
         expect.wait_for()
         assert "line 2: formula 'a + b*D^2*log2(D': column 16: ')' is missing" in expect.inner_text()
         assert said.locator(".fine").inner_text().endswith("line 1: terms 1")

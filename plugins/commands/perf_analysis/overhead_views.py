@@ -53,15 +53,15 @@ def category_stretches(
 ) -> dict[str, page.RunStretch]:
     """The longest interval of each category; of one that depends on other locations, where there is most of it.
 
-    So it is also of what no state tells, such as a location that is idle since it is in no state.
+    This includes what no state records, such as a location that is idle since it is in no state.
     """
     stretches = {}
     for index in np.flatnonzero(profile.by_category_ns).tolist():
         category = rules.categories[index]
         states = _states(profile, category.classes)
-        told = [of_classes[name] for name in category.classes if name in of_classes]
-        if category.predicate is None and told:
-            longest = max(told, key=lambda each: each.duration_ns)
+        present = [of_classes[name] for name in category.classes if name in of_classes]
+        if category.predicate is None and present:
+            longest = max(present, key=lambda each: each.duration_ns)
             stretches[category.name] = page.RunStretch(longest.start_ns, longest.end_ns, longest.location, states)
         elif of_classes:
             most = int(np.argmax(profile.timeline_ns[index]))
@@ -158,7 +158,7 @@ _WHERE = (
     "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
     "there is most of it."
 )
-_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, none of them tells more than others
+_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, since none matters more than others
 
 
 def _view(trace: Trace, edges: Sequence[int] | None, query: page.Query) -> page.View:

@@ -168,7 +168,7 @@ _ROUNDS = 10  # of versions without a design
 
 
 def default_store(design: PathLike | None) -> Path:
-    """Where the runs of a design's file are kept unless told otherwise: beside it; of versions alone, versions.db."""
+    """Where the runs of a design's file are kept by default: next to it; of versions alone, versions.db."""
     return Path("versions.db") if design is None else Path(design).with_suffix(".db")
 
 
@@ -466,7 +466,7 @@ def sample(
     from perfcore.reading.recognise import write, writer
 
     if output is not None:
-        writer(output)  # what is wrong with it is said before, not after, an hour of sampling
+        writer(output)  # refuse a wrong output before an hour of sampling
         check_folder(output)
         refuse_existing(output, overwrite)
     series = sample_system(what, round(seconds_of(for_) * 1e9), round(seconds_of(every) * 1e9))

@@ -184,7 +184,7 @@ class VersionGatePresenter(Presenter):
         return f"{_RUN}  ({rounds} {kind} decide, 90% likely{minutes})"
 
     def panels(self, result: VersionGate, data: Any = None) -> Panels:
-        """Each benchmark's ratio with its bounds beside the threshold."""
+        """Each benchmark's ratio with its interval and the threshold."""
         return {"ratios": partial(_draw_ratios, result=result)}
 
 
@@ -249,7 +249,7 @@ def _doubts(result: VersionGate) -> list[str]:
 
 
 class HistoryGatePresenter(Presenter):
-    """Where each benchmark changed, by how much and how surely."""
+    """Where each benchmark changed, by how much and how probably."""
 
     def title(self, result: HistoryGate) -> str:
         """One line over a picture."""

@@ -79,11 +79,11 @@ def register_presenters(register: Register) -> None:
     for result, presenter, shows in (
         ("composed_models:ComposedModel", "composed_presenter:ComposedPresenter", "sums, products, largest of models"),
         ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
-        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates beside one another"),
+        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
         ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
         ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
-        ("deciding:Decision", "presenters:DecisionPresenter", "two sets of measurements beside one another"),
-        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value beside its samples"),
+        ("deciding:Decision", "presenters:DecisionPresenter", "two sets of measurements side by side"),
+        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
         ("recalibration:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
         ("structural_model:StructuralModel", "views:StructuralPresenter", "a structural model: prediction, inputs"),
     ):

@@ -22,16 +22,16 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
-_FEWEST = 3  # samples: of two nobody knows the spread
+_FEWEST = 3  # samples: two do not determine the spread
 _ALIKE = 0.2  # correlation of neighbours: with it a mean varies a fifth more than of independent samples
 _SURE = 3.0  # standard errors of such a correlation of independent samples, 1/sqrt(n)
 _LARGEST, _SMALLEST = 1e140, 1e-140  # between which squares are no more than rounded
-_MOST = 1_000_000  # measurements, beyond which nobody goes
+_MOST = 1_000_000  # measurements, the most to suggest
 
 
 @dataclass(frozen=True, repr=False)
 class Decision(Result):
-    """Two sets of measurements beside one another."""
+    """Two sets of measurements side by side."""
 
     names: tuple[str, str]
     sizes: tuple[int, int]  # how many samples there are
@@ -96,7 +96,7 @@ def compare_samples(
     least = None if worth is None else worth * abs(figures[0])
     more: tuple[int, int] | None = (0, 0)
     if _verdict(difference - half, difference + half, least) == "undecided":
-        # What is to be told apart: from no difference, or from one that is worth it, whichever is the easier.
+        # The difference to detect: from none, or from one that is worth it, whichever is the easier.
         margin = abs(difference) if least is None else max(abs(difference), least - abs(difference))
         more = _more(spreads, sizes, margin, power)
         if more is not None:
@@ -131,7 +131,7 @@ def _needed(samples: Sequence[Floats], names: tuple[str, str], quantile: float |
 
 
 def _alike(owner: str, values: Floats) -> str:
-    """What is to be said where samples that follow one another are alike; empty where they are not."""
+    """A warning where successive samples are correlated; empty where they are not."""
     deviations = values - values.mean()
     total = float(deviations @ deviations)
     correlation = float(deviations[1:] @ deviations[:-1]) / total if total else 0.0

@@ -102,7 +102,7 @@ class ScalingOptions:
         parse=parse_quantities, metavar="WHAT",
     )  # fmt: skip
     peak: tuple[str, ...] | None = option(
-        None, "peak performance of each system: likewise", parse=parse_quantities, metavar="WHAT"
+        None, "peak performance of each system, in the same form", parse=parse_quantities, metavar="WHAT"
     )
     weights: str = option(
         "equal", "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs", choices=WEIGHTS

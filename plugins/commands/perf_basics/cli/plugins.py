@@ -38,7 +38,7 @@ def command(
     """List what is installed; with NAME the options of one; with `check` import everything and report.
 
     `check` with the name of a plugin or of its distribution looks at that alone, and fails also where an optional
-    library is missing; it is meant for the continuous integration of whoever wrote it.
+    library is missing; it is meant for the continuous integration of the plugin.
 
     \b
     perf plugins

@@ -1,6 +1,6 @@
 """The fast way to fit the joint model by least squares: a compressed table and compiled Newton steps.
 
-It answers only where the data determine every parameter well; whoever asks has `perf_timing.joint.solver.search` for
+It answers only where the data determine every parameter well; the caller has `perf_timing.joint.solver.search` for
 the rest.
 """
 

@@ -1,4 +1,4 @@
-"""Compiled kernels of the joint fit: rows made few, and Newton steps on what is left of them.
+"""Compiled kernels of the joint fit: row compression, and Newton steps on the compressed rows.
 
 Importing this module imports numba; `perf_timing.joint.descent` does so when the first joint fit is asked for.
 """
@@ -177,7 +177,7 @@ def _minimise(triangles, place, theta, free, is_open):  # type: ignore[no-untype
             extent += normal[j, j] * theta[j] ** 2
             trial[j] = theta[j] + step[j]
         if decrement <= _NEAR_OFFSET_SQUARED * squares or moved <= _NEAR_STEP_SQUARED * extent:
-            # Objectives agree in all digits here while parameters do in half of them: what is left to gain decides.
+            # Objectives agree in all digits here while parameters do in half of them: the remaining gain decides.
             if damping > 0.0:
                 if was_near:
                     break  # a saddle, or parameters that no observation touches

@@ -1,9 +1,9 @@
 """Calls of MPI in an export of Nsight Systems: who sends to whom, and which collectives there are.
 
 Read are ``MPI_P2P_EVENTS``, ``MPI_COLLECTIVES_EVENTS``, ``MPI_START_WAIT_EVENTS`` and ``MPI_OTHER_EVENTS``; the rank of
-a process is told by ``MPI_RANKS``. A non-blocking send or receive ends in the first wait for its request. The only
+a process is in ``MPI_RANKS``. A non-blocking send or receive ends in the first wait for its request. The only
 communicator that a process uses is taken for that of all ranks, and of several the one that MPICH and its kin call
-``MPI_COMM_WORLD``: handles of others differ between processes, and nobody says which ranks they hold.
+``MPI_COMM_WORLD``: handles of others differ between processes, and their ranks are not recorded.
 
 Source: "Nsight Systems, Analysis guide", section "SQLite schema reference".
 """
@@ -27,7 +27,7 @@ _RANKS = "MPI_RANKS"
 _FIELDS = (
     "globalTid", "start", "end", "textId", "commHandle", "tag", "remoteRank", "size", "recvSize", "requestHandle"
 )  # fmt: skip
-_WAIT, _SEVERAL = 10, 11  # kinds of calls, beside those of `RankCalls`
+_WAIT, _SEVERAL = 10, 11  # kinds of calls, in addition to those of `RankCalls`
 _UNKNOWN = -(1 << 62)
 _WORLD = 0x44000000  # MPI_COMM_WORLD of MPICH, Intel MPI, MVAPICH and Cray MPI
 _GROUP = "MPI_COMM_WORLD"
@@ -118,16 +118,16 @@ def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
     handles = np.unique(communicator[of_data])
     is_world = communicator == (handles[0] if len(handles) == 1 else _WORLD)
     is_message = (kind == SEND) | (kind == RECEIVE)
-    nobody = is_message & (peer < 0)
-    endless = (kind == RECEIVE) & (completion == NOWHERE) & ~nobody
-    elsewhere = is_message & ~is_world & ~nobody & ~endless
+    no_partner = is_message & (peer < 0)
+    endless = (kind == RECEIVE) & (completion == NOWHERE) & ~no_partner
+    elsewhere = is_message & ~is_world & ~no_partner & ~endless
     unmatched = {
-        "receives from any rank or from none: who sent is not recorded": int((nobody & (kind == RECEIVE)).sum()),
+        "receives from any rank or from none: who sent is not recorded": int((no_partner & (kind == RECEIVE)).sum()),
         "receives are not waited for": int(endless.sum()),
         "sends or receives are on communicators of which the ranks are not recorded": int(elsewhere.sum()),
         "calls of MPI_Sendrecv or persistent requests do not say who sends to whom": int((kind == _SEVERAL).sum()),
     }
-    left = nobody | endless | elsewhere | (kind >= _WAIT)
+    left = no_partner | endless | elsewhere | (kind >= _WAIT)
     # A call that waits for several requests has a row for each.
     kept = (rows["location"] >= 0) & (_first_rows(rows) == np.arange(len(kind)))
     new = np.where(kept, np.cumsum(kept) - 1, NOWHERE)
