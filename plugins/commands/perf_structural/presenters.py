@@ -80,7 +80,7 @@ def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> Pan
             else:
                 axes.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
         axes.set_ylim(0.0, 1.02)
-        axes.set_ylabel("probability of at most this")
+        axes.set_ylabel("cumulative probability")
         finish(axes)
 
     return {"density": density, "cumulative": cumulative}
