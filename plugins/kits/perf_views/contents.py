@@ -450,7 +450,6 @@ class Opener(ABC):
 
     Options: ClassVar[type] = NoOptions  # dataclass of options (`perfcore.hooks.options`)
     predicts: ClassVar[bool] = False  # it has `predict`
-    parts: ClassVar[str | None] = None
     takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
     Validation: ClassVar[type | None] = None  # dataclass of the options of `validate`, where it has that
 
