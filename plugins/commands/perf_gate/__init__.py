@@ -15,7 +15,7 @@ def register_commands(register: Register) -> None:
             "gate",
             "Slower or not: two versions, or a history; pass, fail or inconclusive.",
             ("plot", "table"),
-            ("--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
+            ("decide", "--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
         ),
         (
             "gate record",

@@ -287,23 +287,3 @@ def _longer(data: Any, selected: Window) -> str:
     if len(finite) < FEWEST:
         return f", and the series has {len(finite)} in all"
     return f", as --window all or one longer than {readable(float(selected.times[-1] - finite[-FEWEST]), unit)} has"
-
-
-def labelled_samples(
-    name: str,
-    measured: Any,
-    column: str | None,
-    where: str | Sequence[str] | None,
-    read: ReadFile | None,
-    bounds: Range | None,
-) -> tuple[str, Floats, tuple[str, ...]]:
-    """What one of the two is called, its samples, and what is to be said about them."""
-    if isinstance(measured, (str, os.PathLike)):
-        label = os.fspath(measured)
-        samples, warnings = read_samples(measured, "all", column, None, where, read, bounds)
-    elif isinstance(measured, (Series, UtilizationCurve, Measurements)):
-        label = name
-        samples, warnings = samples_of(measured, "all", column, None, where, bounds)
-    else:
-        return name, np.asarray(measured, dtype=np.float64), ()
-    return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)

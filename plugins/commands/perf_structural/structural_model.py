@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -105,9 +104,9 @@ class StructuralModel(Result):
             )
         return composition
 
-    def predict(self, *, executor: Executor | None = None, **options: Any) -> Prediction:
+    def predict(self, **options: Any) -> Prediction:
         """The distribution of the result."""
-        return self.recalibrated(predict_jointly([self.part()], options, executor)[0][0])
+        return self.recalibrated(predict_jointly([self.part()], options)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.

@@ -38,7 +38,6 @@ class Field:
     maximum: str = ""
     step: str = ""
     help: str = ""  # in one sentence
-    is_checked: bool = False  # whether the page says while it is typed what is right and what is not
 
 
 @dataclass(frozen=True)
@@ -374,22 +373,6 @@ class Editable(Viewable, Protocol):
         """What an action would change; nothing is changed by asking."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """What is said of a field while it is typed."""
-
-    text: str  # one line
-    is_fine: bool = True  # false for a mistake
-
-
-@runtime_checkable
-class Checkable(Protocol):
-    """A viewable that checks an action's fields while they are typed; see `Field.is_checked`."""
-
-    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
-        """What is right and what is not; it comes after every pause in typing, and should take some 10 ms."""
-
-
 @runtime_checkable
 class Storable(Protocol):
     """A viewable of one model, which can be saved."""
@@ -450,7 +433,6 @@ class Opener(ABC):
 
     Options: ClassVar[type] = NoOptions  # dataclass of options (`perfcore.hooks.options`)
     predicts: ClassVar[bool] = False  # it has `predict`
-    parts: ClassVar[str | None] = None
     takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
     Validation: ClassVar[type | None] = None  # dataclass of the options of `validate`, where it has that
 

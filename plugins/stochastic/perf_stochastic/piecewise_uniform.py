@@ -20,11 +20,6 @@ _NARROWEST = 1.0 / sys.float_info.max  # below it a density is no number
 _GUIDE = 2048  # levels at which a quantile's search may begin
 
 
-def log_or_zero(x: Floats) -> Floats:
-    """log(x), and 0 at 0, where nothing needs it or it is multiplied by 0."""
-    return np.log(x, out=np.zeros(len(x)), where=x > 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class PiecewiseUniform:
     """Pieces with probabilities, each spread evenly or, without width, on one value.

@@ -51,8 +51,8 @@ def weigh_shapes(
         residuals = logs[path][:, None] - shapes[:k] - middle
         covariances = scale * drifts[which_drift][:, :k, :k]
         covariances[:, range(k), range(k)] += tau[:, None] ** 2 + noise[path]
-        inverses, determinants = _inverses(covariances)
-        sums, totals, projections = _projected(inverses)
+        inverse, determinants = inverses(covariances)
+        sums, totals, projections = projected(inverse)
         far = sums / totals[:, None] + (projections @ (scale * drifts[which_drift])[:, k, :k, None])[:, :, 0]
         spread = 1.0 + extra * np.einsum("hii->hi", projections)
         offset, gain = log_one - log_none - 0.5 * np.log(spread), 0.5 * extra / spread
@@ -104,17 +104,28 @@ def _cut(
     return len(chosen)
 
 
-def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
-    """Inverses of positive definite matrices (H, k, k), and the logarithms of their determinants (H,)."""
+def half_variogram(distance: Floats | float, length: Floats | float) -> Floats:
+    """Half the variance of an Ornstein-Uhlenbeck process of variance 1 that is integrated over a distance."""
+    return np.asarray(length * (distance + length * np.expm1(-distance / length)))
+
+
+def inverse_roots(matrices: Floats) -> tuple[Floats, Floats]:
+    """Inverses of the Cholesky factors of matrices (B, k, k), and the logarithms of their determinants (B,)."""
     factors = np.linalg.cholesky(matrices)
     roots = np.broadcast_to(np.eye(matrices.shape[1]), matrices.shape).copy()
     for i in range(matrices.shape[1]):  # not by ``np.linalg.inv``: it loses digits
         roots[:, i] -= (factors[:, i, None, :i] @ roots[:, :i])[:, 0]
         roots[:, i] /= factors[:, i, i, None]
-    return np.swapaxes(roots, 1, 2) @ roots, 2.0 * np.log(np.einsum("hii->hi", factors)).sum(axis=1)
+    return roots, 2.0 * np.log(np.einsum("bii->bi", factors)).sum(axis=1)
 
 
-def _projected(inverses: Floats) -> tuple[Floats, Floats, Floats]:
+def inverses(matrices: Floats) -> tuple[Floats, Floats]:
+    """Inverses of positive definite matrices (B, k, k), and the logarithms of their determinants (B,)."""
+    roots, determinants = inverse_roots(matrices)
+    return np.swapaxes(roots, 1, 2) @ roots, determinants
+
+
+def projected(inverses: Floats) -> tuple[Floats, Floats, Floats]:
     """Sums of inverse covariances (H, k), of all (H,), and the inverses without the flat level (H, k, k)."""
     sums = inverses.sum(axis=2)
     totals = sums.sum(axis=1)
@@ -128,17 +139,16 @@ class _AtPlaces:
         n, k = len(points), len(measured)
         tau, kappa, length = settings.T
         between = np.abs(points[measured][:, None] - np.concatenate([points, places]))  # (k, n + T, q)
-        reach = length[:, None, None, None]
-        half = (reach * (between + reach * np.expm1(-between / reach))).sum(axis=3)
+        half = half_variogram(between, length[:, None, None, None]).sum(axis=3)
         scale = (0.5 * kappa * kappa * length)[:, None, None]
         drift = scale * (half[:, :1, measured].swapaxes(1, 2) + half[:, :1] - half)  # with level and place
         covariances = drift[:, :, measured]
         covariances[:, range(k), range(k)] += tau[:, None] ** 2 + noise[measured]
-        inverses, _ = _inverses(covariances)
-        sums, totals, self.projections = _projected(inverses)
+        inverse, _ = inverses(covariances)
+        sums, totals, self.projections = projected(inverse)
         cross = drift[:, :, n:]
         self.weights = np.swapaxes(sums[:, :, None] / totals[:, None, None] + self.projections @ cross, 1, 2)
-        explained = (cross * (inverses @ cross)).sum(axis=1)
+        explained = (cross * (inverse @ cross)).sum(axis=1)
         along = (sums[:, :, None] * cross).sum(axis=1)
         prior = 2.0 * scale[:, 0] * half[:, 0, n:]
         self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[:, None], 1e-12)
@@ -264,8 +274,8 @@ def _drift_responses(levels: Floats, places: Floats, length: float, first: int, 
                 decay = math.exp(-distance / length)
                 of_slope, joint = 1.0 - decay * decay, length * (1.0 - decay) ** 2
                 of_both = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
-                half_variogram = length * (distance + length * math.expm1(-distance / length))
-                of_drift = max(2.0 * half_variogram - (length * (1.0 - decay)) ** 2, 0.0)
+
+                of_drift = max(2.0 * float(half_variogram(distance, length)) - (length * (1.0 - decay)) ** 2, 0.0)
                 drifted += length * (1.0 - decay) * slope
                 slope *= decay
                 drifted[column : column + 2] += of_both, math.sqrt(max(of_drift - of_both**2, 0.0))

@@ -123,9 +123,5 @@ def weigh_one_parameter(
 
 def _drift(logs: Floats, length: float) -> Floats:
     """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
-
-    def half_variogram(distance: Floats) -> Floats:
-        return np.asarray(length * (distance + length * np.expm1(-distance / length)))
-
-    from_first = half_variogram(logs - logs[0])
-    return from_first[:, None] + from_first - half_variogram(np.abs(logs[:, None] - logs))
+    half = few_paths.half_variogram(np.abs(logs[:, None] - logs), length)
+    return np.asarray(half[:, :1] + half[0] - half)

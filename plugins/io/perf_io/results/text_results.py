@@ -1,4 +1,4 @@
-"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, MLPerf, ReFrame's logs, JUBE, model factors."""
+"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, ReFrame's logs, JUBE, model factors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from perf_io.text import decode_document
 from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
-from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]
@@ -518,64 +517,6 @@ def _go_arguments(name: str) -> tuple[str, dict[str, str]]:
     parts = [part.partition("=") for part in name.split("/")]
     code = "/".join(key for key, equals, _ in parts if not equals)
     return code, {**{key: value for key, equals, value in parts if equals and key}, "procs": processors}
-
-
-_MLPERF_NAMES = {"submission_benchmark": "benchmark", "submission_platform": "platform"}
-_REPETITIONS = ("epoch_num", "epoch_count", "samples_count", "step_num")
-
-
-class _Event(msgspec.Struct):
-    time_ms: float
-    event_type: str
-    key: str
-    value: Any = None
-    metadata: dict[str, Any] = {}
-
-
-class MlperfLogReader(ResultReader):
-    """Intervals of logs of MLPerf (lines with ``:::MLLOG``): runs, epochs, evaluations; each is a row.
-
-    The value is the time in seconds, the interval (``run``, ``epoch``, ``eval``, ...) and the benchmark are the code,
-    the platform is the system, the global batch size is a parameter. Runs that did not end in success and intervals
-    without end are left out.
-
-    Source: mlperf-logging 1 to 4, ``mlperf_logging/mllog/mllog.py`` and ``constants.py``.
-    """
-
-    holds = (re.compile(rb":::MLLOG \{"),)
-    parameters, value, code, system = ("global_batch_size",), "time_s", ("benchmark", "interval"), ("platform",)
-
-    def _take(self, content: Lines, found: Found, options: Any) -> None:
-        begun: dict[str, _Event] = {}
-        setup: Row = {}
-        left_out = 0
-        for number, text in content:
-            _, mark, document = text.partition(":::MLLOG")
-            if not mark:
-                continue
-            try:
-                event = decode_json(document.encode(), _Event)
-            except msgspec.MsgspecError as error:
-                found.refuse(f"is no event of MLPerf: {json_problem(document.encode(), error)[0]}", number)
-            interval = event.key.removesuffix("_start").removesuffix("_stop")
-            if event.event_type == "INTERVAL_START":
-                begun[interval] = event
-            elif event.event_type == "INTERVAL_END":
-                start = begun.pop(interval, None)
-                if start is None or event.metadata.get("status", "success") != "success":
-                    left_out += 1
-                    continue
-                row: Row = {"interval": interval, "time_s": (event.time_ms - start.time_ms) / 1000}
-                about = start.metadata | event.metadata
-                row |= {n: about[n] for n in _REPETITIONS if isinstance(about.get(n), (int, float))}
-                found.add(row, line=number)
-            elif event.key in _MLPERF_NAMES:
-                setup[_MLPERF_NAMES[event.key]] = str(event.value)
-            elif event.key in ("global_batch_size", "seed"):
-                setup[event.key] = number_or_text(event.value)
-        if left_out or begun:
-            found.left_out["since they did not begin and end in success: {} intervals"] = left_out + len(begun)
-        found.rows = [{**setup, **row} for row in found.rows]
 
 
 # Fields of a test of ReFrame that count what it ran on.

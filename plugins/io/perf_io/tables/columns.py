@@ -304,23 +304,8 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
     return next((column for column in texts if look.tells_changes(column)), None)
 
 
-_DEVICES = frozenset(
-    [
-        "index",
-        "id",
-        "uuid",
-        "gpu_index",
-        "gpu_uuid",
-        "serial",
-        "card",
-        "card_index",
-        "bus",
-        "pci_bus_id",
-        "interface",
-        "disk",
-        "dev",
-    ]
-)
+_DEVICE_WORDS = "index id uuid gpu_index gpu_uuid serial card card_index bus pci_bus_id interface disk dev"
+_DEVICES = frozenset(_DEVICE_WORDS.split())
 
 
 def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
