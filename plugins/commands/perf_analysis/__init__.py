@@ -30,6 +30,7 @@ _PRESENTERS = (
     ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
     ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
+    ("perf_analysis.operators:OperatorTimes", "operators_presenter:OperatorTimes", "GPU time of every operator"),
     ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
     (
         "perfcore.data.trace:Trace#messages",

@@ -13,6 +13,7 @@ from perfcore.hooks.parameters import Argument, Option, OptionGroup
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.messages import MessageTable
+    from perf_analysis.operators import OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import Profiles, RunProfile
@@ -237,12 +238,14 @@ def _numbers(name: str, words: Sequence[str]) -> list[float]:
 def profile(
     traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
-    by: Annotated[Literal["function", "location", "rank", "phase", "marker"] | None, Option()] = None,
+    by: Annotated[
+        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
+    ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_trace,
-) -> Profiles:
+) -> Profiles | OperatorTimes:
     """Time and calls of every function of one or several runs.
 
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
@@ -256,8 +259,9 @@ def profile(
     traces : Trace, str or path, or a sequence of them
         Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
         as many runs as it has files, or one run where they are its ranks.
-    by : {"function", "location", "rank", "phase", "marker"}, optional
-        What times are summed up for in addition to functions. By default functions only, or phases where there are any.
+    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"}, optional
+        Groups of times in addition to functions. By default functions only, or phases where there are any. By
+        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total.
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
@@ -271,7 +275,7 @@ def profile(
 
     Returns
     -------
-    Profiles
+    Profiles or OperatorTimes
 
     Raises
     ------
@@ -290,6 +294,7 @@ def profile(
         perf profile trace.prv --phases 4 --plot functions.png
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
+        perf profile pytorch.json.gz --by operator
 
     >>> from perfcore.data.trace import Trace
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
@@ -312,6 +317,13 @@ def profile(
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
+        from perf_analysis.operators import operator_times
+
+        how = getattr(getattr(read, "__self__", None), "named", {})
+        if used := {"since", "until", "only", "region", "locations"} & set(how):
+            raise OptionError(f"--by {chosen} is of whole traces; leave out {how[min(used)][0]}")
+        return operator_times(sources, chosen, from_name)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")

@@ -320,8 +320,7 @@ class Writer:
         row = ' class="row"' if _is_row(block) else ""
         if isinstance(block, Action):
             extra = "".join(_hidden(name, value) for name, value in self.hidden.items())
-            check = " data-check" if any(item.is_checked for item in block.fields) else ""
-            opening = f'<form method="post" action="{address}"{row}{check}>{extra}'
+            opening = f'<form method="post" action="{address}"{row}>{extra}'
         else:
             # A slider that is moved shows the new state at once where scripts run; the button does so everywhere.
             live = " data-live" if any(item.kind == "range" for item in block.fields) else ""
@@ -360,13 +359,9 @@ class Writer:
             step = "" if item.step or item.kind == "text" else ' step="any"'
             control = f'<input type="{kind}" {common}{described} value="{value}"{limits}{step}>'
         hint = f'<span class="hint" id="{help_name}">{escape(item.help)}</span>' if item.help else ""
-        # Empty until a script asks; it is read aloud when the reader has finished what it says.
-        output = f'<output class="note" for="{escape(name)}" aria-live="polite"></output>' if item.is_checked else ""
         full = "" if label == item.label else f' title="{escape(item.label)}"'
         kind = "field below" if len(label) > _LONG else "field"
-        return (
-            f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{output}</p>'
-        )
+        return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}</p>'
 
 
 def _in_order(blocks: Sequence[Block]) -> list[Block]:

@@ -217,14 +217,6 @@ class DataViews:
             query={**as_query(options), **change.query},
         )
 
-    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
-        """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
-        if len(path) < 2 or path[0] != FIT:
-            return ()
-        options, view_state = given_options(form)
-        subject = self._fitted(path[1], options)
-        return subject.check(path[2:], view_state) if isinstance(subject, page.Checkable) else ()
-
     @property
     def unsaved(self) -> tuple[str, ...]:
         """Fits that were made here and that no file holds."""

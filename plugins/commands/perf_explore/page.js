@@ -97,38 +97,4 @@ document.addEventListener("input", (event) => {
   if (number) number.value = event.target.value;
 });
 document.addEventListener("change", (event) => event.target.closest("form[data-live]")?.requestSubmit());
-
-const pause = 300; // ms after the last key; shorter ones fall between the letters of a slow typist
-const checkWhileTyped = (form) => {
-  const note = form.querySelector("output.note");
-  let waiting, asked;
-  const ask = async () => {
-    asked?.abort();
-    asked = new AbortController();
-    const body = new URLSearchParams(new FormData(form));
-    body.set("_step", "check");
-    let checks;
-    try {
-      const answer = await fetch(form.getAttribute("action"), { method: "POST", body, signal: asked.signal });
-      checks = answer.ok ? await answer.json() : [{ text: "not checked now; the preview says more", is_fine: false }];
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      checks = [{ text: "not checked: perf explore does not answer", is_fine: false }];
-    }
-    const lines = checks.map((check) => {
-      const line = document.createElement("span");
-      line.className = check.is_fine ? "fine" : "wrong";
-      line.textContent = check.text;
-      return line;
-    });
-    note.replaceChildren(...lines);
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(ask, pause);
-  });
-};
-const begin = () => document.querySelectorAll("form[data-check]").forEach(checkWhileTyped);
-document.addEventListener("shown", begin);
-begin();
 })();

@@ -194,9 +194,6 @@ class Page:
         version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
         place = place_of(place_text) if place_text else (path, {})
         try:
-            if step == "check":
-                body = msgspec.json.encode(self.session.check(path, form)).decode()
-                return 200, body, {"Content-Type": "application/json"}
             if raw == UNDO:
                 return 303, "", {"Location": address(*self.session.undo(version))}
             if step == "leave":

@@ -86,10 +86,6 @@ class Session:
             raise page.NoViewError(path)
         return self._subject.feed(path, query)
 
-    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
-        """Messages about an action while it is typed; nothing where the subject does not check."""
-        return self._subject.check(path, form) if isinstance(self._subject, page.Checkable) else ()
-
     def preview(self, path: page.ViewPath, form: page.Query, version: str) -> page.Change:
         """What an action would change."""
         self._check(version)

@@ -65,11 +65,6 @@ class Shelf:
         changed = Shelf({**self._subjects, path[0]: change.subject})
         return replace(change, subject=changed, path=(path[0], *change.path))
 
-    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
-        """Pass what was typed on to its subject; see `Checkable.check`."""
-        subject = self._subjects.get(path[0]) if path else None
-        return subject.check(path[1:], form) if isinstance(subject, page.Checkable) else ()  # type: ignore[redundant-expr]
-
     @property
     def unsaved(self) -> tuple[str, ...]:
         """What stands in no file, of all subjects."""

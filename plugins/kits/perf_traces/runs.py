@@ -197,9 +197,9 @@ def runs_of(
         name = os.fsdecode(item)
         paths = known_files(name)
         if paths is None:
-            yield _trace(name, read), _fields(Path(name), pattern)
+            yield _trace(name, read), fields_of(Path(name), pattern)
             continue
-        fields = [_fields(file, pattern) for file in paths]
+        fields = [fields_of(file, pattern) for file in paths]
         first = _trace(str(paths[0]), read)
         if not is_one_run(first, paths, fields, together):
             yield first, fields[0]
@@ -242,7 +242,8 @@ def _trace(name: str, read: Read) -> Trace:
     return trace
 
 
-def _fields(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
+def fields_of(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
+    """What the name of a file says by a pattern."""
     if pattern is None:
         return {}
     texts = pattern.fields_of(path)

@@ -38,7 +38,6 @@ class Field:
     maximum: str = ""
     step: str = ""
     help: str = ""  # in one sentence
-    is_checked: bool = False  # whether the page says while it is typed what is right and what is not
 
 
 @dataclass(frozen=True)
@@ -372,22 +371,6 @@ class Editable(Viewable, Protocol):
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """What an action would change; nothing is changed by asking."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """Message about a field while it is typed."""
-
-    text: str  # one line
-    is_fine: bool = True  # false for a mistake
-
-
-@runtime_checkable
-class Checkable(Protocol):
-    """A viewable that checks an action's fields while they are typed; see `Field.is_checked`."""
-
-    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
-        """What is right and what is not; it comes after every pause in typing, and should take some 10 ms."""
 
 
 @runtime_checkable
