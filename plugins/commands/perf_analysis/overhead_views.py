@@ -126,8 +126,8 @@ def class_form(trace: Trace, classes: Classes) -> page.Form:
         )
     more = f" Of {len(states):,} states the first {_MOST_FIELDS} are here." if len(states) > _MOST_FIELDS else ""
     fields.append(_file_field(classes.file, more))
-    title = "Classes of states" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
-    return page.Form(tuple(fields), (), "Show where the cycles go", title, is_folded=not missing)
+    title = "State classification" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
+    return page.Form(tuple(fields), (), "Show the time breakdown", title, is_folded=not missing)
 
 
 def file_form(query: page.Query) -> page.Form:

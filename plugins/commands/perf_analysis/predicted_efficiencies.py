@@ -289,6 +289,6 @@ def _plain(keys: Sequence[str], row: Sequence[float]) -> dict[str, float | None]
 
 def _too_few(reason: str) -> DataError:
     return DataError(
-        f"--at needs a law over p of every part of the time, but {reason}; give traces at more numbers of locations "
+        f"--at needs a model over p of every part of the time, but {reason}; give traces at more numbers of locations "
         "(p = 1 is none for what is lost by waiting)"
     )

@@ -499,7 +499,7 @@ def next_points(
     Parameters
     ----------
     source : Model or path
-        A model, of any kind whose parameters have standard errors, or a store of runs.
+        A model, of any kind whose parameters have standard errors, or a run database.
     target : str, iterable of str, or mapping, optional
         Where the model's prediction matters: p=1024,code=LU. May be repeated.
     candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
@@ -558,7 +558,7 @@ def next_points(
         share = parse_share("2%" if precision is None else precision, "--precision")
         with Store.read(source) as store:
             return Replications(tuple(needed_replications(store.runs(), share, most or 30, value)), share)
-    refuse({"precision": precision, "most": most, "value": value}, "a store of runs")
+    refuse({"precision": precision, "most": most, "value": value}, "a run database")
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)
     possible = candidate_points(model, candidates, constraints)

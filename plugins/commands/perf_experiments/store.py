@@ -120,7 +120,7 @@ def need_store(name: str) -> None:
         raise InputError(name, f"cannot be read: {error.strerror or error}") from error
     if not head.startswith(MAGIC[: len(head)]) or not head:
         raise InputError(
-            name, "is not a store of runs; `perf experiment run` makes one, by default next to the design, as .db"
+            name, "is not a run database; `perf experiment run` makes one, by default next to the design, as .db"
         )
     if len(head) < 100:
         raise InputError(name, damage("its header is not whole"))
@@ -256,7 +256,7 @@ class Store:
                 self.path, "holds nothing yet, since `perf experiment run` was stopped making it; call it again"
             )
         if self._pragma("application_id") != APPLICATION_ID:
-            raise InputError(self.path, "is an SQLite file of another program, not a store of runs; name another file")
+            raise InputError(self.path, "is an SQLite file of another program, not a run database; name another file")
         if (version := self._pragma("user_version")) != SCHEMA_VERSION:
             raise InputError(
                 self.path,
@@ -279,7 +279,7 @@ class Store:
         rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", parameters)  # noqa: S608 (constants)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
-                raise InputError(self.path, damage(f"{label} {row[0]} is not as it was written"))
+                raise InputError(self.path, damage(f"{label} {row[0]} does not match its checksum"))
         return [row[:-1] for row in rows]
 
     def _fact(self, name: str) -> str | None:
@@ -416,7 +416,7 @@ class Store:
         Raises
         ------
         InputError
-            The store is damaged, or one of these runs is not as it was written.
+            The store is damaged, or one of these runs does not match its checksum.
         """
         with self._sqlite_errors():
             if number is None:
@@ -431,7 +431,7 @@ class Store:
             named = dict(zip(RUN_COLUMNS, row, strict=True))
             printed = dict(zip(OUTPUT, output[0], strict=True)) if output else {}
             if printed and checksum(output[0]) != named["output_checksum"]:
-                raise InputError(self.path, damage(f"what run {number} printed is not as it was written"))
+                raise InputError(self.path, damage(f"the output of run {number} does not match its checksum"))
             try:
                 records.append(_as_run(named | printed, environments[named["environment"]]))
             except (msgspec.MsgspecError, KeyError, TypeError) as error:

@@ -310,7 +310,7 @@ class Writer:
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
         )
         if tables:
-            tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
+            tables = f"<details><summary>Data</summary>{tables}</details>"
         return f'<div class="scrolled"><figure{kind}>{drawing}</figure></div>{tables}'
 
     def _form(self, block: Form | Action) -> str:

@@ -65,7 +65,7 @@ class ComparisonPresenter(Presenter):
         single = result.single_runs and np.isfinite(result.totals.draws).all()
         extrapolated = ["the last point is extrapolated"] if result.predicted[:, -1].any() else []
         return {
-            "Uncertain": extrapolated + ["intervals are of single runs, not of means"] * bool(single),
+            "Uncertain": extrapolated + ["prediction intervals (one run), not of means"] * bool(single),
             "Not compared": left_out,
             "Only in one": list(_only_in_one(result)),
         }

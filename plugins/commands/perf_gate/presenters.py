@@ -200,7 +200,7 @@ def _draw_ratios(axes: Axes, result: VersionGate) -> None:
     axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
     axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95% interval)")
+    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, ratio (95% CI)")
 
 
 def _order(result: VersionGate) -> list[int]:

@@ -108,7 +108,7 @@ class ScalingOptions:
         "equal", "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs", choices=WEIGHTS
     )
     sign: str = option(
-        "nonnegative", "negative coefficients: such models come last (nonnegative), fits are held at 0 or above "
+        "nonnegative", "negative coefficients: such models come last (nonnegative), fits are bounded at 0 "
         "(bounded), or the sign does not count (any)", choices=SIGNS,
     )  # fmt: skip
     function: tuple[str, ...] = option(

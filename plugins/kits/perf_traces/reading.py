@@ -69,4 +69,4 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
     if len(points) >= needed:
         return f"next: {fit}"
     over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
-    return f"next: runs at {needed} or more {over}, from which {fit} finds laws; these are {len(points)}"
+    return f"next: runs at {needed} or more {over}, from which {fit} fits models; these are {len(points)}"

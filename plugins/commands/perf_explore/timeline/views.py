@@ -237,7 +237,7 @@ class TimelineViews:
             heading = page.Cell(name.replace("_", " "), way)
             rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
         return page.Table(
-            ("class", "states", "share of total lane time", "longest"), tuple(rows), "Classes of states",
+            ("class", "states", "share of total lane time", "longest"), tuple(rows), "State classification",
             "A class leads to its longest stretch.",
         )  # fmt: skip
 
