@@ -125,7 +125,7 @@ def test_texts_use_the_fields_words():
 
 def test_a_short_window_falls_back_to_all_samples(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    column = ["--column", "cpu 0 available"]
+    options = ["--column", "cpu 0 available", "--window", "10s"]
     monkeypatch.setattr(
         sys, "argv", ["perf", "stochastic", "summarize", "availability.csv", *column, "--window", "10s"]
     )
