@@ -37,7 +37,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], small: int = 0) -> None:
         functools.update_wrapper(self, function)
-        self._function, self._small = function, small
+        self._function, self.small = function, small
         # Numba finds machine code on disk by this name, and does not look at the options that it was made with.
         options = json.dumps(_OPTIONS, default=sorted, sort_keys=True)
         function.__qualname__ = f"{function.__name__}_{zlib.crc32(options.encode()):08x}"
@@ -46,7 +46,7 @@ class Kernel:
         """Call the function; kernels that it calls are compiled where it is, and otherwise not."""
         if getattr(_interpreting, "is_on", False):
             return self._function(*args)
-        if all(np.size(value) < self._small for value in args):
+        if all(np.size(value) < self.small for value in args):
             _interpreting.is_on = True
             try:
                 with np.errstate(all="ignore"):
@@ -81,7 +81,7 @@ def _numba() -> Any:
     import numba
     from numba.extending import typeof_impl
 
-    typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.compiled))  # where one calls another
+    typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.compiled))  # type: ignore[no-untyped-call]
     return numba
 
 
