@@ -57,7 +57,7 @@ def overheads(
 ) -> OverheadRuns:
     """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
 
-    Every nanosecond of every location is in exactly one category; where that is not so, the states and times are said.
+    Every nanosecond of every location is in exactly one category; otherwise the error names the states and times.
     Without ``--ready``, an idle location counts as load imbalance while two or more others compute, as insufficient
     parallelism otherwise.
 
@@ -65,14 +65,14 @@ def overheads(
     ----------
     traces : Trace, str or path, or a sequence of them
         One for each run: files, folders, or quoted patterns. Files are read one at a time. Tables of efficiencies by
-        TALP and by BSC's model factors may be among the files: their runs are set beside those of the traces.
+        TALP and by BSC's model factors may be among the files: their runs are compared with those of the traces.
     phases : int, str, path or Model, optional
         Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace. A number, a
         range such as ``"1..20"``, ``"auto"``, or the model or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
     by : {"category", "location", "phase", "marker", "burst"}, optional
-        Table beside the categories; several traces are compared without it, and by burst, which is computing between
+        Table next to the categories; several traces are compared without it, and by burst, which is computing between
         two calls. By default phases where there are any, and of several runs a comparison;
         with bursts, which are the stretches between two calls, also what each lost when the run got larger.
     categories : CategorySet, str or path, optional
@@ -201,7 +201,7 @@ def overheads(
     profiles = tuple(each for each in map(profile, sources) if each is not None)
     if not profiles:
         raise DataError(
-            f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
+            f"{others[0].source}: efficiencies of another tool are compared with those of traces; add a trace"
         )
     if table_by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
         raise DataError(
@@ -260,7 +260,7 @@ def profile(
         Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
         as many runs as it has files, or one run where they are its ranks.
     by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"}, optional
-        What times are summed up for beside functions. By default functions only, or phases where there are any. By
+        Groups of times in addition to functions. By default functions only, or phases where there are any. By
         operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total.
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
@@ -395,7 +395,7 @@ def whatif(
 ) -> Answers:
     """Say how long a run takes if something is different, and what its critical path is then.
 
-    All options together are one question; without any the usual ones are asked, each by itself. Messages keep their
+    All options together are one question; without any the usual ones are asked separately. Messages keep their
     order, so runs on other numbers of processors, and other schedules, can't be asked for.
 
     Parameters

@@ -13,13 +13,13 @@ const put = (page) => {
     const now = document.querySelector(part), next = page.querySelector(part);
     if (now && next && part === ".side") now.innerHTML = next.innerHTML; // which stays where it was scrolled to
     else if (now && next) now.replaceWith(next);
-    else if (next) document.querySelector(".beside").prepend(next);
+    else if (next) document.querySelector(".columns").prepend(next);
     else now?.remove();
   }
   document.title = page.title;
 };
 
-// Puts the view at an address in the place of this one; where that cannot be, the browser goes there by itself.
+// Puts the view at an address in the place of this one; otherwise the browser goes there.
 const show = async (address, isStep, top) => {
   asked?.abort();
   asked = new AbortController();
@@ -51,7 +51,7 @@ const show = async (address, isStep, top) => {
   scrollTo(0, top ?? (isSame ? height : 0));
 };
 
-// Where a link or a form leads within the page; undefined where the browser is to go by itself.
+// Where a link or a form leads within the page; undefined where the browser follows it.
 const within = (address) => {
   const url = new URL(address, location.href);
   const isOurs = url.origin === location.origin && !url.pathname.startsWith("/-/") && !url.hash;

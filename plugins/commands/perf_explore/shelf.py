@@ -1,4 +1,4 @@
-"""Several subjects side by side: each below a path of its own, and a first view that leads to them."""
+"""Several subjects side by side: each below a separate path, and a first view that leads to them."""
 
 from __future__ import annotations
 

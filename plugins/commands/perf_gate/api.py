@@ -360,7 +360,7 @@ def compare(
     at : mapping, str, or iterable of str
         Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated. In Python also
         ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the first variable that
-        varies, and what differs is told at the last point.
+        varies, and differences are shown at the last point.
     fitter : str, optional
         What fits data (default: by their kind).
     by : {"operator", "kernel", "shape"}, optional
@@ -406,7 +406,7 @@ def compare(
     from perfcore.hooks.registry import registry
     from perfcore.models.fitting import resolve
 
-    # What is wrong with the options is said before long files are read.
+    # Wrong options are refused before long files are read.
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
     if isinstance(first, str) and isinstance(second, str):

@@ -21,7 +21,7 @@ from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for
 
 CATEGORY = "category"  # the variable that names one
-TOTAL = "total"  # the sum of all categories, which is what a model predicts unless told otherwise
+TOTAL = "total"  # the sum of all categories, which is what a model predicts by default
 
 
 def category_points(
@@ -75,7 +75,7 @@ def rows_of_sum(
         is_measured = np.frombuffer(pattern, dtype=np.bool_)
         freedom = int(is_measured.sum()) - len(terms)
         if freedom <= 0:
-            raise DataError("the data leave no degree of freedom, so that nothing tells the noise; measure more points")
+            raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
         # A term may be infinite where none of these categories was measured.
         design = np.where(is_measured[:, None], measured(terms), 0.0) * root_weights[:, None]
         values = np.where(is_measured, sum(part.values for part in members), 0.0) * root_weights
@@ -129,7 +129,7 @@ def observed_by_category(model: Model, names: Sequence[str], data: Any, where: s
 # drawn for the
 # categories, each as likely as its points make it; the totals that were measured say which sums are right, and how
 # far
-# they are off: what categories have in common needs no model of its own.
+# they are off: what categories have in common needs no separate model.
 
 
 _DRAWS = 64  # sums of formulas that the total is averaged over
@@ -137,7 +137,7 @@ _MOST_FORMULAS = 12  # of a category
 _MOST_DRAWN = 24  # categories whose formulas are drawn, those with the largest share; the others keep their chosen one
 _TILTED = 3  # categories, the largest, whose share of the total may be another one
 _TILT = 0.5  # standard deviation of the logarithm of such a share
-_MOST_LEVERAGE = 0.9  # of a point on its own prediction: one that alone decides a coefficient is not told by the others
+_MOST_LEVERAGE = 0.9  # of a point on its own prediction: one that alone decides a coefficient has no hold-out check
 _FEWEST = 3  # points that are not 0
 _POINTS_AT_ONCE = 128
 

@@ -96,7 +96,7 @@ def _lca(model: LcaModel, models: Sequence[DefaultModel]) -> LcaModel:
 
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
-    """The file that edits go to: the last one of the model, or a new one beside the model's own file."""
+    """The file that edits go to: the last one of the model, or a new one next to the model's file."""
     files = [name for name in names if name.lower().endswith(".toml")]
     if files:
         return Path(files[-1])
@@ -356,7 +356,7 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 help=f"{symbol} (also in lower case) or x is {subject.names[symbol]}; "
                 f"other names are constants: a + b*{symbol}^2",
             ),
-            Field(_ORIGIN, "where new ones come from", help="kept beside the formula, such as what the program does"),
+            Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
             Field(
                 _FILE,
                 "your models file",

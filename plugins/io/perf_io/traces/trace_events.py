@@ -73,7 +73,7 @@ class Codes(dict[K, int], Generic[K]):
 class EventColumns:
     """All events that last, in 41 bytes each.
 
-    Events are told apart by ``ph``: X has its duration, B and E begin and end one. All others are counted.
+    Events are distinguished by ``ph``: X has its duration, B and E begin and end one. All others are counted.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class EventColumns:
             is_call[columns["category"]] & (columns["correlation"] >= 0) & (columns["phase"] == _COMPLETE)
         )
         numbers, ends = columns["correlation"][calls], columns["end"][calls]
-        # A call of the run-time system may be one of the driver, which returns first: then the work is handed over.
+        # A call of the run-time system may be one of the driver, which returns first: then the work is submitted.
         order = np.lexsort((ends, numbers))
         calls, numbers, ends = calls[order], numbers[order], ends[order]
         first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
