@@ -1,6 +1,7 @@
 """One of every kind of result and data that a public function gives, by the name of its class."""
 
 import functools
+import json
 import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -56,6 +57,19 @@ def summary_of_trace():
 
 
 # Data and structural models by their files, from which pages open them.
+def gpu_trace(name, duration):
+    """A trace of an operator that launches a kernel of so many microseconds."""
+    host, gpu = {"pid": 100, "tid": 1}, {"pid": 0, "tid": 7}
+    events = [
+        {"cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 20, **host},
+        {"cat": "cuda_runtime", "name": "launch", "ts": 5, "dur": 5, "args": {"correlation": 1}, **host},
+        {"cat": "kernel", "name": "gemm", "ts": 15, "dur": duration, "args": {"correlation": 1}, **gpu},
+    ]
+    file = Path(tempfile.mkdtemp()) / f"{name}.json"
+    file.write_text(json.dumps({"traceEvents": [{"ph": "X", **event} for event in events]}))
+    return file
+
+
 KINDS = {
     "Facts": lambda: perfcore.info("examples/npb/timings.csv"),
     "Listing": perfcore.formats,
@@ -94,6 +108,8 @@ KINDS = {
     "JointModel": lambda: golden("strohmaier"),
     "Answers": lambda: perfcore.whatif(HALO, network="0"),
     "MessageTable": lambda: perfcore.messages(HALO),
+    "OperatorTimes": lambda: perfcore.profile(gpu_trace("new", 30), by="operator"),
+    "GpuDifference": lambda: perfcore.compare(gpu_trace("old", 20), gpu_trace("new", 30), by="operator"),
     "Iterations": lambda: perfcore.iterations("examples/iterations/steps.json"),
     "PhaseComparison": lambda: perfcore.compare(golden("phases"), golden("phases")),
     "PhaseModel": lambda: golden("phases"),
