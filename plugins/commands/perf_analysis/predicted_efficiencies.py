@@ -1,6 +1,6 @@
-"""POP's efficiencies at numbers of locations that nobody ran, with bounds.
+"""POP's efficiencies at unmeasured numbers of locations, with intervals.
 
-Each part of the runs' times gets a law of its own; factors are made of the parts at the scale that is asked for, never
+Each part of the runs' times gets a scaling model; factors are made of the parts at the scale that is asked for, never
 modelled themselves, so that they multiply to the global efficiency exactly. Parts are taken as independent: draws of
 what the data leave open about each are put together at random.
 """
@@ -26,7 +26,7 @@ from perfcore.results import Column, Table
 # over
 # locations, by the steps of `perf_analysis.efficiencies`. Computing over the locations plus what is lost is the
 # elapsed time,
-# exactly. Locations are not repetitions: a run is one row. One location waits for nobody, so p = 1 is no point for
+# exactly. Locations are not repetitions: a run is one row. One location never waits, so p = 1 is no point for
 # what
 # is lost, nor is a run of one process for what is lost by MPI.
 
@@ -289,6 +289,6 @@ def _plain(keys: Sequence[str], row: Sequence[float]) -> dict[str, float | None]
 
 def _too_few(reason: str) -> DataError:
     return DataError(
-        f"--at needs a law over p of every part of the time, but {reason}; give traces at more numbers of locations "
+        f"--at needs a model over p of every part of the time, but {reason}; give traces at more numbers of locations "
         "(p = 1 is none for what is lost by waiting)"
     )

@@ -77,10 +77,10 @@ def register_presenters(register: Register) -> None:
     for result, presenter, shows in (
         ("composed_models:ComposedModel", "composed_presenter:ComposedPresenter", "sums, products, largest of models"),
         ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
-        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates beside one another"),
+        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
         ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
         ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
-        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value beside its samples"),
+        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
         ("recalibration:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
         ("structural_model:StructuralModel", "views:StructuralPresenter", "a structural model: prediction, inputs"),
     ):

@@ -133,7 +133,7 @@ def value(
     Returns
     -------
     MeasuredValue
-        ``.value`` is the stochastic value; ``to_frame()`` has it beside the samples.
+        ``.value`` is the stochastic value; ``to_frame()`` has it with the samples.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def value(
     from perfcore.hooks.registry import registry
     from perfcore.stochastic import default_name
 
-    # What is wrong with the choices is said before a long file is read.
+    # Wrong choices are refused before a long file is read.
     name = as_ or default_name("samples")
     build(registry().entry("representations", name).load_options(), options, name)
     check_length(window)
@@ -246,7 +246,7 @@ def schedule(
     model : str, path or StructuralModel
         A structural model (.toml). Or the model in memory.
     candidates : sequence of paths, or mapping of str to mapping
-        Files of candidates beside those of MODEL. Or by name the inputs that take the place of the model's.
+        Further files of candidates. Or by name the inputs that take the place of the model's.
     by : str
         What is to be small: mean, upper, quantile:Q or beyond:LIMIT, a probability.
     tuning : float, optional

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_HEAD = 4096  # characters by which a file of numbers is told from others
+_HEAD = 4096  # characters by which a file of numbers is recognized
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def read_samples(
     read: ReadFile | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of a file, and what is to be said about them."""
+    """Samples of a file, and warnings about them."""
     data = _read_any(path, column, where, read or _read)
     if isinstance(data, Series) and where is not None:
         import pandas as pd
@@ -244,7 +244,7 @@ def samples_of(
     where: str | Iterable[str] | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of what was read, likewise."""
+    """Samples of data, and warnings about them."""
     samples, warnings = _samples_in_window(data, window, column, until, where)
     try:
         check_within(samples.values, within, samples.column, samples.source)

@@ -54,7 +54,7 @@ class PredictionsOpener(Opener):
     takes_data = True
 
     def sniff(self, path: Path) -> float:
-        """Whether the file begins with a prediction; what is wrong further on is said with its number."""
+        """Whether the file begins with a prediction; later errors name their line."""
         from perf_structural.prediction_files import first_prediction
 
         if not _may_be_predictions(path):

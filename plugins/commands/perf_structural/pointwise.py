@@ -44,7 +44,7 @@ class _Crossing:
         return self.below > 0 and self.above > 0
 
     def note(self, divisor: str) -> str:
-        """What is to be said about it; empty where it stays away from zero."""
+        """A warning about it; empty where it stays away from zero."""
         if self.both:
             return (
                 f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
@@ -114,7 +114,7 @@ class PointwiseEvaluation:
         return self._defined(node, result, operands)
 
     def _called(self, node: Call, operands: Sequence[Floats]) -> Floats:
-        """A function of arrays; what it refuses is said with the call."""
+        """A function of arrays; its errors name the call."""
         try:
             return compute(node.ufunc, *operands)
         except DataError as error:
@@ -151,7 +151,7 @@ class PointwiseEvaluation:
         return any(crossing.both or crossing.zero > 0 for crossing in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
-        """What is to be said about divisors that came to zero or beyond."""
+        """A warning about divisors that reach zero."""
         return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
 
 

@@ -71,7 +71,7 @@ _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each
 
 @dataclass(frozen=True)
 class Part:
-    """What is predicted beside others."""
+    """A part of a prediction."""
 
     name: str  # of the result
     label: str  # for messages, such as the candidate's name; and to tell its own inputs from those of others
@@ -80,7 +80,7 @@ class Part:
     own: Collection[str] = ()  # inputs that are another quantity here than in other parts
 
     def keys(self) -> dict[str, str]:
-        """For quantities of its own: what tells them apart from others of the same name."""
+        """Prefix that separates its quantities from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
         return {
             leaf: f"{self.label}: {leaf}"

@@ -1,4 +1,4 @@
-"""How a stochastic value is shown beside the samples that it was made of."""
+"""Presentation of a stochastic value with its samples."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class PredictionPresenter(Presenter):
 
 
 class ChoicePresenter(Presenter):
-    """Candidates beside one another."""
+    """Candidates side by side."""
 
     def title(self, result: Choice) -> str:
         return f"{len(result.predictions)} candidates by {result.statistic.name}"

@@ -135,7 +135,7 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
 # Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
 FEWEST_NETS = 8
 
-# Points where nobody says how many: so many, or of many inputs so many numbers together, of which a second draws as
+# Default number of points: so many, or of many inputs so many numbers together, of which a second draws as
 # many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
 _POINTS = 100_000
 _NUMBERS = 2**24

@@ -126,11 +126,11 @@ class StructuralModel(Result):
         return replace(prediction, evaluation=corrected, draws=draws)
 
     def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
-        """Its result as what is predicted beside others; see `perf_structural.prediction.Part`."""
+        """Its result as a part of a prediction; see `perf_structural.prediction.Part`."""
         return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
 
     def part_named(self, name: str) -> Part:
-        """A replicated component or input, likewise."""
+        """A replicated component or input as a part of a prediction."""
         return Part(name, "equation", self.source, self._composed(name, None))
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
@@ -156,7 +156,7 @@ def _check_name(name: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Choice(Result):
-    """Candidates beside one another."""
+    """Candidates side by side."""
 
     predictions: Mapping[str, Prediction]  # by the candidates' names, in the order given
     statistic: Statistic
@@ -184,7 +184,7 @@ class Choice(Result):
 def predict_candidates(
     model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> dict[str, Prediction]:
-    """What the model predicts with each candidate's inputs in the place of its own, all drawn at the same points.
+    """What the model predicts with each candidate's inputs in place of the model's, all drawn at the same points.
 
     Options are as of `StructuralModel.predict`.
     """

@@ -80,7 +80,7 @@ def register_kinds(register: Register) -> None:
     register(
         "class_tables",
         "perf_traces.states:ClassTable",
-        help="classes of states by name: the path of a TOML file, asked before the standard one",
+        help="state classification by name: the path of a TOML file, asked before the standard one",
     )
 
 

@@ -45,7 +45,7 @@ def draw_data(axes: Axes, data: Any) -> None:
         return
     curve = data.utilization() if isinstance(data, Trace) else data
     if not isinstance(curve, UtilizationCurve):
-        raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
+        raise DataError(f"{type(data).__name__} has no picture; fit a model and plot that")
     draw_curve(axes, curve)
 
 

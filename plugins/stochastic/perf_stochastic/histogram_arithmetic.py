@@ -223,7 +223,7 @@ def _by_signs(law: type[ProductLaw] | type[QuotientLaw], x: PiecewiseUniform, y:
 
 
 def _zero(x: PiecewiseUniform) -> bool:
-    """Whether 0 has a probability of its own."""
+    """Whether 0 has a positive probability."""
     return bool((x.atoms[0] == 0.0).any())
 
 

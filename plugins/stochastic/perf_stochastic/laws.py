@@ -8,7 +8,7 @@ closed form. Summed up by parts it is a sum over the knots y_k of Y, at which it
     product   F(z) = - sum_k d_k y_k C(z/y_k)          C(t) = E[min(1, t/X)]            (X, Y > 0)
     quotient  F(z) = - sum_k d_k y_k A(z y_k)/(z y_k)                                   (X, Y > 0)
 
-The integral of F, from which come the means of bins, is had likewise from one more antiderivative. Single values of Y
+The integral of F, from which come the means of bins, follows from one more antiderivative. Single values of Y
 that have a probability of their own enter with F_X itself.
 """
 

@@ -195,7 +195,7 @@ class PiecewiseUniform:
         return type(self)(self.knots[kept], levels[1:] - levels[:-1])
 
     def split(self) -> tuple[tuple[float, Self | None], float, tuple[float, Self | None]]:
-        """Probability and distribution of ``-X`` where X < 0, probability of 0, and likewise of X where X > 0."""
+        """Probability and distribution of ``-X`` where X < 0, probability of 0, and both of X where X > 0."""
         above = self._above()
         below = self.negated()._above()
         zero = 1.0 - above[0] - below[0]

@@ -196,7 +196,7 @@ def _check_table(data: Observations) -> None:
         named = data.systems[0]
         raise DataError(
             f"{data.source}: there is one system only ({named}), so that nothing joins the codes; name the column of "
-            "systems (--system COLUMN), or fit each code by itself (--fitter individual)"
+            "systems (--system COLUMN), or fit each code separately (--fitter individual)"
         )
     by_code, by_system = components(data.code, data.system, len(data.codes), len(data.systems))
     if by_code.max(initial=0) == 0 and by_system.max(initial=0) == 0:

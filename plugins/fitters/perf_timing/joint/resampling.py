@@ -33,7 +33,7 @@ from perfcore.base.executors import as_they_end, in_order
 
 # What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
 #
-# Parts are the same whoever does them, and nothing but texts, numbers and bytes goes in and out: so any number of
+# Parts do not depend on the worker, and nothing but texts, numbers and bytes goes in and out: so any number of
 # workers gives the digits of this process.
 
 
@@ -51,7 +51,7 @@ class How(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What is told of the fit of one combination."""
+    """Summary of the fit of one combination."""
 
     status: JointStatus
     sum_of_squares: float
@@ -234,7 +234,7 @@ def profile_intervals(
 ) -> ProfileIntervals:
     """Find where holding a parameter raises the least sum of squares to SSE (1 + F(1, n - P) / (n - P)).
 
-    All other parameters are fitted anew for each value that is tried, so that the curvature of the model counts. For a
+    All other parameters are fitted again for each value that is tried, so that the curvature of the model counts. For a
     linear model the result is the asymptotic interval.
     """
     from scipy.stats import t as student
@@ -280,7 +280,7 @@ class _Profile:
         self.variance = fit.sum_of_squares / fit.degrees_of_freedom
         self.estimate = float(fit.theta[index])
         error = float(np.sqrt(fit.covariance[index, index]))
-        # A parameter at a bound has no error of its own.
+        # A parameter at a bound has no error.
         self.unit = error if error > 0.0 else max(abs(self.estimate), _PRECISION)
         self.known = {self.estimate: (0.0, fit.theta[self.others])}
         self.lowest = fit.sum_of_squares

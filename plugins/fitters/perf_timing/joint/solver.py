@@ -32,7 +32,7 @@ def single_thread() -> Iterator[None]:
 
 @functools.cache
 def _controller() -> Any:
-    """The libraries that are loaded; scipy brings a BLAS of its own, so it must be there first."""
+    """The libraries that are loaded; scipy brings its BLAS, so it must be there first."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -73,7 +73,7 @@ def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
 
 
 def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
-    """Fit every cell of the table by itself, with the shortest coefficients where it has too few observations."""
+    """Fit every cell of the table alone, with the shortest coefficients where it has too few observations."""
     shape = (problem.n_functions, problem.n_codes, problem.n_systems)
     n_cells = problem.n_codes * problem.n_systems
     coefficients = _grouped_least_squares(problem.basis, problem.target, problem.cell, n_cells)
@@ -150,7 +150,7 @@ def _apart(first: Floats, further: Floats) -> Floats:
     direction = further - first * (further @ first) / (first @ first)
     length = np.linalg.norm(direction)
     if length == 0.0:
-        # Nothing is left to explain; any direction tells the two copies apart.
+        # Nothing is left to explain; any direction separates the two copies.
         direction = np.linspace(-1.0, 1.0, len(first))
         length = np.linalg.norm(direction)
     return np.asarray(first + 0.5 * np.linalg.norm(first) * direction / max(length, np.finfo(float).tiny))

@@ -191,7 +191,7 @@ def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
     except KeyError:
         raise InputError(source, f"is no experiment of Extra-P: the archive has no {name}") from None
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may ask for any memory
-        raise InputError(source, f"{name} is compressed in a way that Extra-P does not use; save the experiment anew")
+        raise InputError(source, f"{name} is compressed in a way that Extra-P does not use; save the experiment again")
     with archive.open(info) as stream:
         content = stream.read(LARGEST_DOCUMENT + 1)
     if len(content) > LARGEST_DOCUMENT:
@@ -372,7 +372,7 @@ class _Parsed(_Values):
                 raise InputError(self.source, problem, line=number)
 
     def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
-        """One point with its coordinates, each of which may stand in parentheses of its own."""
+        """One point with its coordinates, each of which may stand in parentheses."""
         texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
         if len(texts) != len(self.parameters):
             problem = f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters"

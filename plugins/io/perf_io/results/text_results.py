@@ -378,7 +378,7 @@ class IorReader(ResultReader):
     """Runs of IOR as text, JSON or CSV; each repetition of each access (write, read) is a row.
 
     The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, nodes, block
-    and transfer size are the parameters. A text may hold the output of several runs, of which the columns are told by
+    and transfer size are the parameters. A text may hold several runs, whose columns are identified by
     the heading, since versions differ: 3.0 has neither IOPS nor latency.
 
     Source: IOR 3.0 to 4.0, ``src/ior-output.c``; in JSON the results of the repetitions stand in the options of tests.
@@ -535,7 +535,7 @@ class ReframePerflogReader(ResultReader):
     """A log of performance of ReFrame; each variable of each test that passed is a row.
 
     Roles are those of the report: the test is the code, system with partition and environment the system, the
-    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` tells repeated runs
+    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` sets repeated runs
     apart.
 
     Source: ReFrame, documentation, "Performance logging": the fields of ``perflogs`` are separated by ``|``, and each
@@ -608,7 +608,7 @@ class JubeReader(ResultReader):
         for number, text in content:
             if _RULE.fullmatch(text):
                 if columns:
-                    found.refuse("a second table begins; put each in a file of its own", number)
+                    found.refuse("a second table begins; put each in a separate file", number)
                 columns, barred = [one_line(cell) for cell in _cells(previous)], _is_barred(previous)
                 if len(set(columns)) < len(columns):
                     found.refuse("the names of the columns must differ", number - 1)

@@ -140,7 +140,7 @@ class _Export:
             for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)
         if location_kind != "streams":
-            # Ranges are what a user wrote beside the calls; without any calls they are all that is known of a thread.
+            # Ranges are what a user added to the calls; without any calls they are all that is known of a thread.
             self._only_ranges = not self._tables & {_CALLS, *_MPI_TABLES} and _RANGES in self._tables
             for table in (_RANGES,) if self._only_ranges else (_CALLS, *_MPI_TABLES):
                 self._take_threads(table)
@@ -206,7 +206,7 @@ class _Export:
         return facts
 
     def _levels(self, keys: list[_Location], several: bool) -> dict[str, list[str]]:
-        """GPU and process of each location, as far as the export tells them."""
+        """GPU and process of each location, as far as the export has them."""
         processes = [f"process {key.process}" if self._process_known or not key.stream else "" for key in keys]
         devices = [key.label(several).rpartition(" / ")[0] if key.stream else "" for key in keys]
         return {level: names for level, names in (("device", devices), ("process", processes)) if any(names)}
