@@ -121,3 +121,12 @@ def test_texts_use_the_fields_words():
             for number, text in shown_texts(ast.parse(file.read_text())):
                 found += [f"{file.relative_to(ROOT)}:{number}: {match}" for match in DROPPED.findall(text)]
     assert not found
+
+
+def test_a_short_window_falls_back_to_all_samples(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    options = ["--column", "cpu 0 available", "--window", "10s"]
+    monkeypatch.setattr(sys, "argv", ["perf", "stochastic", "summarize", "availability.csv", *options])
+    with pytest.raises(SystemExit):
+        main()
+    assert "--window 10s holds only 6 samples: all 110 are used" in capsys.readouterr().out

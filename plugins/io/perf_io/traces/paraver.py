@@ -11,7 +11,6 @@ tool, Tracefile Description", Barcelona Supercomputing Center.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_co
 from perf_traces.messages.communication import Communication, carry, communication_of, once_more
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
@@ -53,11 +52,7 @@ _PASSED_OVER = b"#234c"  # comments, events, communications, global operations, 
 Columns = dict[str, npt.NDArray[Any]]
 
 
-@functools.cache
-def _compiled() -> Any:
-    compiled = kernel(scan)
-    announce_compilation(compiled)
-    return compiled
+_scan = kernel(scan)
 
 
 class StateRecords:
@@ -129,7 +124,7 @@ class StateRecords:
         return after
 
     def _scan(self, text: bytes, start: int, end: int, columns: Columns) -> int:
-        stopped: int = _compiled()(
+        stopped: int = _scan(
             np.frombuffer(text, np.uint8),
             start,
             end,
