@@ -85,7 +85,6 @@ SCENARIOS = {
     "report": Scenario("explore step.csv -o report.html", changes=("report.html",)),
     "parquet": Scenario("convert runs.csv -o t.parquet", ("convert step.csv -o t.parquet",), ("t.parquet",)),
     "json": Scenario("convert runs.csv -o t.jsonl", changes=("t.jsonl",)),
-    "otf2": Scenario("convert halo.prv -o halo.otf2.tar", changes=("halo.otf2.tar",)),
     "summary": Scenario(_SUMMARY, (f"{_SUMMARY} --cells 64",), ("run.summary",)),
     "part": Scenario(
         "summarize halo.prv second.prv -r clocks=unaligned --part 1/2 -o one.summary", changes=("one.summary",)

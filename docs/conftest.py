@@ -2,7 +2,7 @@
 
 Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` and ``perf-run`` hold commands after ``$``,
 each with an exit status of 0, or 2 where the block shows the error message. Output below a command in a ``console``
-block is compared: numbers may differ by 1%, ``...`` stands for anything. Each page runs in a folder of its own with a
+block is compared: numbers may differ by 1%, ``...`` stands for anything. Each page runs in a separate folder with a
 copy of ``examples/``. Blocks of ``sh`` do not run: they install things or need files that are not here.
 """
 

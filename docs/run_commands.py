@@ -55,7 +55,7 @@ def _run_in_shell(command: str) -> tuple[int, str]:
 
 
 def _run_here(command: str) -> tuple[int, str]:
-    """Without the second that a process of its own would take."""
+    """Without the second that a new process would take."""
     content = io.BytesIO()
     printed = io.TextIOWrapper(content, encoding="utf-8", write_through=True)
     status = 0

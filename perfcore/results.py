@@ -42,7 +42,7 @@ _CELL_SIZE, _LINE_LETTERS, _ROWS, _COLUMNS, _ENTRY_LETTERS = "6in", 200, 6, 16, 
 
 @dataclass(frozen=True)
 class Panel:
-    """A function that draws a part of a picture into axes of any size, with the room that it takes beside others."""
+    """A function that draws a part of a picture into axes of any size, with the room that it takes."""
 
     draw: Callable[[Axes], None]
     height: float = 0.0  # inches, with its labels; 0 for the usual one
@@ -109,7 +109,7 @@ class Presenter:
         draw_panels(figure, panels, self.heading(result, data))
 
     def heading(self, result: Any, data: Any = None) -> str:
-        """What stands over the picture: the title, and what is left out."""
+        """Heading of the picture: the title, and what it omits."""
         return self.title(result)
 
     def commands(self, result: Any, file: str) -> list[str]:
@@ -119,7 +119,7 @@ class Presenter:
     def views(self, result: Any, data: Any = None, file: Path | None = None) -> Any:
         """What the page shows (`perf_views.Viewable`), by default all of the above.
 
-        ``data`` is what a result was fitted to, or a model that data are seen beside.
+        ``data`` is what a result was fitted to, or a model that the data are shown with.
         """
         return None
 
@@ -274,7 +274,7 @@ def _first_lines(lines: list[str], most: int = _LINES) -> list[str]:
 
 
 def cut(text: str, most: int = _LINE_LETTERS) -> str:
-    """A text of which nobody wants to see thousands of letters, such as a name."""
+    """A text to shorten, such as a name."""
     return text[:most] + "…" * (len(text) > most)
 
 

@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from pathlib import Path
 
-import numpy as np
 from trace_samples import TRACE_SAMPLES
 
 from perf_experiments import Store, run_records
@@ -157,15 +156,6 @@ PICL_NEW = """\
 -4 -52 0.00250 1 1 4 2 32768 1 0 0
 -4 -901 0.00300 1 1 0
 -4 -901 0.00400 0 0 0
-"""
-PICL_OLD = """\
-1 0 0 0 0
-1 0 5 1 0
-7 0 100 0 5
-4 0 200 1 0 5 8
-8 0 300 0 5 8 1
-19 0 900 1
-19 0 950 0
 """
 
 TALP = """\
@@ -472,19 +462,6 @@ VLLM = """\
  "ttfts": [0.25, 0.5], "itls": [[0.125, 0.125], [0.25]], "errors": ["", ""],
  "mean_ttft_ms": 375.0, "p99_ttft_ms": 497.5}
 """
-MLPERF_LOG = "".join(
-    f':::MLLOG {{"namespace": "", "time_ms": {time}, "event_type": "{event}", "key": "{key}", "value": {value}, '
-    f'"metadata": {{"file": "train.py", "lineno": 1{about}}}}}\n'
-    for time, event, key, value, about in (
-        (1592000000000, "POINT_IN_TIME", "submission_benchmark", '"resnet"', ""),
-        (1592000000000, "POINT_IN_TIME", "global_batch_size", "256", ""),
-        (1592000000000, "INTERVAL_START", "run_start", "null", ""),
-        (1592000010000, "INTERVAL_START", "epoch_start", "null", ', "epoch_num": 1'),
-        (1592000110500, "INTERVAL_END", "epoch_stop", "null", ', "epoch_num": 1'),
-        (1592000110500, "INTERVAL_START", "eval_start", "null", ', "epoch_num": 1'),
-        (1592000220000, "INTERVAL_END", "run_stop", "null", ', "status": "success"'),
-    )
-)
 IOR = """\
 {"Version": "3.3.0", "Began": "Thu Jan  1 00:00:00 2026", "Command line": "ior -O summaryFormat=JSON",
  "Machine": "Linux node7", "tests": [{"TestID": 0, "StartTime": "x", "Options": {"api": "POSIX",
@@ -541,14 +518,6 @@ FIO = """\
 EXTRAP_JSON = """\
 {"parameters": ["x", "y"], "measurements": {"main->a": {"time": [
   {"point": [1, 10], "values": [1.5, 2]}, {"point": [2, 10], "values": [3]}]}}}
-"""
-EXTRAP_JSON_OLDER = """\
-{"callpaths": [{"id": 1, "name": "sweep"}], "metrics": [{"id": 1, "name": "time"}],
- "parameters": [{"id": 1, "name": "x"}],
- "coordinates": [{"id": 1, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 4}]},
-  {"id": 2, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 8}]}],
- "measurements": [{"callpath_id": 1, "coordinate_id": 1, "id": 1, "metric_id": 1, "value": 3.5},
-  {"callpath_id": 1, "coordinate_id": 2, "id": 2, "metric_id": 1, "value": 5}]}
 """
 CALIPER = """\
 __rec=node,id=12,attr=10,data=64,parent=3
@@ -617,23 +586,6 @@ def experiments() -> bytes:
         return (Path(folder) / "runs.db").read_bytes()
 
 
-def extrap_values(arrays: list[bytes]) -> dict[str, bytes]:
-    """Arrays in NumPy's format as the chunk 0 of an experiment of Extra-P."""
-    content, positions = b"Extra-P VALUES\0\0", []
-    for array in arrays:
-        positions.append(len(content))
-        content += array
-    index = b"Extra-P INDEX\0\0\0" + struct.pack(f"<Q{len(positions)}Q", len(positions), *positions)
-    return {"values/0.vals": content, "values/0.indx": index}
-
-
-def npy(array: object) -> bytes:
-    """An array in NumPy's format."""
-    stream = io.BytesIO()
-    np.save(stream, np.asarray(array))
-    return stream.getvalue()
-
-
 def extrap_archive(document: str, members: dict[str, bytes] | None = None, compression: int = 8) -> bytes:
     """An experiment that Extra-P 4 saved."""
     packed = io.BytesIO()
@@ -673,7 +625,7 @@ SAMPLES = {
     "pj_dump": [("dump.csv", PJ_DUMP), ("starvz.csv", STARVZ)],
     "paje": [("states.trace", PAJE)],
     "paraver": [("run.prv", PARAVER)],
-    "picl": [("new.trf", PICL_NEW), ("old.trf", PICL_OLD)],
+    "picl": [("new.trf", PICL_NEW)],
     "mpstat": [("cpu.json", MPSTAT)],
     "sadf": [("cpu.json", SADF_JSON), ("cpu.csv", SADF_TABLE)],
     "prometheus": [("load.json", PROMETHEUS)],
@@ -703,11 +655,10 @@ SAMPLES = {
     "go-bench": [("bench.txt", GO_BENCH)],
     "jmh": [("jmh.json", JMH)],
     "vllm": [("serving.json", VLLM)],
-    "mlperf-log": [("result_0.txt", MLPERF_LOG)],
-    "extrap-json": [("now.json", EXTRAP_JSON), ("older.json", EXTRAP_JSON_OLDER)],
+    "extrap-json": [("now.json", EXTRAP_JSON)],
     "extrap-archive": [
         ("means.extra-p", extrap_archive(EXTRAP_MEANS)),
-        ("runs.extra-p", extrap_archive(EXTRAP_RUNS, extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])]))),
+        ("runs.extra-p", extrap_archive(EXTRAP_RUNS)),
     ],
     "talp": [("talp.json", TALP), ("older.json", TALP_OLDER)],
     "model-factors": [("modelfactors.csv", MODEL_FACTORS)],

@@ -93,7 +93,6 @@ KINDS = {
     ),
     "MeasuredValue": lambda: perfcore.value(AVAILABILITY, "normal", column="cpu 0 available"),
     "Prediction": lambda: perfcore.evaluate("a*b", {"a": "normal:120,3", "b": "interval:0.1,0.3"}),
-    "Decision": lambda: perfcore.decide([1.0, 1.1, 1.2, 1.05], [1.5, 1.6, 1.55, 1.7]),
     "Solution": lambda: perfcore.solve("work/n", "n=1..10", 40, 0.95, inputs={"work": "normal:100,10"}),
     "Choice": lambda: perfcore.schedule(SOR),
     "StructuralModel": lambda: SOR,

@@ -42,23 +42,6 @@ PROJECTIONS_LOGS = (
     "PROJECTIONS-RECORD\n6 100\n2 4 1 130 16 0 104\n2 4 0 140 16 0 104\n3 0 0 145 16 0 0\n3 0 1 170 16 0 0\n7 200\n",
 )
 
-CALIPER_TRACE = """\
-__rec=node,id=12,attr=10,data=64,parent=3
-__rec=node,id=20,attr=10,data=276,parent=3
-__rec=node,id=21,attr=8,data=function,parent=20
-__rec=node,id=22,attr=10,data=85,parent=3
-__rec=node,id=23,attr=8,data=event.begin#function,parent=22
-__rec=node,id=24,attr=8,data=event.end#function,parent=22
-__rec=node,id=25,attr=10,data=65,parent=1
-__rec=node,id=26,attr=8,data=time.offset.ns,parent=25
-__rec=node,id=27,attr=8,data=mpi.rank,parent=25
-__rec=ctx,attr=23=26=27,data=main=1000=0
-__rec=ctx,attr=23=26=27,data=main=1500=1
-__rec=ctx,attr=23=26=27,data=MPI_Barrier=2000=0
-__rec=ctx,attr=24=26=27,data=MPI_Barrier=2750=0
-__rec=ctx,attr=24=26=27,data=main=4000=0
-__rec=ctx,attr=24=26=27,data=main=4000=1
-"""
 
 NSIGHT_SCHEMA = """
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -158,7 +141,6 @@ TRACE_SAMPLES: dict[str, list[tuple[str, str | bytes]]] = {
         )
     ],
     "nsight": [("report.sqlite", nsight())],
-    "caliper-trace": [("trace.cali", CALIPER_TRACE)],
 }
 
 

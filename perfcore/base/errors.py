@@ -1,4 +1,4 @@
-"""What a user can do wrong, said in one line each.
+"""Errors that a user can cause, with a message of one line each.
 
 Everything here derives from `PerfError`; the program prints such an error without a traceback and exits with
 status 2. Any other exception is a bug and keeps its traceback.
@@ -49,7 +49,7 @@ class ModelFileError(PerfError):
 # Of the letters of both names, in their order: a slip in each third letter. With a half, 'linear' suggests 'interval'.
 _NEAR = 0.65
 _SHORT, _NEAR_SHORT = 3, 0.5  # one letter of two or three, where the lengths are about the same
-_BEGINNING = 3  # letters after which a name that was cut short is told from others
+_BEGINNING = 3  # letters that a shortened name needs to be distinct
 
 
 def _nearest(name: str, known: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; and how files of models are told."""
+"""Write files whole or not at all, and recognize files of models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from perfcore.base.errors import InputError, OptionError
 
 PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html")
-MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
+MODEL_SCHEMA = "perfcore-model/1"  # marks a model file, so that it is not read as data
 
 
 def check_ending(path: str | os.PathLike[str]) -> str:
@@ -66,7 +66,7 @@ def _is_special(target: Path) -> bool:
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it takes the place of ``path`` in one step."""
+    """Give a temporary path next to ``path``; on success it takes the place of ``path`` in one step."""
     try:
         check_folder(path)
         special = _is_special(Path(path))

@@ -75,7 +75,7 @@ class CommandGroup(typer.core.TyperGroup):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; that nobody reads what it prints, as with ``| head``, is no error."""
+        """Run the command; a closed pipe, as with ``| head``, is no error."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:

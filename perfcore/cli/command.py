@@ -44,7 +44,7 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     heading = ""
     if isinstance(source, OptionsOfSelected) and selected_name(function, source, words) is None:
         choices = [(each.name, each.help) for each in registry().entries(source.kind).values()]
-        heading = f"{source.kind.capitalize()}, for --{source.flag}; each has options of its own"
+        heading = f"{source.kind.capitalize()}, for --{source.flag}; each has its options"
     typed = with_signature(function, words)
     if is_declared(function):
         typed = _showing(typed, entry, function)

@@ -27,7 +27,7 @@ class HowToRead(ParameterGroup):
             "--reader",
             metavar="NAME",
             autocompletion=names_of("readers"),
-            help="Format of the file (default: told from it).",
+            help="Format of the file (default: detected).",
         ),
     ] = None
     read_pairs: Annotated[
@@ -63,7 +63,7 @@ class HowToRead(ParameterGroup):
 
     @property
     def named(self) -> dict[str, tuple[str, Any]]:
-        """What was given as an option of its own: flag and value, by the keyword of the reading function."""
+        """Options given separately: flag and value, by the keyword of the reading function."""
         return {} if self.from_name is None else {"from_name": ("--from-name", self.from_name)}
 
     @property

@@ -253,7 +253,7 @@ class Measurements(Shown):
             raise OptionError(f"{self.source}: {missing}")
 
     def _read_unit(self) -> None:
-        """Unit of the value: told, or said by the column's name, or by a column of units.
+        """Unit of the value: given, or from the column's name or a column of units.
 
         Several units in one column are an error only when the values are used: a selection may leave one of them.
         """
@@ -306,7 +306,7 @@ def _are_dates(column: pd.Series) -> bool:
 
 
 def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:
-    """Guesses give way to what was told; a column that was told two roles is refused."""
+    """Given roles override guesses; a column with two given roles is refused."""
     owners: dict[str, str] = {}
     for role, columns in explicit.items():
         for column in columns:

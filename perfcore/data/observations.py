@@ -290,7 +290,7 @@ def numbers_of(
     import pandas as pd
 
     column = data.table[name]
-    if column.dtype.kind in "mMc":  # dates, durations and complex numbers turn into numbers that nobody meant
+    if column.dtype.kind in "mMc":  # dates, durations and complex numbers turn into meaningless numbers
         data.refuse(0, f"{name} is {str(column.iloc[0])[:40]!r}; a number is expected")
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     unread = np.isnan(numbers)

@@ -1,4 +1,4 @@
-"""Which column of a table of measurements is what: told by name, or guessed from usual names."""
+"""Roles of the columns of a table of measurements: given by name, or guessed from usual names."""
 
 from __future__ import annotations
 

@@ -21,29 +21,8 @@ DUPLICATES = ("refuse", "keep", "drop")  # what to do with rows that agree in ev
 ABSENT = ("unknown", "zero")  # the time of a category that a run does not list
 
 # What tables hold in place of a number: nothing was measured, or the run failed.
-_MISSING = frozenset(
-    [
-        "-",
-        "--",
-        "---",
-        "?",
-        ".",
-        "n/a",
-        "na",
-        "nan",
-        "null",
-        "none",
-        "nil",
-        "<na>",
-        "#n/a",
-        "#na",
-        "#null!",
-        "#div/0!",
-        "#value!",
-        "#num!",
-        "#ref!",
-    ]
-)
+_MISSING_WORDS = "- -- --- ? . n/a na nan null none nil <na> #n/a #na #null! #div/0! #value! #num! #ref!"
+_MISSING = frozenset(_MISSING_WORDS.split())
 _FAILURES = re.compile(
     r"(?:out[\s_-]?of[\s_-]?mem(?:ory)?|oom|fail(?:ed|ure)?|time[\s_-]?(?:d[\s_-]?)?out|tle|err(?:or)?|crash(?:ed)?|"
     r"abort(?:ed)?|killed|cancell?ed|segfault|sigsegv|dnf|did not finish|exceeded|missing|unsupported|skip(?:ped)?|"

@@ -58,13 +58,13 @@ def option(
         `ValueError` with what is accepted.
     selects : str, optional
         Kind of registered thing that the value names (``"segmenters"``); the options of the chosen one are then
-        accepted beside these.
+        accepted as well.
     flag : str, optional
         Its spelling on the command line where the field's name cannot be it (``--with``).
     repeats : bool
         It may be given several times on the command line; the field is then a tuple, whose items hold commas.
     former : mapping of str, optional
-        Earlier values and what to give instead, which who uses one is told.
+        Earlier values and what to give instead, printed when one is used.
     """
     facts = {
         "help": help,

@@ -1,4 +1,4 @@
-"""What a public function's parameters are on a command line, said in its annotations: one declaration for both.
+"""Command-line options from the annotations of a public function's parameters: one declaration for both.
 
 ::
 

@@ -10,8 +10,8 @@ of its hook functions calls ``register`` once for each thing that it brings::
         register("pelt", "my_package.pelt:Pelt", options="my_package.pelt_options:PeltOptions",
                  help="penalised least squares", extra="my-package[pelt]")
 
-Every target is ``"module:attribute"`` and imported only when somebody uses it. A plugin may announce a kind of its own
-with `register_kinds`; whoever has things of that kind then implements ``register_KIND`` as if it stood here.
+Every target is ``"module:attribute"`` and imported only when used. A plugin may announce a new kind
+with `register_kinds`; plugins that offer this kind then implement ``register_KIND`` as if it stood here.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ class Register(Protocol):
         function : str, optional
             The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
         former : tuple of str, optional
-            Commands only: earlier names of the command, and earlier options as ``"--old=--new"``; who uses one is told
+            Commands only: earlier names of the command, and earlier options as ``"--old=--new"``; using one prints
             the present one.
         shows : tuple of str, optional
             Commands only, whose target is a public function that says its options itself
             (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for
-            other programs. Beside these every such command has ``--json``.
+            other programs. Every such command also has ``--json``.
         saves : str, optional
             Of the same commands, the help of ``--output``, where the result has a method ``save``.
         """
@@ -98,7 +98,7 @@ class Register(Protocol):
 def register_kinds(register: Register) -> None:
     """Announce kinds of things of a plugin's own; the target is the class or protocol that they must be.
 
-    Where ``perf plugins NAME`` shall list what one of them holds, the class has a class method ``rows(entry)`` that
+    Where ``perf plugins NAME`` lists what one of them holds, the class has a class method ``rows(entry)`` that
     gives a mapping of column to text for each row.
     """
 
@@ -164,7 +164,7 @@ def register_presenters(register: Register) -> None:
     The name is ``"module:Class"``; the nearest base of what is shown counts. Data are presented alike: what `views`
     gives of them stands on their page. ``"module:Class#name"`` adds a view to those of another plugin: it stands at the
     path ``name``, led to by its `title` and the line of help, and its `views` is given the data and, where they are
-    seen beside a model, the model (`perfcore.results.further_presenters`).
+    shown with a model, the model (`perfcore.results.further_presenters`).
     """
 
 

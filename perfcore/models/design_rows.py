@@ -16,7 +16,7 @@ from perfcore.base.arrays import Floats
 class DesignRows:
     """A model as a sum of K parts, each fitted by weighted least squares; nonlinear parts at their estimate.
 
-    A model of one part is the usual case. The sum of models of categories has several: each has terms of its own, and
+    A model of one part is the usual case. The sum of models of categories has several: each has separate terms, and
     the errors of categories in one run are correlated.
     """
 

@@ -44,7 +44,7 @@ def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = Non
         A path is read first.
     fitter : str, optional
         Name of the fitter (``perf plugins`` lists them); by default the one that is registered for this kind of data
-        (`perfcore.data.kinds.kind_of`), which is said as a note (`perfcore.base.progress`).
+        (`perfcore.data.kinds.kind_of`), which is printed as a note (`perfcore.base.progress`).
     executor : concurrent.futures.Executor, optional
         What does parts of the work, where the fitter has such; any number of workers gives the same model.
     **options

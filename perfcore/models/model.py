@@ -112,7 +112,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         raise NotImplementedError
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """Measurements at points of this model, for whoever compares them with what it predicts.
+        """Measurements at points of this model, to compare with its predictions.
 
         Parameters
         ----------

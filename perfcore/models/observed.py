@@ -1,4 +1,4 @@
-"""Measurements as a model sees them: at points of its own variables, ready to be compared with what it predicts."""
+"""Measurements as a model sees them: at points of the model's variables, to compare with its predictions."""
 
 from __future__ import annotations
 

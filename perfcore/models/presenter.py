@@ -1,4 +1,4 @@
-"""How a model is shown that brings no presenter of its own: from its parameters, statistics and predictions."""
+"""Present a model that has no presenter: from its parameters, statistics and predictions."""
 
 from __future__ import annotations
 

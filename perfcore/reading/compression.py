@@ -1,4 +1,4 @@
-"""Compressed files: told by their first bytes, unpacked as a stream, stopped where they grow out of all proportion."""
+"""Compressed files: recognized by their first bytes, unpacked as a stream, stopped at an excessive size."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _endings_of_parts(entry: Entry) -> tuple[str, ...]:
 
 
 def _belongs(path: Path, anchor: Path) -> bool:
-    """Whether a file is called ``NAME.*``, or lies in the folder ``NAME``, beside ``NAME.sts``, packed or not."""
+    """Whether a file is called ``NAME.*``, or lies in the folder ``NAME``, next to ``NAME.sts``, packed or not."""
     if path == anchor or anchor.parent not in path.parents:
         return False
     name = path.relative_to(anchor.parent).as_posix()

@@ -18,7 +18,7 @@ class Reader(ABC):
     """Turns one format into data.
 
     A reader that can also write sets `writes` and overrides `write`. One whose format is several files names the
-    endings of those that are read with the one the user names in `parts`, without that of a compression: beside
+    endings of those that are read with the one the user names in `parts`, without that of a compression: next to
     ``hello.sts``, in a folder or a pattern, ``hello.0.log`` and what lies in ``hello/`` are then no data of their own.
     """
 

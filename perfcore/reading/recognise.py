@@ -78,7 +78,7 @@ def read(
         measurements in one format: a folder, in which files of no known format are passed over, or a pattern such as
         ``"runs/*.out"``.
     reader : str, optional
-        Name of the format; by default it is told from the content.
+        Name of the format; by default it is detected from the content.
     wanted : sequence of type
         What the data are for, where a file could be read as several types; a table is one such.
     from_name : str, optional

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from perfcore.base.errors import InputError
 from perfcore.reading.compression import Unpacked, compression_of, without_compressed_ending
 
-HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
+HEAD_BYTES = 1 << 16  # enough for every header by which a format is recognized
 _LONGEST_LINE = 1 << 20
 _PIPE_WAITS_S = 60
 

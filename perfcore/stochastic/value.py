@@ -52,7 +52,7 @@ class StochasticValue(ABC):
     Options : type
         Options of `from_samples`, a dataclass declared with `perfcore.hooks.options.option`.
     Arithmetic : type, optional
-        Options of operations, likewise. None: those of the representation that can hold any distribution, since some
+        Options of operations. None: those of the representation that can hold any distribution, since some
         operations are left to it.
     """
 

@@ -1,7 +1,7 @@
-r"""The contract suites: whoever writes an implementation inherits its tests.
+r"""The contract suites: an implementation inherits its tests.
 
 A suite is a class for pytest. A subclass, whose name begins with ``Test``, says what is to be tested; everything that
-`perfcore.contracts` asks of it is then checked, and what is special goes into further methods beside it::
+`perfcore.contracts` asks of it is then checked, and special cases go into further methods::
 
     import pytest
     from my_package.load_log import LoadLogReader

@@ -175,7 +175,7 @@ class FitterSuite:
             assert all(len(row) == len(header) for row in rows)
 
     def test_file_is_strict_json_that_says_what_it_is(self) -> None:
-        """Schema, kind and origin beside the model; NaN and infinity are not JSON."""
+        """Schema, kind and origin with the model; NaN and infinity are not JSON."""
         model = self.fit()
         text = json.dumps(model.to_dict(), allow_nan=False)
         content = json.loads(text)

@@ -1,6 +1,6 @@
 """What every representation of stochastic values promises.
 
-Nothing here asks for more than a distribution of its own kind can give. A sum of two lognormals is no lognormal: its
+Nothing here asks for more than a distribution of that kind can give. A sum of two lognormals is no lognormal: its
 representation may leave the operation to a more general one, and then the result has a note. So the rule of all tests
 of arithmetic is: a result whose notes say nothing is exact, any other is near.
 """
@@ -167,7 +167,7 @@ class RepresentationSuite:
         assert draws.support == pytest.approx((2.5, 2.5), rel=1e-12)
 
     def test_conversion(self) -> None:
-        """Nothing is lost from itself or a number; what is lost from others is said."""
+        """Conversion from itself or a number is lossless; other losses are reported."""
         for value in self.values:
             assert self.representation.convert(value) == (value, "")
         converted, lost = self.representation.convert(as_value(3.0))

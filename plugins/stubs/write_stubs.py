@@ -1,7 +1,7 @@
 """Writes what type checkers see of `perfcore`: its own names, and the public functions of bundled plugins.
 
 At run time these functions are found through the registry, which no type checker follows, and the core names no
-plugin. So the types stand in a partial stub package (PEP 561) beside the plugins: it has `perfcore` itself, and all
+plugin. So the types stand in a partial stub package (PEP 561) next to the plugins: it has `perfcore` itself, and all
 modules below keep their own annotations.
 
     python plugins/stubs/write_stubs.py

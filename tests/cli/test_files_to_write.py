@@ -9,7 +9,6 @@ from perfcore.hooks.specs import COMMAND_GROUP
 # Words of each command that would succeed or fail later; the folder of what is to be written does not exist.
 WORDS = {
     "compare": ["none.json", "none.json", "--at", "p=1"],
-    "decide": ["none.csv", "none.csv"],
     "explore": ["none.csv"],
     "experiment design": ["-f", "p=1,2", "--model", "none.json"],
     "stochastic eval": ["a + b"],

@@ -74,8 +74,8 @@ def test_replications_that_are_missing(perf, store):
         (["m.json", "--target", "p=1", "-c", "p=1..4"], "--candidates p=1..4: NAME=VALUE,... is expected"),
         (["m.json", "--target", "p=1", "--constraint", "p > 1"], "--constraint needs --candidates"),
         (["m.json", "--target", "p=1", "-c", "p=2", "-c", "d.toml"], "one design, or levels of each variable"),
-        (["m.json", "--target", "p=1", "--precision", "2%"], "--precision is for a store of runs"),
-        (["m.json", "--target", "p=1", "--most", "3"], "--most is for a store of runs"),
+        (["m.json", "--target", "p=1", "--precision", "2%"], "--precision is for a run database"),
+        (["m.json", "--target", "p=1", "--most", "3"], "--most is for a run database"),
     ],
 )
 @pytest.mark.usefixtures("model")

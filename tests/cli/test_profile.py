@@ -62,7 +62,7 @@ def test_from_traces_of_a_shipped_program_to_the_time_of_each_function(tmp_path,
 def test_mistakes(runs, refused):
     Path("other.csv").write_text(TRACE + "0,40,c0,fft\n")
     assert "these are no runs of one program" in refused("profile", "run_p1.csv", "other.csv")
-    assert "there are no markers" in refused("profile", "run_p1.csv", "--by", "marker")
+    assert "no markers" in refused("profile", "run_p1.csv", "--by", "marker")
     assert "does not say of which rank" in refused("profile", "run_p1.csv", "--by", "rank")
     assert "leave out one of them" in refused("profile", "run_p1.csv", "--by", "location", "--phases", 2)
     assert "the ending must be one of" in refused("profile", "run_p1.csv", "-o", "x.docx")

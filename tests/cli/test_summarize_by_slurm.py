@@ -40,7 +40,7 @@ def end(jobs):
 
 def test_an_array_of_jobs_makes_the_bytes_of_one_process(jobs, folder, perf):
     said = perf("summarize", *GIVEN, status=(3,))
-    assert said.lines[0] == "0 of 3 parts are there; jobs waiting or running: 4000, 4001"
+    assert said.lines[0] == "0 of 3 parts are done; jobs pending or running: 4000, 4001"
     array, merge = (json.loads((jobs / number).read_text()) for number in ("4000", "4001"))
     where = folder / "whole.parts"
     assert array["options"] == [
@@ -50,7 +50,7 @@ def test_an_array_of_jobs_makes_the_bytes_of_one_process(jobs, folder, perf):
     assert Path(array["script"]).read_text() == job_script({"time": "10:00"})
     environment = {**os.environ, "SLURM_ARRAY_TASK_ID": "2"}
     subprocess.run(["/bin/bash", array["script"], *array["arguments"]], check=True, env=environment)
-    assert perf("summarize", *GIVEN, status=(3,)).lines[0].startswith("1 of 3 parts are there; jobs waiting")
+    assert perf("summarize", *GIVEN, status=(3,)).lines[0].startswith("1 of 3 parts are done; jobs pending")
     assert len(list(jobs.iterdir())) == 2  # as nothing was handed over again
 
     # The jobs of two parts are killed: both are named, and handed over again.

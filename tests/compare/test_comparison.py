@@ -14,11 +14,11 @@ from perf_gate.comparison import (
     compare_models,
     crossings_between,
     draws_of,
+    is_confident,
     probability_above,
     probability_beyond,
     ratio_bounds,
     sum_of_parts,
-    surely,
 )
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
@@ -336,7 +336,7 @@ def test_nothing_is_said_without_draws():
     missing = np.full((1, 64), np.nan)
     assert np.isnan(ratio_bounds(missing, missing)).all()
     assert np.isnan(probability_above(missing, np.ones((1, 64)), 1.0)).all()
-    assert not surely(np.array([np.nan]), 0.5).any()
+    assert not is_confident(np.array([np.nan]), 0.5).any()
 
 
 def test_zeros():
@@ -353,9 +353,9 @@ def test_differences():
 
 def test_holm_by_hand():
     """Four statements at 0.95: they may be wrong by 0.0125, 0.0167, 0.025, 0.05 in turn."""
-    assert surely(np.array([0.98, 0.99, 0.984, 0.94]), 0.95).tolist() == [True, True, True, False]
-    assert surely(np.array([0.98, 0.99, 0.97, 0.96]), 0.95).tolist() == [False, True, False, False]
-    assert surely(np.empty(0), 0.95).tolist() == []
+    assert is_confident(np.array([0.98, 0.99, 0.984, 0.94]), 0.95).tolist() == [True, True, True, False]
+    assert is_confident(np.array([0.98, 0.99, 0.97, 0.96]), 0.95).tolist() == [False, True, False, False]
+    assert is_confident(np.empty(0), 0.95).tolist() == []
 
 
 def test_all_statements_together_are_seldom_wrong(monkeypatch):
@@ -363,7 +363,7 @@ def test_all_statements_together_are_seldom_wrong(monkeypatch):
     # statsmodels collects garbage in every call, which takes up to a second in a process that ran many tests.
     monkeypatch.setattr("gc.collect", lambda: 0)
     rng = np.random.default_rng(0)
-    wrong = np.mean([surely(rng.uniform(size=50), 0.95).any() for _ in range(2000)])
+    wrong = np.mean([is_confident(rng.uniform(size=50), 0.95).any() for _ in range(2000)])
     assert wrong <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 2000)
 
 

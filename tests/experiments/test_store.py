@@ -108,10 +108,10 @@ def test_a_store_whose_making_was_stopped_is_made_by_the_next(tmp_path):
         ("PRAGMA user_version = 1", "is a store of version 1, and 2 is known here; use the perfcore that wrote it"),
         ("CREATE VIEW more AS SELECT * FROM runs", "it holds other tables than a store, or views or triggers"),
         ("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END", "or views or triggers"),
-        ("UPDATE runs SET wall_ns = 1", "run 1 is not as it was written"),
+        ("UPDATE runs SET wall_ns = 1", "run 1 does not match its checksum"),
         ("UPDATE runs SET id = 2 WHERE id = 1", "run 1 is no longer there"),
-        ("UPDATE facts SET value = '{}' WHERE name = 'study'", "fact study is not as it was written"),
-        ("UPDATE environments SET content = '{}'", "environment 1 is not as it was written"),
+        ("UPDATE facts SET value = '{}' WHERE name = 'study'", "fact study does not match its checksum"),
+        ("UPDATE environments SET content = '{}'", "environment 1 does not match its checksum"),
     ],
 )
 def test_what_others_made_or_changed(path, change, message):
@@ -135,7 +135,7 @@ def test_what_a_run_printed_is_checked_where_it_is_read(path):
     with Store.read(path) as store:
         assert len(store.runs()) == 1
         for read in (lambda: store.runs(1), store.check):
-            with pytest.raises(InputError, match="what run 1 printed is not as it was written"):
+            with pytest.raises(InputError, match="the output of run 1 does not match its checksum"):
                 read()
 
 

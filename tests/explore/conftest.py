@@ -12,7 +12,7 @@ import pytest
 
 from perf_explore.server import Page
 from perf_explore.session import Session
-from perf_views.contents import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
+from perf_views.contents import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 from perfcore.base.errors import DataError
 
 PORT = 8765
@@ -33,7 +33,7 @@ class Notebook:
 
     def view(self, path, query):
         if path == ():
-            action = Action((Field("text", "text", self.text, "lines", is_checked=True),), ())
+            action = Action((Field("text", "text", self.text, "lines"),), ())
             form = Form((Field("n", "number", query.get("n", "1"), "range", minimum="1", maximum="9"),), ())
             row = (Cell("below", Link("", ("a/b", "ü"))), Cell("0.97", shade=0.97))
             return View(
@@ -49,9 +49,6 @@ class Notebook:
 
     def paths(self):
         return [(), ("a/b", "ü"), ("bad",)]
-
-    def check(self, path, form):
-        return tuple(Check(f"{line}: no question", "?" not in line) for line in form["text"].split("\n"))
 
     def act(self, path, form):
         if "?" in form["text"]:

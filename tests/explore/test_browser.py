@@ -342,34 +342,6 @@ def send(tab):
     tab.get_by_role("button", name="preview").click()
 
 
-def test_formulas_are_checked_while_they_are_typed(tab, folder):
-    with page_of(folder, "first.json") as address:
-        tab.goto(address)
-        tab.wait_for_url("**/")
-        assert missed_by_keyboard(tab) == []
-        assert accessibility_problems(tab) == []
-        formulas = to_formulae(tab)
-        assert missed_by_keyboard(tab) == []
-        assert accessibility_problems(tab) == []
-        said = tab.locator("output.said")
-        assert said.inner_text() == ""
-        formulas.fill("a\na + b*D^2*log2(D")
-        expect = tab.locator("output.said .wrong")
-        expect.wait_for()
-        assert "line 2: formula 'a + b*D^2*log2(D': column 16: ')' is missing" in expect.inner_text()
-        assert said.locator(".fine").inner_text().endswith("line 1: terms 1")
-        formulas.press("End")
-        formulas.press("Control+End")
-        formulas.press_sequentially(")")
-        expect.wait_for(state="detached")
-        assert said.locator(".fine").last.inner_text().endswith("line 2: terms 1, D^2*log2(D)")
-        assert said.get_attribute("aria-live") == "polite"
-        formulas.fill("a + b*D + c*D^2 + e*D^3 + f*sqrt(D)")
-        expect.wait_for()
-        assert "fewer constants than levels are needed" in expect.inner_text()
-        assert not (folder / "first-models.toml").exists()
-
-
 SVG = '<svg role="img" aria-label="a chart" viewBox="0 0 720 324"></svg>'
 SHOWN = {**KINDS, **FURTHER_KINDS}
 # A notebook's cell has views of others, and any model those of its own kind.

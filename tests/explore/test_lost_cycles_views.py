@@ -8,12 +8,10 @@ import pytest
 
 import perfcore
 from perf_explore.session import Session
-from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
 from perf_lost_cycles.views.category_views import fitting_blocks
 from perf_lost_cycles.views.formulae import check_formulas, edited_models
 from perf_lost_cycles.views.subject import subject_of
-from perf_lost_cycles.views.verify import left_out
 from perf_views.contents import Editable, Table, View
 from perfcore.base.errors import DataError
 
@@ -82,21 +80,6 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
     column = [getattr(cell, "text", cell) for cell in overview.header].index(SYNC)
     shown = {row[0]: row[column] for row in texts(overview)}
     assert float(shown["over D"]) == pytest.approx(np.mean(list(found.values())), abs=1e-4)
-
-
-@pytest.mark.parametrize("which", ["model", "one_factor"])
-def test_leaving_a_point_out_is_fitting_to_the_others(which, request):
-    model = request.getfixturevalue(which)
-    found = left_out(model)
-    root, values = model.fitted_root_weights, model.fitted_values
-    for k, (terms, _) in enumerate(model.formulas):
-        design = np.stack(
-            [np.broadcast_to(Formula(t).evaluate(model.fitted_points), root.shape) for t in terms], axis=1
-        )
-        for out in range(0, len(root), 3):
-            kept = np.arange(len(root)) != out
-            others = np.linalg.lstsq(design[kept] * root[kept, None], values[k, kept] * root[kept], rcond=None)[0]
-            assert found[k, out] == pytest.approx(max(design[out] @ others, 0.0), rel=1e-8)
 
 
 def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, runs, stored):

@@ -1,12 +1,10 @@
-"""Files of Extra-P: the figures are those of its own readers, and what is written follows its grammar."""
+"""Files of Extra-P: the figures are those of its own readers."""
 
-import re
 import shlex
 import time
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
 from format_samples import EXTRAP_MEANS, extrap_archive
 
@@ -14,29 +12,6 @@ import perfcore
 from perfcore.base.errors import InputError
 
 FILE = "saved.extra-p"
-
-# The numbers of the ABNF in Extra-P's documentation, which have no exponent.
-NUMBER = r"[-+]?[0-9]+(?:\.[0-9]*)?"
-
-
-def measured(table, **roles):
-    return perfcore.Measurements(pd.DataFrame(table), **{"system": (), **roles})
-
-
-def test_text_follows_the_grammar(tmp_path):
-    data = measured(
-        {"p": [1, 1, 2], "n": [1e-7, 1e-7, 3e20], "time": [1e-9, 2.5, 1e300]}, parameters=["p", "n"], value="time"
-    )
-    perfcore.write(data, tmp_path / "runs.extrap")
-    text = (tmp_path / "runs.extrap").read_text()
-    grammar = (
-        rf"(?:PARAMETER \S+\n)+\n*(?:POINTS \({NUMBER}(?: {NUMBER})*\)\n)+\n*METRIC \S+\n"
-        rf"(?:\n*REGION [^\n]+\n(?:DATA {NUMBER}(?: {NUMBER})*\n)+)+"
-    )
-    assert re.fullmatch(grammar, text)
-    back = perfcore.read(tmp_path / "runs.extrap")
-    assert back.table[["p", "n", "time"]].to_numpy().tolist() == data.table.to_numpy().tolist()
-    assert back.table["repetition"].tolist() == [1, 2, 1]
 
 
 @pytest.mark.real_data
@@ -51,14 +26,6 @@ def test_files_of_extrap_itself(real_data):
     many = perfcore.read(folder / "strong_scaling_one_parameter_2.txt")
     assert "main->merge->comp1" in set(many.table["callpath"])
     assert len(perfcore.read(folder / "test1.jsonl").table) == 125
-
-
-@pytest.mark.real_data
-def test_documents_of_extrap_itself(real_data):
-    folder = real_data / "benchresults" / "extrap"
-    sweep = perfcore.read(folder / "input_1.JSON").table.groupby("x")["time"]
-    assert sweep.mean().to_dict() == {4: 3.5, 8: 5.5, 16: 9.5, 32: 17.5, 64: 33.5}
-    assert sweep.size().unique().tolist() == [5]
 
 
 def test_means_come_with_their_spread_and_number(read):

@@ -123,7 +123,7 @@ def test_series_without_times_and_of_several_devices(tmp_path):
     series = perfcore.read(tmp_path / "two.csv")
     assert isinstance(series, Series)
     np.testing.assert_equal(series.columns, {"use [%] (index 0)": [45, 85], "use [%] (index 1)": [50, np.nan]})
-    assert series.notes[0] == "index tells 2 series apart, each of 2 samples"
+    assert series.notes[0] == "index separates 2 series, each of 2 samples"
     assert perfcore.fit(np.arange(40) % 7, fitter="worley", phases=1).breaks == ()
 
 

@@ -135,7 +135,7 @@ def test_small_singular_values_are_reported(tmp_path):
         (
             pd.concat([profile(n=1), profile(n=2)]),
             {"parameter": "P=P,n=n", "factor": "P"},
-            "'n' varies beside 'P' .*--where n=1, or model both with --fitter modgen",
+            "'n' varies with 'P' .*--where n=1, or model both with --fitter modgen",
         ),
         (profile(), {"factor": "Q"}, r"factor 'Q' is none of the parameters \(P\); .*: --parameter P,Q"),
         (profile(), {"show": "comunication loss"}, "unknown category 'comunication loss': did you mean"),

@@ -124,7 +124,7 @@ def test_what_lies_within_markers():
     assert (step.hidden_communication_ns, step.hidden_copies_ns) == (40, 0)
     assert (late.count, late.elapsed_ns) == (1, 10)
     assert "(hidden communication)" in overheads(trace, by="marker").tables()[1][1]
-    with pytest.raises(DataError, match="there are no markers in it"):
+    with pytest.raises(DataError, match="there are no markers"):
         overheads(trace_of(rows), by="marker")
 
 

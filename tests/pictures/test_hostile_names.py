@@ -201,7 +201,6 @@ SUBJECTS = {
     ),
     "MeasuredValue": lambda: perfcore.value(series(), "normal", column=NAMES[2]),
     "Prediction": lambda: structural().predict(),
-    "Decision": lambda: perfcore.decide(series(), series(), column=NAMES[7]),
     "Solution": lambda: perfcore.solve("work/n", "n=1..10", 40, 0.95, inputs={"work": "normal:100,10"}),
     "Choice": lambda: perfcore.schedule(structural()),
     "StructuralModel": structural,

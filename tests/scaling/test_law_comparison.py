@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.comparison import compare_models, surely
+from perf_gate.comparison import compare_models, is_confident
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0
@@ -64,8 +64,8 @@ def many():
 
 ALARMS = {
     "total": lambda found, place: found.total_draws().above(1.1)[place] >= 0.95,
-    "any path": lambda found, place: surely(found.part_draws(place).above(1.1), 0.95).any(),
-    "any law": lambda found, _: surely(np.array([change.worse for change in found.growth.values()]), 0.95).any(),
+    "any path": lambda found, place: is_confident(found.part_draws(place).above(1.1), 0.95).any(),
+    "any law": lambda found, _: is_confident(np.array([change.worse for change in found.growth.values()]), 0.95).any(),
 }
 
 
@@ -87,7 +87,7 @@ def test_alarms_of_200_pairs(many, alarm, place):
 def test_without_a_margin_alarms_are_as_many_as_the_confidence_says(many, place):
     """5 % of 200 are 10; twice their binomial spread of 3.1 more may be."""
     assert sum(found.total_draws().above(1.0)[place] >= 0.95 for found in many) <= 16
-    assert sum(surely(found.part_draws(place).above(1.0), 0.95).any() for found in many) <= 16
+    assert sum(is_confident(found.part_draws(place).above(1.0), 0.95).any() for found in many) <= 16
 
 
 @pytest.mark.parametrize("errors", ["fwer", "fdr"])

@@ -202,7 +202,7 @@ def test_without_a_number_a_spread_is_of_two_runs():
     data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1})
     found = scaling_data(data, ScalingOptions())
     assert found.runs.counts.tolist() == [[2.0] * 4]
-    assert "noise from std, their number is not said: two, the fewest" in map(str, found.notes)
+    assert "noise from std, their number is unknown: two, the fewest" in map(str, found.notes)
 
 
 def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
@@ -233,7 +233,7 @@ def test_a_column_with_a_comma_in_its_name_is_one():
 def test_a_rate_of_zero_is_no_short_time():
     rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
-    assert any("1 zero left out: nothing was done, which no law of a rate tells" in line for line in model.summary())
+    assert any("1 zero left out: nothing was done, which no model of a rate covers" in line for line in model.summary())
 
 
 # The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.

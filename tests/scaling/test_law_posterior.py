@@ -12,6 +12,7 @@ from scipy.stats import multivariate_normal, norm
 import perfcore
 from perf_formulas.formula import Formula
 from perf_scaling.engine import fit_posterior
+from perf_scaling.posterior import few_paths
 from perf_scaling.posterior.family import (
     GROUPS,
     NOISES,
@@ -481,3 +482,22 @@ def test_variance_is_unbiased(n_runs):
     runs = joined(noisy_of_law_noise(np.random.default_rng(5), 400, n_runs, 5, noise=0.05))
     # Relative to the mean of the runs: its own noise matters to second order, 0.05^2.
     assert runs.variances.mean() == pytest.approx(0.05**2, rel=0.04)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_array_operations_give_what_compiled_kernels_give(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    levels = np.sort(rng.choice(2.0 ** np.arange(14), rng.integers(3, 10), replace=False))
+    truth = levels ** rng.uniform(-1.0, 1.5, (3, 1)) + rng.uniform(0.0, 2.0, (3, 1))
+    values = noisy(truth, 0.03, seed=seed)
+    values[0, :, 1] = np.nan
+    points = levels[-1] * np.array([[0.7], [1.0], [2.0], [4.0]])
+    answers = []
+    for few in (24, 0):
+        monkeypatch.setattr(few_paths, "FEW", few)
+        posterior = posterior_of(values, levels)
+        draws = posterior.draws(points)
+        quantiles = [posterior.quantiles(points, SIDES, run=run) for run in (False, True)]
+        answers.append((posterior.weight, np.log(quantiles), draws.logs, np.log(draws.runs()), draws.component))
+    for of_arrays, compiled in zip(*answers, strict=True):
+        np.testing.assert_allclose(of_arrays, compiled, rtol=0.0, atol=1e-7)

@@ -12,7 +12,7 @@ from scipy import stats
 from perf_stochastic.bins import place_edges, rebin
 from perf_stochastic.laws import EXP, LOG, SQRT, SumLaw, image, largest, power
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
-from perf_stochastic.products import ProductLaw, QuotientLaw, product, quotient
+from perf_stochastic.products import QuotientLaw, product, quotient
 
 
 def pieces(knots, masses):
@@ -39,29 +39,12 @@ def test_pieces_too_narrow_for_a_density_are_single_values():
     assert law.cdf(np.array([0.0, 5e-324, 0.5, 1.0])).tolist() == [0.0, 0.5, 0.75, 1.0]
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-9])
-def test_compiled_sums_over_pairs_are_those_that_numpy_makes(scale):
-    """To rounding, also outside of the first operand, at knots and at single values, in any unit."""
-    for low, other in ((0.0, 3.0), (3.0, 0.0), (0.5, 5.0)):
-        x, y = rough_pieces(low, 1).mapped(scale, 0.0), rough_pieces(other, 2).mapped(scale, 0.0)
-        laws = [SumLaw(x, y.mapped(1.0, -4.0 * scale))]
-        if not any(0.0 in each.atoms[0] for each in (x, y)):
-            laws.append(ProductLaw(x, y))
-        if other and 0.0 not in x.atoms[0]:
-            laws.append(QuotientLaw(x, y))
-        for law in laws:
-            at_knots = law.combine(law.x.knots[:, None], law.y.knots[::40]).ravel()
-            z = np.sort(np.concatenate([np.linspace(*law.support, 500), at_knots]))
-            for compiled, plain in zip(law.of_many_compiled(z), law.of_many(z), strict=True):
-                np.testing.assert_allclose(compiled, plain, atol=5e-13 * np.abs(plain).max())
-
-
-def test_compiled_quotients_of_what_varies_little():
+def test_quotients_of_what_varies_little():
     """Two uniform values: F is (c z - a)^2/(2 z) at first, from a/c on; its integral, which cancels, by 50 digits."""
     a, c = 1000, 2001
     x, y = (pieces(np.linspace(low, low + 1, 65), np.ones(64)) for low in (a, c - 1))
     z = np.linspace(a / c, a / (c - 1), 9)[1:]
-    cdf, integral = QuotientLaw(x, y).of_many_compiled(z)
+    cdf, integral = QuotientLaw(x, y).cdf_and_integral(z)
     np.testing.assert_allclose(cdf, (c * z - a) ** 2 / (2 * z), atol=1e-12)
     with localcontext(prec=50):
         places = [Decimal(place) for place in z.tolist()]
@@ -75,7 +58,7 @@ def test_compiled_quotients_of_what_varies_little():
 
 
 def test_sums_and_products_of_many_bins_keep_mass_and_mean():
-    """600 bins, which take the compiled kernels: the distribution of a sum of exponentials are those of a gamma."""
+    """The distribution of a sum of exponentials is that of a gamma."""
     knots = np.linspace(0.0, 20.0, 601)
     x = pieces(knots, np.diff(stats.expon.cdf(knots)))
     edges, masses, means = rebin(SumLaw(x, x), 600)

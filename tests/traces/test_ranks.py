@@ -35,7 +35,7 @@ def test_four_ranks_are_one_trace(tmp_path):
     assert curve.integral == pytest.approx(5 * (40 + 41 + 42 + 43))
     assert curve.heights.max() == 4
     assert trace.notes[:2] == (
-        "4 ranks as one run, told by what the files say",
+        "4 ranks as one run, detected by what the files say",
         "clocks: as recorded; 5 collectives of ranks 0 and 3 end 0 ns apart (median), no others more; "
         "-r clocks=collectives lets them end together",
     )
@@ -69,7 +69,7 @@ def test_names_tell_ranks_where_the_files_do_not(tmp_path, names):
         write_rank(tmp_path, rank, name, told=False)
     trace = read(tmp_path)
     assert trace.ranks == (0, 1)
-    assert trace.notes[0] == "2 ranks as one run, told by the names of the files"
+    assert trace.notes[0] == "2 ranks as one run, detected by the names of the files"
     assert ("node" in trace.levels) == names[0].startswith("node")
 
 
@@ -305,7 +305,10 @@ def test_levels_are_those_of_readers_or_of_names():
     assert level_names(trace, "process") == ("a", "a", "1.1", "1.1", "rank 3", "")
     processes = located(trace, "process")
     assert processes.locations == ("a", "1.1", "rank 3", "x")
-    assert "each computes while any of its own does; where one computes, 1.50 of them do at once" in processes.notes[-1]
+    assert (
+        "each computes while any of its members does; where one computes, 1.50 of them do at once"
+        in processes.notes[-1]
+    )
     told = Trace(
         [0, 1], [0, 0], [0, 0], [9, 9], ["a", "b"], ["run"], levels={"node": ["n1", "n1"], "process": ["p", "q"]}
     )

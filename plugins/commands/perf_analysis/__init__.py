@@ -8,7 +8,7 @@ from perfcore.hooks.specs import Register
 _COMMANDS = {  # by function: group and help
     "perf_analysis.api:overheads": ("Model", "Where the cycles of a trace go, by category."),
     "perf_analysis.api:profile": ("Model", "The time of every function of traces, as one table."),
-    "perf_analysis.api:messages": ("Look", "Who sends how much to whom, and in messages of which sizes."),
+    "perf_analysis.api:messages": ("Look", "Break down messages by sender, receiver and size."),
     "perf_analysis.api:whatif": (
         "Model",
         "How long a run takes with another network, faster or balanced computation, or noise.",
@@ -30,13 +30,14 @@ _PRESENTERS = (
     ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
     ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
+    ("perf_analysis.operators:OperatorTimes", "operators_presenter:OperatorTimes", "GPU time of every operator"),
     ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
     (
         "perfcore.data.trace:Trace#messages",
         "messages_presenter:Trace",
         "a trace's messages by sender and receiver, and their sizes",
     ),
-    ("perf_analysis.messages:MessageTable", "messages_presenter:MessageTable", "who sends how much to whom"),
+    ("perf_analysis.messages:MessageTable", "messages_presenter:MessageTable", "messages by location"),
 )
 
 

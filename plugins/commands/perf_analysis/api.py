@@ -13,6 +13,7 @@ from perfcore.hooks.parameters import Argument, Option, OptionGroup
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.messages import MessageTable
+    from perf_analysis.operators import OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import Profiles, RunProfile
@@ -55,7 +56,7 @@ def overheads(
 ) -> OverheadRuns:
     """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
 
-    Every nanosecond of every location is in exactly one category; where that is not so, the states and times are said.
+    Every nanosecond of every location is in exactly one category; otherwise the error names the states and times.
     Without ``--ready``, an idle location counts as load imbalance while two or more others compute, as insufficient
     parallelism otherwise.
 
@@ -63,14 +64,14 @@ def overheads(
     ----------
     traces : Trace, str or path, or a sequence of them
         One for each run: files, folders, or quoted patterns. Files are read one at a time. Tables of efficiencies by
-        TALP and by BSC's model factors may be among the files: their runs are set beside those of the traces.
+        TALP and by BSC's model factors may be among the files: their runs are compared with those of the traces.
     phases : int, str, path or Model, optional
         Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace. A number, a
         range such as ``"1..20"``, ``"auto"``, or the model or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
     by : {"category", "location", "phase", "marker", "burst"}, optional
-        Table beside the categories; several traces are compared without it, and by burst, which is computing between
+        Table next to the categories; several traces are compared without it, and by burst, which is computing between
         two calls. By default phases where there are any, and of several runs a comparison;
         with bursts, which are the stretches between two calls, also what each lost when the run got larger.
     categories : CategorySet, str or path, optional
@@ -192,7 +193,7 @@ def overheads(
     profiles = tuple(each for each in map(profile, sources) if each is not None)
     if not profiles:
         raise DataError(
-            f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
+            f"{others[0].source}: efficiencies of another tool are compared with those of traces; add a trace"
         )
     if table_by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
         raise DataError(
@@ -228,12 +229,14 @@ def _numbers(name: str, words: Sequence[str]) -> list[float]:
 def profile(
     traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
-    by: Annotated[Literal["function", "location", "rank", "phase", "marker"] | None, Option()] = None,
+    by: Annotated[
+        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
+    ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_trace,
-) -> Profiles:
+) -> Profiles | OperatorTimes:
     """Time and calls of every function of one or several runs.
 
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
@@ -247,8 +250,9 @@ def profile(
     traces : Trace, str or path, or a sequence of them
         Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
         as many runs as it has files, or one run where they are its ranks.
-    by : {"function", "location", "rank", "phase", "marker"}, optional
-        What times are summed up for beside functions. By default functions only, or phases where there are any.
+    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"}, optional
+        Groups of times in addition to functions. By default functions only, or phases where there are any. By
+        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total.
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
@@ -262,7 +266,7 @@ def profile(
 
     Returns
     -------
-    Profiles
+    Profiles or OperatorTimes
 
     Raises
     ------
@@ -281,6 +285,7 @@ def profile(
         perf profile trace.prv --phases 4 --plot functions.png
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
+        perf profile pytorch.json.gz --by operator
 
     >>> from perfcore.data.trace import Trace
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
@@ -303,6 +308,13 @@ def profile(
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
+        from perf_analysis.operators import operator_times
+
+        how = getattr(getattr(read, "__self__", None), "named", {})
+        if used := {"since", "until", "only", "region", "locations"} & set(how):
+            raise OptionError(f"--by {chosen} is of whole traces; leave out {how[min(used)][0]}")
+        return operator_times(sources, chosen, from_name)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
@@ -374,7 +386,7 @@ def whatif(
 ) -> Answers:
     """Say how long a run takes if something is different, and what its critical path is then.
 
-    All options together are one question; without any the usual ones are asked, each by itself. Messages keep their
+    All options together are one question; without any the usual ones are asked separately. Messages keep their
     order, so runs on other numbers of processors, and other schedules, can't be asked for.
 
     Parameters

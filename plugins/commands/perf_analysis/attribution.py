@@ -5,7 +5,7 @@ predicate is evaluated for one processor at a time; here it is split into the cl
 formula over the counts of all processors, so that all locations in one class share one evaluation.
 
 Costs of n intervals: one sort of 2 n whole numbers, which is about a third of the time (more where the intervals stand
-in no order), and two passes over them; some 90 bytes for each interval beside the trace. Predicates are evaluated on
+in no order), and two passes over them; some 90 more bytes for each interval. Predicates are evaluated on
 the different vectors of counts only.
 """
 
@@ -188,7 +188,7 @@ class Division:
 
 
 def by_device(trace: Trace) -> Iterator[tuple[Ints, Trace]]:
-    """The streams of each GPU, with their positions among all; a location that is a GPU is by itself."""
+    """The streams of each GPU, with their positions among all; a location that is a GPU stands alone."""
     devices = trace.locations if isinstance(trace, LocatedTrace) else level_names(trace, "device")
     distinct = dict.fromkeys(devices)
     if len(distinct) == 1:
@@ -311,8 +311,8 @@ def profile_overheads(
             cycles.append(division.of(part))
         devices += device_times(unions, (start, end))
         windows = edges[:-1] + start, edges[1:] + start
-        beside = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
-        hidden.append(np.array(beside, dtype=np.int64).reshape(2, len(unions), len(edges) - 1))
+        overlapped = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
+        hidden.append(np.array(overlapped, dtype=np.int64).reshape(2, len(unions), len(edges) - 1))
         if stretches is not None:
             in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
     every = Cycles.joined(cycles)
@@ -385,7 +385,7 @@ def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | No
     if isinstance(size, int) and size > len(collectives.ranks):
         notes.append(
             f"{len(collectives.ranks)} of {size} ranks are here: those that are not may have entered later, so that "
-            "waiting for other ranks is at least what is told"
+            "waiting for other ranks is at least the reported time"
         )
     return notes
 

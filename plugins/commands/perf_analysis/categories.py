@@ -27,7 +27,7 @@ GPU = Path(__file__).with_name("gpu.toml")
 STREAMS = Path(__file__).with_name("streams.toml")
 
 LOCATIONS, READY, WORK_EXISTS = "locations", "ready", "work_exists"
-WAITING = "waiting_for_ranks"  # the class that a set has which tells waiting in collectives
+WAITING = "waiting_for_ranks"  # the class of a set with waiting in collectives
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
 
 
@@ -235,7 +235,7 @@ def named_classes(
         if name is None and kind in rules.classes and (kind != COMPUTING or state in busy):
             name = kind
         if name is None and state not in busy and kind in (COMPUTING, OTHER, MARKER) and rules.computing_states:
-            name = rules.without_state  # the trace says that nobody computes in it, and nothing says more
+            name = rules.without_state  # the trace says only that it does not compute
         named.append(name)
     return named
 

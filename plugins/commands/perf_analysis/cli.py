@@ -18,7 +18,7 @@ from perfcore.cli.parameters import Json, Overwrite
 from perfcore.cli.reading import HowToRead, key_values
 
 if TYPE_CHECKING:
-    from perf_analysis.slurm_array import Handed
+    from perf_analysis.slurm_array import SubmittedJobs
     from perf_traces.summaries.summarized_trace import SummarizedTrace
 
 
@@ -48,16 +48,14 @@ class HowToReadOverheads(HowToReadTraces):
 WAITING = 3  # the exit status while jobs wait or run, as of perf experiment run
 
 
-def print_handed(handed: Handed, as_json: bool) -> None:
+def print_submitted(jobs: SubmittedJobs, as_json: bool) -> None:
     """How far an array of jobs is."""
     if as_json:
-        facts = {"parts": handed.parts, "there": handed.there, "jobs": list(handed.jobs), "folder": str(handed.folder)}
+        facts = {"parts": jobs.parts, "there": jobs.there, "jobs": list(jobs.jobs), "folder": str(jobs.folder)}
         print_json("array", facts)
         return
-    typer.echo(
-        f"{handed.there:,} of {handed.parts:,} parts are there; jobs waiting or running: {', '.join(handed.jobs)}"
-    )
-    typer.echo(f"parts, and what jobs say: {typer.format_filename(handed.folder)}; call again to see, or to go on")
+    typer.echo(f"{jobs.there:,} of {jobs.parts:,} parts are done; jobs pending or running: {', '.join(jobs.jobs)}")
+    typer.echo(f"parts and logs: {typer.format_filename(jobs.folder)}; call again for the status, or to continue")
 
 
 def print_summary(summarized_trace: SummarizedTrace, output: str, as_json: bool) -> None:
@@ -148,16 +146,16 @@ def command(
             "from_name": how.from_name,
             **key_values(how.read_pairs or (), "--read"),
         }
-        outcome: SummarizedTrace | Handed
+        outcome: SummarizedTrace | SubmittedJobs
         if where is not None and where.partition(":")[0] == "slurm":
-            from perf_analysis.slurm_array import Handed, slurm_options
+            from perf_analysis.slurm_array import SubmittedJobs, slurm_options
             from perf_analysis.summarize import summarize_by_slurm
 
             if part is not None:
                 raise OptionError("--part is what each job of --parallel slurm does; leave one of them out")
             outcome = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **settings)
-            if isinstance(outcome, Handed):
-                print_handed(outcome, as_json)
+            if isinstance(outcome, SubmittedJobs):
+                print_submitted(outcome, as_json)
                 raise typer.Exit(WAITING)
         else:
             with executor_of(where, "perf_traces.summaries.summarizing:prepare") as executor:

@@ -35,7 +35,7 @@ class RankTimes:
     rank: str
     computing_ns: int  # of its locations together
     n_last: int  # in how many collectives it was the last to enter
-    held_up_ns: int  # by how much it entered these after the last but one: what all others waited for nobody else
+    held_up_ns: int  # by how much it entered these after the last but one: what all others waited for it alone
     waited_ns: int  # until the last rank had entered, hidden or not
 
 

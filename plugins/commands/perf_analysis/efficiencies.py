@@ -2,7 +2,7 @@
 
 Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis" (pop-coe.eu, learning material). The run time
 on an ideal network, which splits communication efficiency, comes from a replay of the trace's messages
-(`perf_traces.messages.bursts`); without messages nobody knows it.
+(`perf_traces.messages.bursts`); without messages it is unknown.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _OF_THREADS = {
     "MPI serialisation": "longest time of a process outside MPI / ideal-network runtime",
     "MPI transfer": "elapsed on that network / elapsed",
     "OpenMP parallel": "computing of all threads / threads x time outside MPI = the three below",
-    "OpenMP serialisation": "what is left where outside of parallel regions all threads but one are idle",
+    "OpenMP serialisation": "the rest, where outside of parallel regions all threads but one are idle",
     "OpenMP load balance": "in each parallel region mean / longest computing of a thread",
     "OpenMP scheduling": "of the time in parallel regions the longest computing, and of serial time computing",
 }

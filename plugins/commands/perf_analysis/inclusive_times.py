@@ -2,7 +2,7 @@
 
 A reading counts what passed since the one before it, and tracers read when a region is entered or left. So all of it
 was counted in the state that ends there, and functions sum to the trace's total. Where a reading covers several states,
-as samples do, it stands in the last of them, and it is said how much that is.
+as samples do, it counts in the last of them, and the amount is reported.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class UnitedCalls:
 
 INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
 _COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
-_LEAST_SHARE = 0.01  # of a counter, that is said
+_LEAST_SHARE = 0.01  # of a counter, that is reported
 
 
 class Counted(NamedTuple):

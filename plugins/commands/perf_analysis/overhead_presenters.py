@@ -252,7 +252,7 @@ class ProfilePresenter(Presenter):
 
 
 class RunsPresenter(Presenter):
-    """One run, or several beside one another."""
+    """One run, or several side by side."""
 
     def title(self, result: OverheadRuns) -> str:
         return result[0].title if len(result) == 1 else f"Lost cycles of {len(result)} runs"

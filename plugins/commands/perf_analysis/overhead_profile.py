@@ -42,7 +42,7 @@ class OverheadProfile(Result):
     hidden_ns: Ints = field(default_factory=lambda: np.zeros((2, 0, 1), np.int64))
     ranks: tuple[RankTimes, ...] = ()  # who waits for whom in collectives, where locations are GPUs of several ranks
     markers: tuple[MarkerTimes, ...] = ()  # cycles within markers, where they were asked for
-    untold: tuple[str, ...] = ()  # categories that no state of the trace tells of
+    untold: tuple[str, ...] = ()  # categories that no state of the trace records
     replayed: PopFactors | None = None  # of the whole run; None where there are no messages to replay
     bursts: BurstClasses | None = None  # computing between calls, with its counters
     threads: tuple[ThreadTimes, ...] = ()
@@ -134,7 +134,7 @@ def summary_breakdown(
 ) -> tuple[OverheadProfile, StateClasses]:
     """Cycles of a summarized run by category and location, to the nanosecond, and its states as the set sees them.
 
-    Categories that share a class of states, and are told apart by what other locations do at the same moment, are one
+    Categories of one class of states that differ in what other locations do at the same moment are one
     here: sums over time do not know it.
     """
     start, end = trace.span_ns
@@ -174,7 +174,7 @@ def summary_breakdown(
 
 
 def whole_run_only(trace: SummarizedTrace) -> OptionError:
-    """What is said where more is asked for."""
+    """The message where more is asked for."""
     return OptionError(
         f"{trace.source}: a summary has cycles of the whole run only; leave out --phases, --by marker and --ready, or "
         "give the traces"

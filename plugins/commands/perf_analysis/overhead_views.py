@@ -53,15 +53,15 @@ def category_stretches(
 ) -> dict[str, page.RunStretch]:
     """The longest interval of each category; of one that depends on other locations, where there is most of it.
 
-    So it is also of what no state tells, such as a location that is idle since it is in no state.
+    This includes what no state records, such as a location that is idle since it is in no state.
     """
     stretches = {}
     for index in np.flatnonzero(profile.by_category_ns).tolist():
         category = rules.categories[index]
         states = _states(profile, category.classes)
-        told = [of_classes[name] for name in category.classes if name in of_classes]
-        if category.predicate is None and told:
-            longest = max(told, key=lambda each: each.duration_ns)
+        present = [of_classes[name] for name in category.classes if name in of_classes]
+        if category.predicate is None and present:
+            longest = max(present, key=lambda each: each.duration_ns)
             stretches[category.name] = page.RunStretch(longest.start_ns, longest.end_ns, longest.location, states)
         elif of_classes:
             most = int(np.argmax(profile.timeline_ns[index]))
@@ -126,8 +126,8 @@ def class_form(trace: Trace, classes: Classes) -> page.Form:
         )
     more = f" Of {len(states):,} states the first {_MOST_FIELDS} are here." if len(states) > _MOST_FIELDS else ""
     fields.append(_file_field(classes.file, more))
-    title = "Classes of states" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
-    return page.Form(tuple(fields), (), "Show where the cycles go", title, is_folded=not missing)
+    title = "State classification" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
+    return page.Form(tuple(fields), (), "Show the time breakdown", title, is_folded=not missing)
 
 
 def file_form(query: page.Query) -> page.Form:
@@ -158,7 +158,7 @@ _WHERE = (
     "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
     "there is most of it."
 )
-_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, none of them tells more than others
+_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, since none matters more than others
 
 
 def _view(trace: Trace, edges: Sequence[int] | None, query: page.Query) -> page.View:

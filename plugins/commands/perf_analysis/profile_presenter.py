@@ -52,7 +52,7 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
 
 
 def label_of(profiles: Profiles, run: RunProfile) -> str:
-    """What tells a run from the others: ``ranks=4``, and its place where several are alike."""
+    """What distinguishes a run from the others: ``ranks=4``, and its place where several are alike."""
 
     def parameters_of(each: RunProfile) -> str:
         return ", ".join(f"{column}={each.parameters[column]:g}" for column in profiles.parameters.values()) + "".join(
@@ -197,7 +197,7 @@ def _draw_run(profiles: Profiles, axes: Axes) -> None:
 
 
 def _draw_runs(profiles: Profiles, axes: Axes) -> None:
-    """The longest functions over the first parameter, or beside one another where it is the same in all runs."""
+    """The longest functions over the first parameter, or side by side where it is the same in all runs."""
     from perf_views.style import legend_below
 
     names = longest_functions(profiles, _MOST_LINES)
@@ -224,7 +224,7 @@ def _draw_runs(profiles: Profiles, axes: Axes) -> None:
 
 
 class ProfilesPresenter(Presenter):
-    """One run, or several beside one another."""
+    """One run, or several side by side."""
 
     def title(self, result: Profiles) -> str:
         return f"Time by function: {result.source}"

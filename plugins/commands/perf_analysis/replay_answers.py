@@ -118,7 +118,7 @@ def _pairs(path: Path, replay: Replay) -> list[tuple[str, str, int, int]]:
 
 
 _AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
-_FEWEST = 20  # messages of which a latency and a bandwidth are told
+_FEWEST = 20  # messages that an estimate of latency and bandwidth needs
 _FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold
 
 

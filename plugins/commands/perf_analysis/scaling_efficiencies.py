@@ -190,7 +190,7 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[ExternalM
         frame = frame[frame["metric"].isin(list(names)) & (frame["p"] >= 1)]
     if not has_columns or not len(frame):
         raise DataError(
-            f"{table.source} holds measurements, but no efficiencies of runs; give traces, and beside them "
+            f"{table.source} holds measurements, but no efficiencies of runs; give traces, and with them "
             "JSON of TALP or modelfactors.csv"
         )
     key_columns = [column for column in (*_RUN_COLUMNS, "p") if column in frame.columns]

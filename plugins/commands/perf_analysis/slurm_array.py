@@ -69,7 +69,7 @@ def make_part(where: Path, part: int) -> None:
     summary = summarized(
         plan.run, Path(plan.folder), positions, None, allow_missing=plan.allow_missing, checkpoint=checkpoint
     )
-    SummarizedTrace(summary, plan.folder)  # what is wrong is said before anything is written
+    SummarizedTrace(summary, plan.folder)  # refuse errors before anything is written
     save(summary, path, (part, plan.parts))
     checkpoint.remove()
 
@@ -117,7 +117,7 @@ class SlurmOptions:
 
 
 @dataclass(frozen=True)
-class Handed:
+class SubmittedJobs:
     """How far an array is."""
 
     parts: int  # how many there are, and how many of them are done
@@ -170,7 +170,7 @@ def submit(
     *,
     allow_missing: bool = False,
     overwrite: bool = False,
-) -> Handed | SummarizedTrace:
+) -> SubmittedJobs | SummarizedTrace:
     """Have Slurm make the parts that are missing and merge them; what is there already is kept."""
     target = Path(output).absolute()
     where = target.with_name(f"{target.name}.parts")
@@ -184,7 +184,7 @@ def submit(
     _prepare(where, plan, overwrite)
     jobs = _jobs(where)
     if jobs and slurm.waiting(jobs):
-        return Handed(parts, parts - len(plan.missing(where)), tuple(jobs), where)
+        return SubmittedJobs(parts, parts - len(plan.missing(where)), tuple(jobs), where)
     missing = plan.missing(where)
     if not missing:
         make_whole(where)
@@ -201,7 +201,7 @@ def submit(
     after = f"--dependency=afterany:{jobs[0].partition(';')[0]}"  # also where some failed: it says which are missing
     jobs.append(slurm.submit(script, [after], where / "merge.out", "merge", arguments=[*arguments, "merge"]))
     write_bytes(where / _JOBS, msgspec.json.encode(jobs))
-    return Handed(parts, parts - len(missing), tuple(jobs), where)
+    return SubmittedJobs(parts, parts - len(missing), tuple(jobs), where)
 
 
 def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
@@ -218,7 +218,7 @@ def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
             difference = (
                 existing.run.difference(plan.run) or f"{existing.parts} parts, or another place of files or output"
             )
-            raise InputError(where, f"holds parts of another run: {difference}; --overwrite begins anew")
+            raise InputError(where, f"holds parts of another run: {difference}; --overwrite starts again")
         if (jobs := _jobs(where)) and slurm.waiting(jobs):
             raise InputError(where, f"jobs {', '.join(jobs)} still work on it; scancel them first")
         for path in [*where.glob("*.summary"), *where.glob("*.unfinished"), *where.glob("*.out"), where / _JOBS]:
@@ -227,7 +227,7 @@ def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
 
 
 def _jobs(where: Path) -> list[str]:
-    """The jobs that were handed over last."""
+    """The jobs that were submitted last."""
     path = where / _JOBS
     try:
         return msgspec.json.decode(path.read_bytes(), type=list[str]) if path.is_file() else []

@@ -117,7 +117,7 @@ def marker_stretches(trace: Trace) -> Stretches:
     clipped = [(max(begin, start), min(until, end), name) for name, begin, until in trace.markers]
     lasting = sorted(each for each in clipped if each[1] > each[0])
     if not lasting:
-        raise DataError(f"{trace.source}: there are no markers in it that last; `perf info` tells what a trace has")
+        raise DataError(f"{trace.source}: no markers with a duration; `perf info` shows what a trace has")
     family = {name: name for _, _, name in lasting}
     for base, members in families(list(family)).items():
         if len(members) > 1:  # names that differ in a number at their end only

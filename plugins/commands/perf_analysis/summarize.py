@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from perf_analysis.slurm_array import Handed, SlurmOptions, submit
+from perf_analysis.slurm_array import SlurmOptions, SubmittedJobs, submit
 from perf_traces.summaries import CELLS
 from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -54,7 +54,7 @@ def summarize(
         to the same bytes as those of one pass over all files.
     output : str or path, optional
         File to write. One that is there and of the same files and options is kept, and read. A call that is
-        interrupted leaves its sums beside it, as ``OUTPUT.unfinished``, and the same call goes on from these.
+        interrupted leaves its sums next to it, as ``OUTPUT.unfinished``, and the same call goes on from these.
     part : str, optional
         ``"3/10"``: of the files in the order of their names the 3rd, 13th, 23rd and so on.
     cells : int, 16 to 1073741824
@@ -110,7 +110,7 @@ more than time by location, state and window needs the traces themselves
         checkpoint = Checkpoint(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
     summary = summarized(run, folder, positions, executor, allow_missing=allow_missing, checkpoint=checkpoint)
     name = os.fsdecode(names[0] if len(names) == 1 else folder)
-    summarized_trace = SummarizedTrace(summary, name)  # what is wrong is said before anything is written
+    summarized_trace = SummarizedTrace(summary, name)  # refuse errors before anything is written
     if output is not None:
         save(summary, output, chosen)
         summarized_trace = SummarizedTrace(summary, os.fsdecode(output))
@@ -130,7 +130,7 @@ def summarize_by_slurm(
     reader: str | None = None,
     from_name: str | None = None,
     **options: Any,
-) -> Handed | SummarizedTrace:
+) -> SubmittedJobs | SummarizedTrace:
     """The same by an array of jobs of Slurm: returns at once, and when called again hands over what is missing."""
     names = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
     folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)

@@ -39,7 +39,7 @@ def balanced(burst_ns: Ints, inside_ns: Ints, communication: Communication, time
     """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks.
 
     Collectives of all ranks cut the run into stretches. Where all ranks make equally many calls in a stretch, the k-th
-    burst of one is the k-th of the others; elsewhere nobody can say which belong together, and they stay as they are.
+    burst of one is the k-th of the others; elsewhere it is unknown which belong together, and they stay as they are.
     """
     together, calls, first = communication.collectives, communication.calls, communication.first_call
     n_calls, has_calls = len(calls), np.diff(first) > 0

@@ -13,7 +13,7 @@ _COMMANDS = (
     ("plot", "Look", "Draw a model or data.", "perf_views.picture:plot", ("--data=`perf fit --table csv`",)),
     ("convert", "Look", "Write a file in another format.", None, ("read",)),
     (
-        "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
+        "fit", "Model", "Fit a model: phases, timings, scaling, overheads, forecasts.",
         "perfcore.models.fitting:fit",
         (
             "--on=--parallel", "--set-aside=--holdout", "--within=--support",

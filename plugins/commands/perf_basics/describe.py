@@ -1,4 +1,4 @@
-"""Facts about data, for a person who has just been handed a file."""
+"""Facts about data, for a person with a new file."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def _further_fits(data: Measurements, name: str, flags: str) -> tuple[list[str],
 
 
 def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
-    """Facts that the default fitter of this kind of data tells, its suggestions made commands; or none."""
+    """Facts from the default fitter of this kind of data, its suggestions made commands; or none."""
     try:
         fitter, _ = default_fitter(data)
     except OptionError:
@@ -256,7 +256,7 @@ def _by_others(data: Any, name: str) -> list[str]:
 
 
 def _more_files(data: Measurements, name: str) -> str | None:
-    """The command that reads the files beside one that holds a single point, of which no model can be made."""
+    """The command that also reads the neighbours of a file that holds a single point, of which no model can be made."""
     columns = data.roles.parameters.values()
     path = Path(name)
     if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):

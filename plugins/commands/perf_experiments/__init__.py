@@ -38,7 +38,7 @@ def register_readers(register: Register) -> None:
         "experiments",
         "perf_experiments.store_reader:ExperimentStoreReader",
         options="perf_experiments.reader_options:ExperimentStoreOptions",
-        help="stores of runs, made by perf experiment run",
+        help="run databases, made by perf experiment run",
         suffixes=(".db", ".sqlite"),
     )
 

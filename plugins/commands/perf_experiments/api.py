@@ -168,7 +168,7 @@ _ROUNDS = 10  # of versions without a design
 
 
 def default_store(design: PathLike | None) -> Path:
-    """Where the runs of a design's file are kept unless told otherwise: beside it; of versions alone, versions.db."""
+    """Where the runs of a design's file are kept by default: next to it; of versions alone, versions.db."""
     return Path("versions.db") if design is None else Path(design).with_suffix(".db")
 
 
@@ -466,7 +466,7 @@ def sample(
     from perfcore.reading.recognise import write, writer
 
     if output is not None:
-        writer(output)  # what is wrong with it is said before, not after, an hour of sampling
+        writer(output)  # refuse a wrong output before an hour of sampling
         check_folder(output)
         refuse_existing(output, overwrite)
     series = sample_system(what, round(seconds_of(for_) * 1e9), round(seconds_of(every) * 1e9))
@@ -499,7 +499,7 @@ def next_points(
     Parameters
     ----------
     source : Model or path
-        A model, of any kind whose parameters have standard errors, or a store of runs.
+        A model, of any kind whose parameters have standard errors, or a run database.
     target : str, iterable of str, or mapping, optional
         Where the model's prediction matters: p=1024,code=LU. May be repeated.
     candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
@@ -558,7 +558,7 @@ def next_points(
         share = parse_share("2%" if precision is None else precision, "--precision")
         with Store.read(source) as store:
             return Replications(tuple(needed_replications(store.runs(), share, most or 30, value)), share)
-    refuse({"precision": precision, "most": most, "value": value}, "a store of runs")
+    refuse({"precision": precision, "most": most, "value": value}, "a run database")
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)
     possible = candidate_points(model, candidates, constraints)

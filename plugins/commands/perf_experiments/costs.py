@@ -71,7 +71,7 @@ def _clear_slopes(features: Floats, logs: Floats) -> Floats:
         chosen = features[:, used]
         slopes[used] = np.linalg.lstsq(chosen, logs, rcond=None)[0]
         freedom = len(logs) - int(np.linalg.matrix_rank(chosen)) - 1
-        if freedom <= 0:  # nothing tells the noise
+        if freedom <= 0:  # the noise is unknown
             break
         noise = float(np.sum((logs - chosen @ slopes[used]) ** 2)) / freedom
         errors = np.sqrt(noise * np.diag(np.linalg.pinv(chosen.T @ chosen, hermitian=True)))

@@ -213,7 +213,7 @@ def _at_levels(factors: Factors, rows: np.ndarray[Any, Any]) -> Iterator[Point]:
         yield {name: levels[number] for (name, levels), number in zip(factors.items(), row, strict=True)}
 
 
-VERSION = "version"  # the factor that tells versions apart
+VERSION = "version"  # the factor that identifies the version
 
 
 def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -256,7 +256,7 @@ _EXPANDED = ("factorial", "one-at-a-time", "points")
 class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Points to measure, each several times, in random order within each replication.
 
-    The replications are blocks: all points are measured once, in an order drawn anew, before any is measured again, so
+    The replications are blocks: all points are measured once, in a new random order, before any is measured again, so
     that a slow drift of the machine does not look like the effect of a factor.
 
     Examples

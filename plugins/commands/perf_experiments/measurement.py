@@ -36,7 +36,7 @@ _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def launcher_words(launcher: str) -> tuple[str, ...]:
-    """A launcher by name, or a text of its own, as the words that stand before the command."""
+    """A launcher by name, or any text, as the words that stand before the command."""
     try:
         return tuple(shlex.split(LAUNCHERS.get(launcher, launcher)))
     except ValueError as error:

@@ -102,7 +102,7 @@ class RunsPresenter(Presenter):
 
 
 class SummaryPresenter(Presenter):
-    """What a call made, and what is left."""
+    """What a call made, and what remains."""
 
     def title(self, result: Summary) -> str:
         return f"runs in {result.store}"

@@ -15,7 +15,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
 _COVERAGE = 0.95
-# Weight of the spread that all points share, in runs: from two runs of its own a point's spread is hardly known.
+# Weight of the spread that all points share, in runs: two runs at a point hardly determine its spread.
 _SHARED_RUNS = 4.0
 
 
@@ -103,7 +103,7 @@ def needed_replications(
     spreads = [_relative_variance(measured) for measured in values]
     freedom = np.array([len(measured) - 1 for measured in values])
     if not freedom.any():
-        raise DataError("no point was measured twice, so that nothing tells the spread; make two replications first")
+        raise DataError("no point was measured twice, so the spread is unknown; make two replications first")
     shared = float(np.dot(freedom, spreads) / freedom.sum())
     needs = []
     for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):

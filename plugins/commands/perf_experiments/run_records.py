@@ -55,7 +55,7 @@ class RunOptions:
 
     # program and arguments, with ``{FACTOR}`` where a level stands; empty: that of the store
     command: Sequence[str] = ()
-    launcher: str = "local"  # ``local``, ``mpirun``, ``srun``, or words of its own to put before the command
+    launcher: str = "local"  # ``local``, ``mpirun``, ``srun``, or other words to put before the command
     values: Sequence[str] = ()  # ``NAME=EXPRESSION``, what to find in the output
     # file that a run writes, with places like the command; see `perf_experiments.measurement.ResultsFile`
     results: str | None = None
@@ -81,7 +81,7 @@ class RunOptions:
         if self.until is not None and self.versions:
             raise OptionError(
                 "--until looks at each version alone, and rounds would lose one; leave it out: `perf gate --run` adds "
-                "rounds until the versions can be told apart"
+                "rounds until the versions are distinguishable"
             )
         if self.until is not None and self.most < FEWEST_RUNS:
             raise OptionError(
@@ -104,7 +104,7 @@ class Run(Result):
     peak_memory_kib: int
     exit_status: int | None
     signal: str | None
-    busy_before: float | None  # share of the processors, 0 to 1, that others used just before; None where nobody looked
+    busy_before: float | None  # share of the processors, 0 to 1, that others used just before; None if not sampled
     noisy: bool  # that this was more than was asked for
     values: Mapping[str, float] = field(default_factory=dict)  # what it reported
     stdout: bytes = b""  # what it printed and wrote to its results file, cut at the size that was asked for
@@ -169,7 +169,7 @@ class Job:
     number: int  # in the store
     point: Point
     replication: int
-    name: str | None  # what the scheduler calls it; None where `perf experiment run` ended while it handed it over
+    name: str | None  # what the scheduler calls it; None where `perf experiment run` ended while it submitted the job
     handed_over: float  # seconds since 1970
 
 
@@ -182,7 +182,7 @@ class Summary(Result):
     failed: int
     noisy: int  # measurements marked as noisy
     wide: tuple[str, ...] = ()  # points whose median is not yet as well known as ``until`` asks
-    handed_over: int = 0  # runs that this call handed to the scheduler
+    handed_over: int = 0  # runs that this call submitted
     waiting: int = 0  # runs that the scheduler has and that have not ended, those of this call included
     store: str = ""  # its file
     collected: bool = False  # whether the runs were made by jobs of a scheduler

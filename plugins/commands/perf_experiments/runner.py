@@ -103,9 +103,9 @@ def run_design(design: Design, path: str | os.PathLike[str], options: RunOptions
     check_command(design, points, options)
     with Store.hold(path) as store:
         options = with_study(store, design, options)
-        if handed := store.jobs():
+        if submitted := store.jobs():
             raise OptionError(
-                f"{store.path}: {len(handed)} runs were handed to Slurm; collect them first with --scheduler slurm "
+                f"{store.path}: {len(submitted)} runs are in Slurm; collect them first with --scheduler slurm "
                 "--collect, or name another store with --store"
             )
         patterns = parse_patterns(options.values, list(design.factors))

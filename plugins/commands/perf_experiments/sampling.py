@@ -68,7 +68,7 @@ def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int) ->
 
 
 def _rate(before: tuple[float, float], after: tuple[float, float] | None) -> float:
-    """What was counted per unit of its own reference; NaN where that stood still, or what is counted went away."""
+    """Counts per unit of their reference; NaN where that stood still, or what is counted went away."""
     if after is None or after[1] <= before[1]:
         return np.nan
     return max(after[0] - before[0], 0.0) / (after[1] - before[1])

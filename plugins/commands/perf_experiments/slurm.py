@@ -70,7 +70,7 @@ def submit(
     """Collect the runs that jobs have made, and hand over those that the store and Slurm do not have yet.
 
     Each job measures its run on its node, as `run_design` does here, and leaves a record in the folder ``NAME.jobs``
-    beside the store, which must be visible there, like the Python that this runs under. The folder is empty and gone
+    next to the store, which must be visible there, like the Python that this runs under. The folder is empty and gone
     when everything has been collected.
     """
     if options.until is not None:
@@ -93,12 +93,12 @@ def submit(
         words = client.sbatch_words(store.sbatch)
         session = _Session(design, store, options, words, commands_of(points, options), history, folder)
         collected = session.collect()
-        handed = 0 if collect_only else session.submit(points)
+        submitted = 0 if collect_only else session.submit(points)
         with contextlib.suppress(OSError):  # there is none, or it is not empty
             folder.rmdir()
         summary = history.summary(points, collected)
         waiting = len(store.jobs())
-        return replace(summary, handed_over=handed, waiting=waiting, store=os.fspath(path), collected=True)
+        return replace(summary, handed_over=submitted, waiting=waiting, store=os.fspath(path), collected=True)
 
 
 @dataclass

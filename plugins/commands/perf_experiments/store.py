@@ -19,7 +19,7 @@ from perf_experiments.run_records import Job, Run
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 
-# The tables of a store, and the checksums by which a row that is not as it was written is told.
+# The tables of a store, and the checksums that detect a changed row.
 #
 # A store may come from anybody: it is opened only where it holds these tables and nothing else, so that no view or
 # trigger of a stranger is ever evaluated.
@@ -79,7 +79,7 @@ def is_store(head: bytes) -> bool:
 
 
 def is_store_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a store; one that cannot be read is none, and whoever reads it says so."""
+    """Whether a file is a store; one that cannot be read is none; reading it raises the error."""
     try:
         with Path(path).open("rb") as stream:
             return is_store(stream.read(100))
@@ -120,7 +120,7 @@ def need_store(name: str) -> None:
         raise InputError(name, f"cannot be read: {error.strerror or error}") from error
     if not head.startswith(MAGIC[: len(head)]) or not head:
         raise InputError(
-            name, "is not a store of runs; `perf experiment run` makes one, by default beside the design as .db"
+            name, "is not a run database; `perf experiment run` makes one, by default next to the design, as .db"
         )
     if len(head) < 100:
         raise InputError(name, damage("its header is not whole"))
@@ -144,7 +144,7 @@ def damage(text: str) -> str:
     """That the file is no longer what was written, and what to do."""
     return (
         f"the store is damaged or cut short ({' '.join(text.split())}); it was not changed; take a copy from a backup, "
-        "or save what is left with `sqlite3 FILE .recover`"
+        "or recover it with `sqlite3 FILE .recover`"
     )
 
 
@@ -180,7 +180,7 @@ class Store:
     @classmethod
     @contextlib.contextmanager
     def hold(cls, path: str | os.PathLike[str]) -> Iterator[Self]:
-        """Open a store to add to it, and make it where there is none; nobody else can add meanwhile."""
+        """Open a store to add to it, and make it where there is none; no other process can add meanwhile."""
         name = os.fspath(path)
         new = not Path(name).exists() or Path(name).stat().st_size == 0
         if not new:
@@ -256,7 +256,7 @@ class Store:
                 self.path, "holds nothing yet, since `perf experiment run` was stopped making it; call it again"
             )
         if self._pragma("application_id") != APPLICATION_ID:
-            raise InputError(self.path, "is an SQLite file of another program, not a store of runs; name another file")
+            raise InputError(self.path, "is an SQLite file of another program, not a run database; name another file")
         if (version := self._pragma("user_version")) != SCHEMA_VERSION:
             raise InputError(
                 self.path,
@@ -279,7 +279,7 @@ class Store:
         rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", parameters)  # noqa: S608 (constants)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
-                raise InputError(self.path, damage(f"{label} {row[0]} is not as it was written"))
+                raise InputError(self.path, damage(f"{label} {row[0]} does not match its checksum"))
         return [row[:-1] for row in rows]
 
     def _fact(self, name: str) -> str | None:
@@ -292,7 +292,7 @@ class Store:
 
     @property
     def study(self) -> dict[str, Any] | None:
-        """What all runs of the store share: factors, command, launcher and values, as `set_study` was told."""
+        """What all runs of the store share: factors, command, launcher and values, as in `set_study`."""
         with self._sqlite_errors():
             text = self._fact("study")
             return None if text is None else msgspec.json.decode(text)
@@ -305,7 +305,7 @@ class Store:
 
     @property
     def versions(self) -> list[str]:
-        """Versions of the program in the order of the design, as `set_versions` was told; often none."""
+        """Versions of the program in the order of the design, as in `set_versions`; often none."""
         with self._sqlite_errors():
             text = self._fact("versions")
             return [] if text is None else msgspec.json.decode(text, type=list[str])
@@ -318,7 +318,7 @@ class Store:
 
     @property
     def sbatch(self) -> str:
-        """Options for `sbatch`, as `set_sbatch` was told."""
+        """Options for `sbatch`, as in `set_sbatch`."""
         with self._sqlite_errors():
             return self._fact("sbatch") or ""
 
@@ -329,7 +329,7 @@ class Store:
             self._commit()
 
     def jobs(self) -> list[Job]:
-        """Runs that were handed to a scheduler and have not been collected."""
+        """Runs that were submitted and not yet collected."""
         with self._sqlite_errors():
             rows = self._checked("job", _JOB_COLUMNS, "jobs ORDER BY id")
         return [
@@ -338,7 +338,7 @@ class Store:
         ]
 
     def announce_job(self, point: Point, replication: int, handed_over: float) -> int:
-        """Keep that a run is about to be handed over, and give it a number."""
+        """Record a run that is about to be submitted; return its number."""
         with self._sqlite_errors():
             row = (msgspec.json.encode(point).decode(), replication, handed_over)
             cursor = self._connection.execute(
@@ -360,7 +360,7 @@ class Store:
         self._commit()
 
     def forget_job(self, number: int) -> None:
-        """A job that was not handed over after all."""
+        """Remove a job whose submission failed."""
         with self._sqlite_errors():
             self._connection.execute("DELETE FROM jobs WHERE id = ?", (number,))
             self._commit()
@@ -416,7 +416,7 @@ class Store:
         Raises
         ------
         InputError
-            The store is damaged, or one of these runs is not as it was written.
+            The store is damaged, or one of these runs does not match its checksum.
         """
         with self._sqlite_errors():
             if number is None:
@@ -431,7 +431,7 @@ class Store:
             named = dict(zip(RUN_COLUMNS, row, strict=True))
             printed = dict(zip(OUTPUT, output[0], strict=True)) if output else {}
             if printed and checksum(output[0]) != named["output_checksum"]:
-                raise InputError(self.path, damage(f"what run {number} printed is not as it was written"))
+                raise InputError(self.path, damage(f"the output of run {number} does not match its checksum"))
             try:
                 records.append(_as_run(named | printed, environments[named["environment"]]))
             except (msgspec.MsgspecError, KeyError, TypeError) as error:

@@ -1,6 +1,6 @@
 """Starts one program, waits for it, and reports what it took: a script that `perf_experiments.measurement` runs.
 
-It is a process of its own for two reasons. Linux counts the memory of the process that starts a program into that
+It is a separate process for two reasons. Linux counts the memory of the process that starts a program into that
 program's peak: one that has numpy loaded would hide every smaller program behind 160 MiB, this one behind some 10 MiB.
 And it outlives its caller for a moment: when the caller is killed, the pipe between them closes, and the run is ended
 instead of going on unseen and disturbing the next.
@@ -18,7 +18,7 @@ import time
 
 
 def supervise(caller: int, limit_ms: int, grace_ms: int, argv: list[str]) -> str:
-    """Run a program in a session of its own; what is left of its group at the end is killed."""
+    """Run a program in a new session; kill the rest of its group at the end."""
     start_ns = time.monotonic_ns()
     try:
         # Python ignores these two, which the program would inherit.
@@ -35,7 +35,7 @@ def supervise(caller: int, limit_ms: int, grace_ms: int, argv: list[str]) -> str
     if late:
         _kill(process, signal.SIGTERM)
         events = dict(wait.poll(grace_ms))
-    # The process is not reaped yet: until then nobody else gets its number, so that killing is safe.
+    # The process is not reaped yet: until then its number is not reused, so killing is safe.
     wall_ns = time.monotonic_ns() - start_ns
     _kill(process, signal.SIGKILL)
     _, status, usage = os.wait4(process, 0)

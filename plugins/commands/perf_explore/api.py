@@ -53,7 +53,7 @@ def explore(
 ) -> None:
     """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
 
-    The page listens on this machine only. Its address has a key that opens it once, in one browser: nobody else can.
+    The page listens on this machine only. Its address has a key that opens it once, in one browser only.
     With ``output`` the same is written to one HTML file that opens anywhere, without network.
     """
     if output is not None:

@@ -146,7 +146,7 @@ def _is_empty(figure: Figure) -> bool:
 
 
 def _thin(figure: Figure) -> None:
-    """Leave out corners of long areas that cannot be told from a straight edge; of lines matplotlib does so itself."""
+    """Leave out corners of long areas that look like a straight edge; of lines matplotlib does so itself."""
     from matplotlib.collections import PolyCollection
 
     for area in figure.findobj(PolyCollection):
@@ -249,8 +249,8 @@ class Writer:
             self._cell(cell, "th", 'scope="col"', right) for cell, right in zip(table.header, numeric, strict=True)
         )
         texts = [cell if isinstance(cell, str) else cell.text for cell in table.header]
-        tells = [column > 0 and text in _STATUS_COLUMNS for column, text in enumerate(texts)]
-        rows = "".join(f"<tr>{self._row(row, numeric, tells)}</tr>" for row in table.rows)
+        status = [column > 0 and text in _STATUS_COLUMNS for column, text in enumerate(texts)]
+        rows = "".join(f"<tr>{self._row(row, numeric, status)}</tr>" for row in table.rows)
         note = f'<p class="hint">{escape(table.note)}</p>' if table.note else ""
         # Wide tables scroll by themselves, also by keyboard.
         label = escape(table.title or "table")
@@ -259,20 +259,20 @@ class Writer:
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
         )
 
-    def _row(self, row: tuple[Cell | str, ...], numeric: list[bool], tells: list[bool]) -> str:
+    def _row(self, row: tuple[Cell | str, ...], numeric: list[bool], status: list[bool]) -> str:
         heading = ("th", 'scope="row"')
         return "".join(
-            self._cell(cell, *(heading if column == 0 else ("td", "")), right, tells_status)
-            for column, (cell, right, tells_status) in enumerate(zip(row, numeric, tells, strict=True))
+            self._cell(cell, *(heading if column == 0 else ("td", "")), right, is_status)
+            for column, (cell, right, is_status) in enumerate(zip(row, numeric, status, strict=True))
         )
 
-    def _cell(self, content: Cell | str, tag: str, scope: str, right: bool, tells_status: bool = False) -> str:
+    def _cell(self, content: Cell | str, tag: str, scope: str, right: bool, is_status: bool = False) -> str:
         cell = Cell(content) if isinstance(content, str) else content
         inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
         inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
         if not cell.link and len(cell.text) > _SHORT:
             inside = _SMALL_NUMBER.sub(r'<span class="whole">\g<0></span>', inside)
-        if tells_status and cell.link is None and cell.text in STATUS:
+        if is_status and cell.link is None and cell.text in STATUS:
             inside = _status(cell.text)
         if cell.indent:
             # Before the link, so that only its text is underlined.
@@ -310,7 +310,7 @@ class Writer:
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
         )
         if tables:
-            tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
+            tables = f"<details><summary>Data</summary>{tables}</details>"
         return f'<div class="scrolled"><figure{kind}>{drawing}</figure></div>{tables}'
 
     def _form(self, block: Form | Action) -> str:
@@ -320,8 +320,7 @@ class Writer:
         row = ' class="row"' if _is_row(block) else ""
         if isinstance(block, Action):
             extra = "".join(_hidden(name, value) for name, value in self.hidden.items())
-            check = " data-check" if any(item.is_checked for item in block.fields) else ""
-            opening = f'<form method="post" action="{address}"{row}{check}>{extra}'
+            opening = f'<form method="post" action="{address}"{row}>{extra}'
         else:
             # A slider that is moved shows the new state at once where scripts run; the button does so everywhere.
             live = " data-live" if any(item.kind == "range" for item in block.fields) else ""
@@ -360,13 +359,9 @@ class Writer:
             step = "" if item.step or item.kind == "text" else ' step="any"'
             control = f'<input type="{kind}" {common}{described} value="{value}"{limits}{step}>'
         hint = f'<span class="hint" id="{help_name}">{escape(item.help)}</span>' if item.help else ""
-        # Empty until a script asks; it is read aloud when the reader has finished what it says.
-        output = f'<output class="said" for="{escape(name)}" aria-live="polite"></output>' if item.is_checked else ""
         full = "" if label == item.label else f' title="{escape(item.label)}"'
         kind = "field below" if len(label) > _LONG else "field"
-        return (
-            f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{output}</p>'
-        )
+        return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}</p>'
 
 
 def _in_order(blocks: Sequence[Block]) -> list[Block]:
@@ -392,20 +387,20 @@ def _is_row(form: Form | Action) -> bool:
 
 
 def _scrolling(inside: str, text: str) -> str:
-    """A very long text in a box of its own, which scrolls also by keyboard."""
+    """A very long text in a box that scrolls also by keyboard."""
     is_tall = len(text) > _TALL or text.count("\n") > _MOST_LINES
     return f'<span class="tall" tabindex="0">{inside}</span>' if is_tall else inside
 
 
 def _status(word: str) -> str:
-    """A word that says how something turned out, with the sign and colour of its kind beside it."""
+    """A word for an outcome, with its sign and colour."""
     return f'<span class="status {STATUS[word]}">{escape(word)}</span>'
 
 
 def _with_status(line: str) -> str:
     """A line of text; where it begins with such a word, with its sign."""
-    said = _STATUS_LINE.match(line)
-    return escape(line) if said is None else _status(said[0]) + escape(line[said.end() :])
+    match = _STATUS_LINE.match(line)
+    return escape(line) if match is None else _status(match[0]) + escape(line[match.end() :])
 
 
 def _kind_of(text: str) -> str:

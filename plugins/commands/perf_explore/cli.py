@@ -35,7 +35,7 @@ def command(
 
     FILES are data, models of `perf fit -o`, structural models (.toml), or predictions with the table of what happened.
     Data after a model are what it was fitted to; a folder or a quoted pattern is one data set of many files. The page
-    listens on this machine only, and its address opens it once, in one browser: nobody else can. With -o it is one HTML
+    listens on this machine only, and its address opens it once, in one browser only. With -o it is one HTML
     file that opens anywhere, without network.
 
     \b

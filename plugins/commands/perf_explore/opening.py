@@ -158,7 +158,7 @@ class DataViews:
     def paths(self) -> Iterable[page.ViewPath]:
         """The data, then the phases of a curve with their views, then what presenters give."""
         yield ()
-        if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may want to be told more
+        if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may need options
             with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
                 fitter, _ = default_fitter(self._data)
                 yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
@@ -216,14 +216,6 @@ class DataViews:
             path=(FIT, path[1], *change.path),
             query={**as_query(options), **change.query},
         )
-
-    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
-        """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
-        if len(path) < 2 or path[0] != FIT:
-            return ()
-        options, view_state = given_options(form)
-        subject = self._fitted(path[1], options)
-        return subject.check(path[2:], view_state) if isinstance(subject, page.Checkable) else ()
 
     @property
     def unsaved(self) -> tuple[str, ...]:
@@ -371,7 +363,7 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
 
 
 def _name(subject: Any, existing: Mapping[str, Any]) -> str:
-    """What it is called beside others."""
+    """Its name among others."""
     if not isinstance(subject, str):
         source = getattr(subject, "source", None) or getattr(subject, "title", None)
         name = first = str(source or type(subject).__name__)
@@ -406,7 +398,7 @@ def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.View
     if types and not isinstance(data, types):
         raise DataError(
             f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it before "
-            "the model to see it by itself"
+            "the model alone"
         )
     return views_of(model, data, file)
 

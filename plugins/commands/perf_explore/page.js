@@ -13,13 +13,13 @@ const put = (page) => {
     const now = document.querySelector(part), next = page.querySelector(part);
     if (now && next && part === ".side") now.innerHTML = next.innerHTML; // which stays where it was scrolled to
     else if (now && next) now.replaceWith(next);
-    else if (next) document.querySelector(".beside").prepend(next);
+    else if (next) document.querySelector(".columns").prepend(next);
     else now?.remove();
   }
   document.title = page.title;
 };
 
-// Puts the view at an address in the place of this one; where that cannot be, the browser goes there by itself.
+// Puts the view at an address in the place of this one; otherwise the browser goes there.
 const show = async (address, isStep, top) => {
   asked?.abort();
   asked = new AbortController();
@@ -51,7 +51,7 @@ const show = async (address, isStep, top) => {
   scrollTo(0, top ?? (isSame ? height : 0));
 };
 
-// Where a link or a form leads within the page; undefined where the browser is to go by itself.
+// Where a link or a form leads within the page; undefined where the browser follows it.
 const within = (address) => {
   const url = new URL(address, location.href);
   const isOurs = url.origin === location.origin && !url.pathname.startsWith("/-/") && !url.hash;
@@ -97,38 +97,4 @@ document.addEventListener("input", (event) => {
   if (number) number.value = event.target.value;
 });
 document.addEventListener("change", (event) => event.target.closest("form[data-live]")?.requestSubmit());
-
-const pause = 300; // ms after the last key; shorter ones fall between the letters of a slow typist
-const checkWhileTyped = (form) => {
-  const said = form.querySelector("output.said");
-  let waiting, asked;
-  const ask = async () => {
-    asked?.abort();
-    asked = new AbortController();
-    const body = new URLSearchParams(new FormData(form));
-    body.set("_step", "check");
-    let checks;
-    try {
-      const answer = await fetch(form.getAttribute("action"), { method: "POST", body, signal: asked.signal });
-      checks = answer.ok ? await answer.json() : [{ text: "not checked now; the preview says more", is_fine: false }];
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      checks = [{ text: "not checked: perf explore does not answer", is_fine: false }];
-    }
-    const lines = checks.map((check) => {
-      const line = document.createElement("span");
-      line.className = check.is_fine ? "fine" : "wrong";
-      line.textContent = check.text;
-      return line;
-    });
-    said.replaceChildren(...lines);
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(ask, pause);
-  });
-};
-const begin = () => document.querySelectorAll("form[data-check]").forEach(checkWhileTyped);
-document.addEventListener("shown", begin);
-begin();
 })();

@@ -94,7 +94,7 @@ def place_of(text: str) -> tuple[ViewPath, dict[str, str]]:
 
 
 def asset(name: str) -> str:
-    """Text of a file that ships beside this module."""
+    """Text of a file that ships with this module."""
     return resources.files("perf_explore").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -161,7 +161,7 @@ class Frame:
             '<a class="skip" href="#main">To the content</a>'
             f'<header><nav aria-label="Where you are"><ol>{steps}'
             f'<li aria-current="page">{escape(current.text)}</li></ol></nav>{undo}</header>'
-            f'<div class="beside">{navigation(self.ways, current, writer)}'
+            f'<div class="columns">{navigation(self.ways, current, writer)}'
             f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
             "</div>" + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
         )
@@ -194,7 +194,7 @@ def report_text(
     places = set(paths)
 
     def address(path: ViewPath, query: Query) -> str | None:
-        # A link to another state of a view, such as a closer look, has no section of its own.
+        # A link to another state of a view, such as a zoom, has no section.
         return f"#{_anchor(path)}" if path in places and not query else None
 
     views = [_view(subject, path) for path in paths]
@@ -210,7 +210,7 @@ def report_text(
     side = _sidebar(subject.title, views) if len(views) > 1 else ""
     main = f'<main id="{_TOP}"><h1>{escape(subject.title)}</h1>{lines}{"".join(sections)}</main>'
     scripts = [asset(name) for name in _SCRIPTS]
-    body = f'<div class="beside report">{side}{main}</div>' + "".join(
+    body = f'<div class="columns report">{side}{main}</div>' + "".join(
         f"<script>{script}</script>" for script in scripts
     )
     return document(subject.title, body, styles=("page.css", "report.css"), policy=_policy(scripts))

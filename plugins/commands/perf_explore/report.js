@@ -8,7 +8,7 @@ const mark = (link) => {
   if (link === marked) return;
   marked?.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
-  // The sidebar scrolls by itself; the page stays where it is.
+  // The sidebar scrolls; the page stays in place.
   const side = link.closest(".side"), [box, within] = [link.getBoundingClientRect(), side.getBoundingClientRect()];
   if (box.top < within.top || box.bottom > within.bottom) side.scrollTop += box.top - within.top - within.height / 3;
   marked = link;

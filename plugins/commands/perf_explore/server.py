@@ -1,7 +1,7 @@
 """The page's server: one machine, one user, no request that did not come from its own page.
 
-It listens on the loopback address only. A link with a key of its own opens it once, for one browser, whose cookie then
-holds the secret: what is left in a history or a list of processes opens nothing. A foreign ``Host`` (a name that was
+It listens on the loopback address only. A link with a key opens it once, for one browser, whose cookie then
+holds the secret: the link in a history or a list of processes opens nothing. A foreign ``Host`` (a name that was
 made to point here) or ``Origin`` (a form on another page) is refused.
 """
 
@@ -194,9 +194,6 @@ class Page:
         version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
         place = place_of(place_text) if place_text else (path, {})
         try:
-            if step == "check":
-                body = msgspec.json.encode(self.session.check(path, form)).decode()
-                return 200, body, {"Content-Type": "application/json"}
             if raw == UNDO:
                 return 303, "", {"Location": address(*self.session.undo(version))}
             if step == "leave":

@@ -74,7 +74,7 @@ class Session:
         return self._subject.view(path, query)
 
     def ways(self, path: page.ViewPath, query: page.Query) -> tuple[page.Link, ...]:
-        """Where one can go from a view; see `perf_views.contents.nav_links`. Nowhere if that cannot be told."""
+        """Where one can go from a view; see `perf_views.contents.nav_links`. Empty if unknown."""
         try:
             return page.nav_links(self._subject, path, query)
         except PerfError:
@@ -85,10 +85,6 @@ class Session:
         if not isinstance(self._subject, page.DataEndpoint):
             raise page.NoViewError(path)
         return self._subject.feed(path, query)
-
-    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
-        """What is to be said of an action while it is typed; nothing where the subject does not check."""
-        return self._subject.check(path, form) if isinstance(self._subject, page.Checkable) else ()
 
     def preview(self, path: page.ViewPath, form: page.Query, version: str) -> page.Change:
         """What an action would change."""
@@ -103,7 +99,7 @@ class Session:
         return self._previews[key]
 
     def keep(self, path: page.ViewPath, form: page.Query, version: str, place: Place | None = None) -> page.Change:
-        """Make a change, and write its files; what they held stands beside them, under their names with ``.bak``."""
+        """Make a change, and write its files; their previous versions stay as ``.bak``."""
         change = self.preview(path, form, version)
         files = tuple(page.FileEdit(edit.path.resolve(), edit.before, edit.after) for edit in change.files)
         _write(files, has_backup=True)

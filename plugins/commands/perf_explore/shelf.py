@@ -1,4 +1,4 @@
-"""Several subjects side by side: each below a path of its own, and a first view that leads to them."""
+"""Several subjects side by side: each below a separate path, and a first view that leads to them."""
 
 from __future__ import annotations
 
@@ -64,11 +64,6 @@ class Shelf:
         change = subject.act(path[1:], form)
         changed = Shelf({**self._subjects, path[0]: change.subject})
         return replace(change, subject=changed, path=(path[0], *change.path))
-
-    def check(self, path: page.ViewPath, form: page.Query) -> tuple[page.Check, ...]:
-        """Pass what was typed on to its subject; see `Checkable.check`."""
-        subject = self._subjects.get(path[0]) if path else None
-        return subject.check(path[1:], form) if isinstance(subject, page.Checkable) else ()  # type: ignore[redundant-expr]
 
     @property
     def unsaved(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ def register_commands(register: Register) -> None:
             "gate",
             "Slower or not: two versions, or a history; pass, fail or inconclusive.",
             ("plot", "table"),
-            ("--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
+            ("decide", "--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
         ),
         (
             "gate record",
@@ -28,7 +28,7 @@ def register_commands(register: Register) -> None:
         (
             "validate",
             "validate",
-            "Predictions of a model beside measurements: errors, and how often bounds hold.",
+            "Predictions of a model against measurements: errors and coverage of intervals.",
             ("plot",),
             ("verify", "judge"),
         ),
@@ -41,10 +41,15 @@ def register_commands(register: Register) -> None:
 def register_presenters(register: Register) -> None:
     """Announce how results are shown."""
     for result_class, presenter, text in (
-        ("versions:VersionGate", "presenters:VersionGatePresenter", "how many times as slow each benchmark is"),
+        ("versions:VersionGate", "presenters:VersionGatePresenter", "the ratio of each benchmark"),
         ("self_test:SelfTest", "presenters:SelfTestPresenter", "noise, false alarms, rounds that a limit needs"),
-        ("history:HistoryGate", "presenters:HistoryGatePresenter", "where each benchmark changed, and how surely"),
+        ("history:HistoryGate", "presenters:HistoryGatePresenter", "changes of each benchmark over its history"),
         ("history:Added", "presenters:AddedPresenter", "what was added to a history"),
+        (
+            "gpu_differences:GpuDifference",
+            "gpu_differences_presenter:GpuDifferencePresenter",
+            "two GPU traces",
+        ),
         ("comparison:Comparison", "comparison_presenter:ComparisonPresenter", "both models, and what differs"),
         ("verification:Verification", "verification_presenter:VerificationPresenter", "figures of each group"),
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
@@ -339,6 +339,8 @@ def compare(
     at: Annotated[str | Iterable[str] | Mapping[str, Any], Option(metavar="NAME=...")] = (),
     *,
     fitter: Annotated[str | None, Option(metavar="NAME", completes="fitters")] = None,
+    by: Annotated[Literal["operator", "kernel", "shape"] | None, Option()] = None,
+    per: Annotated[Literal["step"] | None, Option()] = None,
     names: tuple[str, str] | None = None,
     read: Annotated[ReadFile, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
@@ -347,6 +349,8 @@ def compare(
 
     Says where they cross along the first parameter that varies, their ratio and how sure it is, and for models by
     category or path which of these make the difference. Phases of two runs are matched in order, without ``--at``.
+    Two GPU traces of PyTorch are compared by operator: which are new, gone or changed, and what adds up to the
+    difference of the runs.
     Exit status: 0; 2 a mistake; 3 something could not be fitted. For verdicts use `perf gate`.
 
     Parameters
@@ -356,9 +360,13 @@ def compare(
     at : mapping, str, or iterable of str
         Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated. In Python also
         ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the first variable that
-        varies, and what differs is told at the last point.
+        varies, and differences are shown at the last point.
     fitter : str, optional
         What fits data (default: by their kind).
+    by : {"operator", "kernel", "shape"}, optional
+        What GPU traces are compared by (default: operators where they are recorded, else kernels).
+    per : {"step"}, optional
+        Times of GPU traces for each step that is marked, of runs with different numbers of steps.
     names : pair of str, optional
         What the two are called; by default as their files.
     read : callable, optional
@@ -384,6 +392,7 @@ def compare(
 
         perf compare old.json new.json --at P=16..4096*2 --at D=256
         perf compare old.csv new.csv --fitter modgen --parameter P,D --at P=16..1024*2,D=256
+        perf compare old.json.gz new.json.gz --by kernel
 
     >>> import pandas as pd, perfcore
     >>> p = [1, 2, 4, 8, 16]
@@ -397,11 +406,19 @@ def compare(
     from perfcore.hooks.registry import registry
     from perfcore.models.fitting import resolve
 
-    # What is wrong with the options is said before long files are read.
+    # Wrong options are refused before long files are read.
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
     if isinstance(first, str) and isinstance(second, str):
         names = names or names_of(first, second)
+    if fitter is None and not options and not at:
+        from perf_gate.gpu_differences import compare_gpu_traces
+
+        difference = compare_gpu_traces(first, second, names or ("A", "B"), by, per)
+        if difference is not None:
+            return difference
+    elif by is not None or per is not None:
+        raise OptionError("--by and --per compare GPU traces, without --at and --fitter")
     sides = model_or_data(first, fitter, read), model_or_data(second, fitter, read)
     one, other = two_models(*sides, fitter, options)
     files = [

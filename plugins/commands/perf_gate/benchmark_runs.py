@@ -31,7 +31,7 @@ _TIMES = 10.0  # as long as usual between runs of a round: what lies farther apa
 
 
 def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The replication of each run as its round; what was made apart from its round gets a round of its own.
+    """The replication of each run as its round; a run outside of its round gets a new round.
 
     Runs that were interrupted and resumed the next day, made again after a failure, or made by jobs of a scheduler in
     any order bear the same number and met another machine.
@@ -95,12 +95,12 @@ class LongTable:
     source: str  # as the user named it
     reader: str  # format
     files: int
-    local: bool  # order and rounds are counted in each file anew, and say nothing across files
+    local: bool  # order and rounds are counted per file, and not comparable across files
     local_rounds: bool = False  # rounds alone are
     machines: tuple[Mapping[str, str], ...] = ()  # what the files say of theirs
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
-        """Two versions that a column tells apart, and what they are called."""
+        """Two versions that a column identifies, and their names."""
         versions = self._versions(column)
         present = list(dict.fromkeys(versions))
         for name in version_names:
@@ -121,7 +121,7 @@ class LongTable:
         return first, second, (names[0], names[1])
 
     def column_of_versions(self) -> str | None:
-        """A column that is called as one that tells versions apart."""
+        """A column whose name means a version."""
         return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
 
     def only(self, column: str, name: str | None) -> LongTable:
@@ -527,9 +527,9 @@ def _called_alike(first: LongTable, second: LongTable) -> LongTable:
 
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
-    """Runs of both with a column ``benchmark``: what tells benchmarks apart in either file, and no more."""
+    """Runs of both with a column ``benchmark``: what identifies benchmarks in either file, and no more."""
     keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
-    # What tells the files apart does not tell benchmarks apart.
+    # What distinguishes the files does not distinguish benchmarks.
     keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
     if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
         metric = {str(name) for side in sides for name in side.runs["metric"]}

@@ -1,7 +1,7 @@
 """Where the level of a series changed: steps and outliers in noise with memory.
 
 y = level + steps + single outliers + ARMA(1,1) noise. Forward, the likeliest step or outlier is taken while it is above
-its critical value, then a pair of steps that only together is; backward, each step is placed anew and dropped where the
+its critical value, then a pair of steps that only together is; backward, each step is placed again, or dropped if the
 others leave it no reason. The critical value of a step grows with the noise's gain, so that memory does not pass for
 steps; constants are set on simulated series (`benchmarks/gates.py` judges them on others).
 """
@@ -141,7 +141,7 @@ _PAIR = 12.5  # more than a single step
 _KEPT = 0.75  # of the critical value, which a step must have when the others are known
 _MOST_STEPS = 40
 _WIDER = 1.15  # standard errors: the noise's parameters are estimated too
-_RECENT = 6  # values after the step that a series' sight is told for
+_RECENT = 6  # values after the step for which the sensitivity is given
 _NINE_IN_TEN = 1.28  # standard normal quantile
 _OF_LENGTH = 0.35  # critical value for each factor e of the length: more places to be wrong at
 _OF_ALPHA = 2.3  # critical value for each factor e of the level
@@ -284,7 +284,7 @@ def _apart(ratios: Floats, least: float, most: int) -> list[int]:
 def _backward(
     n: int, scanned: Callable[[list[int], list[int]], _Scan], steps: list[int], outliers: list[int], alpha: float
 ) -> list[tuple[int, int, float]]:
-    """Place each step anew, given the others, and drop in place what is not needed; where each may be, how probable."""
+    """Place each step again, given the others, and drop steps without need; where each may be, how probable."""
     while steps:
         placed, margins = [], []
         for k in range(len(steps)):
@@ -376,7 +376,7 @@ _SHORTEST = 8  # values of a gradual change
 
 
 def gradual_change(values: Floats, detected: Detected, alpha: float, machines: Floats | None = None) -> Step | None:
-    """Find a change that grows evenly to the newest value, beside the steps: by the likelihood ratio of `detect`."""
+    """Find a gradual change up to the newest value, in addition to steps: by the likelihood ratio of `detect`."""
     from scipy.stats import t
 
     n, scale = len(values), float(np.std(values))

@@ -89,7 +89,7 @@ def _above(old: Floats, new: Floats) -> Floats:
     return np.where(finite, pairs / (old.shape[1] * new.shape[1]), np.nan)
 
 
-def surely(probability: Floats, confidence: float) -> Booleans:
+def is_confident(probability: Floats, confidence: float) -> Booleans:
     """Which of several statements hold, so that all of these are right with a probability.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, with
@@ -175,7 +175,7 @@ class GrowthChange(NamedTuple):
     """How a part grows in both models."""
 
     laws: tuple[str, str]
-    parameter: str  # parameter along which growth changed most surely
+    parameter: str  # parameter along which growth changed most probably
     classes: tuple[str, str]  # the likeliest class of growth over it
     exponents: tuple[float, float]  # of a power of it that grows as the part does; medians
     worse: float
@@ -343,7 +343,7 @@ class Comparison(Result):
             "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
             "left_out": dict(zip(self.names, map(dict, self.left_out), strict=True)),
             "perhaps_renamed": self.renamed,
-            "gates": [],  # `perf gate` judges; whoever reads it finds none
+            "gates": [],  # `perf gate` judges; empty here
         }
 
     def _parts_at(self, place: int) -> dict[str, Any]:
@@ -479,7 +479,7 @@ def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
         chosen = np.array([key not in unknown for key in part_draws.keys])
         if not chosen.any():
             raise DataError("the models have nothing in common: what one has, the other could not fit")
-        # Different seeds: what is left open about one model does not depend on the other.
+        # Different seeds: the posteriors of the models are independent.
         totals.append(sum_of_parts(part_draws.parts, chosen, seed=which))
     width = max(total.draws.shape[1] for total in totals)
     draws = [np.repeat(total.draws, width // total.draws.shape[1], axis=1) for total in totals]

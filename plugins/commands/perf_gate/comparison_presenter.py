@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.comparison import SAME, Comparison, RatioDraws, plural_of, surely
+from perf_gate.comparison import SAME, Comparison, RatioDraws, is_confident, plural_of
 from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
@@ -65,7 +65,7 @@ class ComparisonPresenter(Presenter):
         single = result.single_runs and np.isfinite(result.totals.draws).all()
         extrapolated = ["the last point is extrapolated"] if result.predicted[:, -1].any() else []
         return {
-            "Uncertain": extrapolated + ["intervals are of single runs, not of means"] * bool(single),
+            "Uncertain": extrapolated + ["prediction intervals (one run), not of means"] * bool(single),
             "Not compared": left_out,
             "Only in one": list(_only_in_one(result)),
         }
@@ -178,8 +178,8 @@ def _changed(comparison: Comparison) -> Iterator[str]:
     if not both.any() or np.isnan(larger).all():
         return
     word, smaller = ("slower", "faster") if is_time(comparison.unit) else ("larger", "smaller")
-    counts = [int(surely(side, _CONFIDENCE).sum()) for side in (larger, 1.0 - larger)]
-    worse = int(surely(np.array([change.worse for change in comparison.growth.values()]), _CONFIDENCE).sum())
+    counts = [int(is_confident(side, _CONFIDENCE).sum()) for side in (larger, 1.0 - larger)]
+    worse = int(is_confident(np.array([change.worse for change in comparison.growth.values()]), _CONFIDENCE).sum())
     laws = f", {worse:,} scale worse" if comparison.growth else ""
     of = f"{counts[0]:,} of {int(both.sum()):,} {plural_of(comparison.what)}"
     yield f"{of} {word}, {counts[1]:,} {smaller}{laws} (simultaneous {_CONFIDENCE:.0%})"
@@ -194,7 +194,7 @@ def _only_in_one(comparison: Comparison) -> Iterator[str]:
 
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
-_MOST_PARTS = 15  # beside one another at the last point
+_MOST_PARTS = 15  # side by side at the last point
 _LONGEST_NAME = 32
 _FINE, _COARSE = (1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0), (1.0, 3.0)  # ticks of ratios in each decade
 _NARROW = 8.0  # below, the fine ticks have room
@@ -313,5 +313,5 @@ def _unit(comparison: Comparison) -> str:
 
 
 def _short(name: str) -> str:
-    """The end of a long name, which in call paths tells most."""
+    """The end of a long name, the most specific part of a call path."""
     return name if len(name) <= _LONGEST_NAME else f"...{name[-(_LONGEST_NAME - 3) :]}"

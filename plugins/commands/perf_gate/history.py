@@ -99,7 +99,7 @@ class CommitSeries:
     values: Floats  # medians of the runs of a commit on a machine
     larger_is_better: bool
     unit: str
-    machines: tuple[str, ...]  # empty texts where nobody names them
+    machines: tuple[str, ...]  # empty texts where not named
 
     @property
     def logs(self) -> Floats:

@@ -18,7 +18,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 
 Command = str | Sequence[str]
-_LONGEST = 200  # letters of what a failed run said last
+_LONGEST = 200  # letters of a failed run's last output
 
 Judge = Callable[[LongTable, Sequence[InterimAnalysis]], VersionGate]
 

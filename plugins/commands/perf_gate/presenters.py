@@ -184,7 +184,7 @@ class VersionGatePresenter(Presenter):
         return f"{_RUN}  ({rounds} {kind} decide, 90% likely{minutes})"
 
     def panels(self, result: VersionGate, data: Any = None) -> Panels:
-        """Each benchmark's ratio with its bounds beside the threshold."""
+        """Each benchmark's ratio with its interval and the threshold."""
         return {"ratios": partial(_draw_ratios, result=result)}
 
 
@@ -200,7 +200,7 @@ def _draw_ratios(axes: Axes, result: VersionGate) -> None:
     axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
     axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95% interval)")
+    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, ratio (95% CI)")
 
 
 def _order(result: VersionGate) -> list[int]:
@@ -249,7 +249,7 @@ def _doubts(result: VersionGate) -> list[str]:
 
 
 class HistoryGatePresenter(Presenter):
-    """Where each benchmark changed, by how much and how surely."""
+    """Where each benchmark changed, by how much and how probably."""
 
     def title(self, result: HistoryGate) -> str:
         """One line over a picture."""

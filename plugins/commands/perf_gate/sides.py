@@ -106,20 +106,20 @@ def opened(
 
 
 def version_column(table: LongTable, column: str | None) -> str:
-    """The column that tells versions apart."""
+    """The column that identifies the version."""
     chosen = column or table.column_of_versions()
     if chosen is not None:
         return chosen
     if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
         return "command"
     raise OptionError(
-        f"{table.source}: what is it to be compared with? Name a second file, or the column that tells versions apart "
+        f"{table.source}: nothing to compare with. Name a second file, or the column of versions "
         "with --version COLUMN, or for a history the column of commits with --commit"
     )
 
 
 def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> tuple[str, str]:
-    """What two files, folders or patterns are called: without folders and endings where that tells them apart."""
+    """What two files, folders or patterns are called: without folders and endings where that keeps them distinct."""
     first, second = os.fspath(first), os.fspath(second)
     for names in ((_short(first), _short(second)), (first, second)):
         if names[0] != names[1]:

@@ -20,7 +20,7 @@ from perfcore.results import Result
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """Measured beside predicted values at n points."""
+    """Measured and predicted values at n points."""
 
     model: str  # what was verified, with which data
     source: str

@@ -7,8 +7,7 @@ from perfcore.base.lazy import lazy_names
 from perfcore.hooks.specs import COMMAND_GROUP, Register
 
 _PUBLIC = {
-    "api": ("decide", "evaluate", "schedule", "solve", "value"),
-    "deciding": ("Decision",),
+    "api": ("evaluate", "schedule", "solve", "value"),
     "decomposition": ("Decomposition", "balance"),
     "evaluation": ("Evaluation",),
     "judging": ("Judgement", "judge", "recalibrate"),
@@ -46,7 +45,6 @@ def register_commands(register: Register) -> None:
             "How many replicas or which limit: the value of an input that suffices.",
             "solve",
         ),
-        ("decide", (), "Which of two is smaller, or how many more measurements tell.", "decide"),
     ):
         target, saves = f"perf_structural.api:{function}", "Write the value to this JSON file."
         register(
@@ -79,11 +77,10 @@ def register_presenters(register: Register) -> None:
     for result, presenter, shows in (
         ("composed_models:ComposedModel", "composed_presenter:ComposedPresenter", "sums, products, largest of models"),
         ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
-        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates beside one another"),
+        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
         ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
         ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
-        ("deciding:Decision", "presenters:DecisionPresenter", "two sets of measurements beside one another"),
-        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value beside its samples"),
+        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
         ("recalibration:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
         ("structural_model:StructuralModel", "views:StructuralPresenter", "a structural model: prediction, inputs"),
     ):

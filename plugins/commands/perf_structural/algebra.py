@@ -1,9 +1,9 @@
 """A whole formula as a graph in which equal parts are the same node.
 
-A quantity that a formula uses twice is one quantity. Whoever takes ``x - x`` apart and puts it together from two
+A quantity that a formula uses twice is one quantity. Evaluating ``x - x`` from two
 independent values gets a spread where there is none. So formulas are built by an `Algebra`, which collects sums and
 products while it builds: ``x - x`` is 0, ``x*x`` is ``x^2``, ``x/x`` is 1, ``max(x, x)`` is ``x``; and it gives the
-same node for the same expression (hash-consing), so that what is left twice can be counted.
+same node for the same expression (hash-consing), so that repeated nodes can be counted.
 
 Only what holds for every value is used: roots are not squared away, since a root refuses negative values.
 """

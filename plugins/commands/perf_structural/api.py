@@ -1,10 +1,9 @@
-"""What ``perf stochastic`` and ``perf decide`` do, in Python."""
+"""What ``perf stochastic`` does, in Python."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOf, OptionsOfSelected
 
 if TYPE_CHECKING:
-    from perf_structural.deciding import Decision
     from perf_structural.decomposition import Decomposition
     from perf_structural.measured_value import MeasuredValue
     from perf_structural.measuring import ReadFile
@@ -89,76 +87,6 @@ def solve(
     return solve_for(model.with_inputs(as_quantities(inputs)), name, ends, below, probability, **options)
 
 
-def decide(
-    first: Annotated[Named | Series | UtilizationCurve | Measurements | Any, Argument("FIRST")],
-    second: Annotated[Named | Series | UtilizationCurve | Measurements | Any, Argument("SECOND")],
-    *,
-    column: Annotated[str | None, Option(metavar="NAME")] = None,
-    where: Annotated[str | tuple[str, ...] | None, Option(metavar="CONDITIONS")] = None,
-    quantile: Annotated[float | None, Option(metavar="Q")] = None,
-    min_effect: Annotated[float | None, Option(metavar="SHARE")] = None,
-    power: Annotated[float, Option(metavar="P")] = 0.9,
-    support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
-    read: Annotated[ReadFile | None, _READ] = None,
-) -> Decision:
-    """Say whether FIRST or SECOND is smaller, or how many more measurements of each would decide it.
-
-    Both are independent samples of one quantity, such as times on two machines: numbers one a line, tables of runs,
-    series. `perf gate` is for versions in continuous integration.
-
-    Parameters
-    ----------
-    first, second : str, path, Series, UtilizationCurve, Measurements or sequence of float
-        A file of samples, or a table of runs. Or data as of `value`; of a series over time everything counts.
-    column : str, optional
-        Files of several columns: the one to compare.
-    where : str or tuple of str, optional
-        Rows of a table that count, such as host=a,p>4.
-    quantile : float, 0 to 1, optional
-        Compare this quantile instead of the mean.
-    min_effect : float, >= 0, optional
-        Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
-    power : float, 0 to 1
-        How probable a decision shall be after measuring more.
-    support : str or (float, float), optional
-        What samples are known to lie between, as 0,inf.
-    read : callable, optional
-        As of `value`.
-
-    Returns
-    -------
-    Decision
-        ``.verdict`` is ``"first"``, ``"second"``, ``"equal"`` or ``"undecided"``; ``.more`` how many more decide it.
-
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
-
-    Examples
-    --------
-    As a command::
-
-        perf decide old.csv new.csv --column time_s
-        perf decide a.txt b.txt --quantile 0.95 --min-effect 0.02
-
-    >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
-    'first'
-    """
-    from perf_structural.bounds import parse_bounds
-    from perf_structural.deciding import compare_samples
-    from perf_structural.measuring import labelled_samples
-
-    bounds = parse_bounds(support) if isinstance(support, str) else support
-    sides = [
-        labelled_samples(name, measured, column, where, read, bounds)
-        for name, measured in (("first", first), ("second", second))
-    ]
-    (first_label, first_samples, warnings), (second_label, second_samples, further) = sides
-    decision = compare_samples(first_samples, second_samples, quantile, min_effect, power, (first_label, second_label))
-    return replace(decision, notes=(*warnings, *further, *decision.notes))
-
-
 def value(
     series: Annotated[Named | Series | UtilizationCurve | Measurements, Argument("SERIES")],
     as_: Annotated[str | None, Option("--as", metavar="NAME", completes="representations")] = None,
@@ -205,7 +133,7 @@ def value(
     Returns
     -------
     MeasuredValue
-        ``.value`` is the stochastic value; ``to_frame()`` has it beside the samples.
+        ``.value`` is the stochastic value; ``to_frame()`` has it with the samples.
 
     Raises
     ------
@@ -235,7 +163,7 @@ def value(
     from perfcore.hooks.registry import registry
     from perfcore.stochastic import default_name
 
-    # What is wrong with the choices is said before a long file is read.
+    # Wrong choices are refused before a long file is read.
     name = as_ or default_name("samples")
     build(registry().entry("representations", name).load_options(), options, name)
     check_length(window)
@@ -256,8 +184,6 @@ def value(
 def evaluate(
     formula: Annotated[str, Argument("FORMULA")],
     inputs: Annotated[Mapping[str, Any] | Sequence[str] | None, Option("--with", metavar="NAME=QUANTITY")] = None,
-    *,
-    executor: Executor | None = None,
     **options: Annotated[Any, _EVALUATION],
 ) -> Prediction:
     """Evaluate FORMULA over quantities that are numbers, intervals, normals or histograms.
@@ -271,8 +197,6 @@ def evaluate(
     inputs : mapping of str to number, str, StochasticValue, mapping or sequence; or sequence of str
         A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value. Once for each input. In Python
         as of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
-    executor : concurrent.futures.Executor, optional
-        What draws parts of a sample of millions of points. No digit depends on it.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -299,7 +223,7 @@ def evaluate(
     from perf_structural.inputs import as_quantities
     from perf_structural.structural_model import StructuralModel
 
-    return StructuralModel(formula, inputs=as_quantities(inputs), source="eval").predict(executor=executor, **options)
+    return StructuralModel(formula, inputs=as_quantities(inputs), source="eval").predict(**options)
 
 
 def schedule(
@@ -322,7 +246,7 @@ def schedule(
     model : str, path or StructuralModel
         A structural model (.toml). Or the model in memory.
     candidates : sequence of paths, or mapping of str to mapping
-        Files of candidates beside those of MODEL. Or by name the inputs that take the place of the model's.
+        Further files of candidates. Or by name the inputs that take the place of the model's.
     by : str
         What is to be small: mean, upper, quantile:Q or beyond:LIMIT, a probability.
     tuning : float, optional

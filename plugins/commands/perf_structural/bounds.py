@@ -97,7 +97,7 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
 
 
 def check_within(samples: npt.ArrayLike, bounds: Range | None, column: str = "", source: str = "") -> None:
-    """Refuse samples outside of the bounds that they are said to have, or that their name gives them."""
+    """Refuse samples outside of their given bounds, or those that their name implies."""
     if bounds is None:
         check_durations(samples, column, source)
         return

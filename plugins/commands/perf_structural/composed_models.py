@@ -411,7 +411,7 @@ def max_(*parts: Model | float) -> ComposedModel:
 
 
 def digest(content: Any) -> str:
-    """Short text that tells contents of JSON apart."""
+    """Short text that identifies contents of JSON."""
     return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
 
 

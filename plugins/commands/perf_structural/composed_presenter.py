@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COVERAGE = 0.95
 _PLACES = 120  # of a line
-_DASHES = ("--", ":", "-.")  # of components, so that a print in grey tells them apart
+_DASHES = ("--", ":", "-.")  # of components, distinct in grey prints
 _LOGARITHMIC = 10.0  # a range whose ends have a larger ratio is drawn on logarithmic axes
 
 

@@ -80,7 +80,7 @@ class Composer:
 
     def _of(self, node: Node, over: str | None) -> Indexed:
         # Of a long equation sums and products are one operation each: term by term they would take quadratic time. What
-        # is said about a part is cut, or the texts would fill the memory.
+        # the message about a part is cut, or the texts would fill the memory.
         is_long = folded(node, lambda _, below: 1 + sum(below)) > _LONG
         return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -196,7 +195,6 @@ def evaluate_expression(
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
     drawn: Sample | None = None,
-    executor: Executor | None = None,
 ) -> Evaluation:
     """The distribution of an expression."""
     names = leaves(root)
@@ -215,7 +213,7 @@ def evaluate_expression(
     input_notes = tuple(note for name in names for note in values[name].notes)
 
     def sample() -> Sample:
-        return drawn or draw_sample(root, values, pairs, options.samples, options.seed, executor)
+        return drawn or draw_sample(root, values, pairs, options.samples, options.seed)
 
     if options.method == "sample" or (obstacle is not None and not without):
         return sampled(sample(), options, input_notes)
@@ -309,7 +307,6 @@ def resolved(
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
-    executor: Executor | None = None,
 ) -> tuple[list[Expression], tuple[str, ...]]:
     """Expressions without quantiles, and a note for each quantile with its value."""
     nodes = sorted({node for root in roots for node in ordered(root)}, key=lambda node: node.number)
@@ -319,7 +316,7 @@ def resolved(
     for node in nodes:
         operands = [rebuilt[operand] for operand in node.operands]
         if isinstance(node, Call) and node.ufunc == QUANTILE:
-            number, note = _quantile(operands, values, correlations, options, executor)
+            number, note = _quantile(operands, values, correlations, options)
             rebuilt[node] = algebra.constant(number)
             notes.append(note)
         else:
@@ -332,14 +329,13 @@ def _quantile(
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
-    executor: Executor | None,
 ) -> tuple[float, str]:
     operand, level = operands
     assert isinstance(level, Constant)
     if isinstance(operand, Constant):
         return operand.value, ""
     chosen = replace(options, quantile=(level.value,), below=None)
-    evaluation = evaluate_expression(operand, values, correlations, chosen, executor=executor)
+    evaluation = evaluate_expression(operand, values, correlations, chosen)
     name = quantile_name(level.value)
     if not evaluation.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")

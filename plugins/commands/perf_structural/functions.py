@@ -87,7 +87,7 @@ def interpolated(x: npt.ArrayLike, *points: npt.ArrayLike) -> Floats:
 # Workers of unequal speed: a loop that they share by taking chunks.
 #
 # Source: C. D. Polychronopoulos and D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers 36, 1987,
-# section II (self-scheduling with a fixed size of chunks): whoever is free takes the next chunk.
+# section II (self-scheduling with a fixed size of chunks): the next free processor takes the next chunk.
 
 _MOST_ITERATIONS = 2.0**53
 

@@ -14,7 +14,7 @@ from perfcore.data.units import LABELS
 
 # Units as labels: they combine by multiplication, and those of one kind convert into one another.
 #
-# Times, amounts of data and operation counts are known (`perfcore.data.units`); any other word is a kind of its own.
+# Times, amounts of data and operation counts are known (`perfcore.data.units`); any other word is a separate kind.
 # There are no quantities, prefixes or systems of units beyond that.
 
 Powers = tuple[tuple[str, Fraction], ...]
@@ -194,7 +194,7 @@ def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
 def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple[list[Indexed], Unit]:
     """Operands of a sum, a maximum or a comparison in one unit, that of the first which has one.
 
-    The number 0 has every unit, so that ``max(t, 0)`` can be said.
+    The number 0 has every unit, so that ``max(t, 0)`` is valid.
     """
     first = next((operand for operand in operands if operand.unit.powers), operands[0])
     quantities = []

@@ -140,7 +140,7 @@ def _each(entries: Sequence[Any], table: _Table, folder: Path, named: Collection
         except (DataError, OptionError) as error:
             raise DataError(f"value {number} of {len(entries)}: {error}") from None
     if any(part.sizes for part in parts):
-        raise DataError("a value of a list cannot be a list or replicated itself; write replicate beside each")
+        raise DataError("a value of a list cannot be a list or replicated itself; write replicate next to each")
     units = {part.unit for part in parts} | ({table.unit} if table.unit is not None else set())
     if table.unit is not None:
         units.discard(None)

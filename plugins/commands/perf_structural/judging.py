@@ -142,7 +142,7 @@ def judge(
     """Compare predictions with what happened.
 
     Choose it before a prediction is trusted: shares that fall short of what was promised mean that the predicted
-    distributions are too narrow, or beside the truth.
+    distributions are too narrow or biased.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def judge(
     at_name, name : str
         What these and the actual values are called; columns of a table have their names.
     quantile : float or sequence of float, optional
-        Levels of quantiles to judge beside the intervals.
+        Levels of quantiles to judge in addition to the intervals.
     recalibration : str, path or Recalibration, optional
         Judge the predictions as it corrects them; it should come from others, see `recalibrate`.
 

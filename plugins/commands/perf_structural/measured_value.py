@@ -55,7 +55,7 @@ class MeasuredValue(Result):
     value: StochasticValue  # what represents them
     scale: float | None = None  # full range of the quantity, for the variation class
     levels: tuple[float, ...] = LEVELS  # of the quantiles that are shown
-    warnings: tuple[str, ...] = ()  # what is to be said about the samples
+    warnings: tuple[str, ...] = ()  # about the samples
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the value; gives what the command line says of it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from perf_structural.bounds import Range, check_within
 from perf_structural.prediction_files import is_number, read_rows
-from perf_tables.series import Window, select_column, take_window
+from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -23,7 +23,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
-from perfcore.data.units import readable, unit_in_name, unit_of_text
+from perfcore.data.units import unit_in_name, unit_of_text
 from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_HEAD = 4096  # characters by which a file of numbers is told from others
+_HEAD = 4096  # characters by which a file of numbers is recognized
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,7 @@ Samples = Window | RunSamples
 ReadFile = Callable[[str, Sequence[type]], Any]
 
 KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
+_FEWEST_OF_WINDOW = 10  # samples, below which all of the series are used
 FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
 
 
@@ -160,7 +161,7 @@ def read_samples(
     read: ReadFile | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of a file, and what is to be said about them."""
+    """Samples of a file, and warnings about them."""
     data = _read_any(path, column, where, read or _read)
     if isinstance(data, Series) and where is not None:
         import pandas as pd
@@ -244,7 +245,7 @@ def samples_of(
     where: str | Iterable[str] | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of what was read, likewise."""
+    """Samples of data, and warnings about them."""
     samples, warnings = _samples_in_window(data, window, column, until, where)
     try:
         check_within(samples.values, within, samples.column, samples.source)
@@ -269,41 +270,17 @@ def _samples_in_window(
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
     selected = take_window(data, window, column, until)
-    return selected, few_samples(len(selected.values), _longer(data, selected))
+    everything = take_window(data, "all", column, until)
+    count, of_all = len(selected.values), len(everything.values)
+    if count < min(_FEWEST_OF_WINDOW, of_all):
+        note = f"--window {window} holds only {count} sample{'s' if count > 1 else ''}: all {of_all} are used"
+        return everything, (note, *few_samples(of_all))
+    return selected, few_samples(count, f"; --window all has {of_all}" if of_all > count else "")
 
 
 def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
     """The warning where a value is made of few samples."""
     if count >= FEWEST:
         return ()
-    warning = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} say more"
+    warning = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} would do"
     return (f"{warning}{enough}",)
-
-
-def _longer(data: Any, selected: Window) -> str:
-    """The window that would have enough."""
-    _, times, values, unit = select_column(data, selected.column)
-    finite = times[np.isfinite(values) & (times <= selected.times[-1])]
-    if len(finite) < FEWEST:
-        return f", and the series has {len(finite)} in all"
-    return f", as --window all or one longer than {readable(float(selected.times[-1] - finite[-FEWEST]), unit)} has"
-
-
-def labelled_samples(
-    name: str,
-    measured: Any,
-    column: str | None,
-    where: str | Sequence[str] | None,
-    read: ReadFile | None,
-    bounds: Range | None,
-) -> tuple[str, Floats, tuple[str, ...]]:
-    """What one of the two is called, its samples, and what is to be said about them."""
-    if isinstance(measured, (str, os.PathLike)):
-        label = os.fspath(measured)
-        samples, warnings = read_samples(measured, "all", column, None, where, read, bounds)
-    elif isinstance(measured, (Series, UtilizationCurve, Measurements)):
-        label = name
-        samples, warnings = samples_of(measured, "all", column, None, where, bounds)
-    else:
-        return name, np.asarray(measured, dtype=np.float64), ()
-    return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)

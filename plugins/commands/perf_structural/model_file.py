@@ -149,7 +149,7 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file beside the model's: several candidates, or the inputs of one that is named after the file."""
+    """A further file: several candidates, or the inputs of one that is named after the file."""
 
     candidate: list[CandidateTable] = []
     inputs: dict[str, Any] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ class StructuralOpener(Opener):
 
     Options = PredictionOptions
     predicts = True
-    parts = "perf_structural.sampling:prepare"
 
     def sniff(self, path: Path) -> float:
         """Every TOML file that is named is meant as a structural model."""
@@ -38,14 +36,14 @@ class StructuralOpener(Opener):
 
         return StructuralModel.read(path)
 
-    def predict(self, path: str, options: Any, *, executor: Executor | None = None) -> Prediction:
-        """The distribution of the model's result; an executor draws parts of a large sample."""
+    def predict(self, path: str, options: Any) -> Prediction:
+        """The distribution of the model's result."""
         from perf_structural.inputs import given_quantities
         from perf_structural.structural_model import StructuralModel
 
         chosen = asdict(options)
         inputs = given_quantities(chosen.pop("with_"))
-        return StructuralModel.read(path).with_inputs(inputs).predict(executor=executor, **chosen)
+        return StructuralModel.read(path).with_inputs(inputs).predict(**chosen)
 
 
 class PredictionsOpener(Opener):
@@ -56,7 +54,7 @@ class PredictionsOpener(Opener):
     takes_data = True
 
     def sniff(self, path: Path) -> float:
-        """Whether the file begins with a prediction; what is wrong further on is said with its number."""
+        """Whether the file begins with a prediction; later errors name their line."""
         from perf_structural.prediction_files import first_prediction
 
         if not _may_be_predictions(path):

@@ -62,8 +62,8 @@ class JudgingOptions:
 
 @dataclass(frozen=True)
 class ValidationOptions(JudgingOptions):
-    """Of predictions beside what happened."""
+    """Of predictions and outcomes."""
 
-    quantile: str | None = option(None, "quantiles to judge beside the intervals", metavar="Q,...")
+    quantile: str | None = option(None, "quantiles to judge in addition to the intervals", metavar="Q,...")
     recalibrate: bool = option(False, "learn how later predictions are to be corrected; -o writes it")
     recalibration: str | None = option(None, "judge the predictions as this file corrects them", metavar="FILE")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,12 +29,9 @@ class _Crossing:
     def add(self, values: Floats) -> None:
         """Look at further values."""
         below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
-        self.join(_Crossing(below, zero, above, values.min(initial=math.inf), values.max(initial=-math.inf)))
-
-    def join(self, other: _Crossing) -> None:
-        """Take over what another has looked at."""
-        self.below, self.zero, self.above = self.below + other.below, self.zero + other.zero, self.above + other.above
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.below, self.zero, self.above = self.below + below, self.zero + zero, self.above + above
+        self.low = min(self.low, values.min(initial=math.inf))
+        self.high = max(self.high, values.max(initial=-math.inf))
 
     @property
     def beyond(self) -> float:
@@ -47,7 +44,7 @@ class _Crossing:
         return self.below > 0 and self.above > 0
 
     def note(self, divisor: str) -> str:
-        """What is to be said about it; empty where it stays away from zero."""
+        """A warning about it; empty where it stays away from zero."""
         if self.both:
             return (
                 f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
@@ -117,7 +114,7 @@ class PointwiseEvaluation:
         return self._defined(node, result, operands)
 
     def _called(self, node: Call, operands: Sequence[Floats]) -> Floats:
-        """A function of arrays; what it refuses is said with the call."""
+        """A function of arrays; its errors name the call."""
         try:
             return compute(node.ufunc, *operands)
         except DataError as error:
@@ -130,28 +127,11 @@ class PointwiseEvaluation:
         if isinstance(divisor, Leaf):
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
-        self._check_divisor(divisor, crossing, bool((values == 0.0).any()))
-        return values
-
-    def _check_divisor(self, divisor: Expression, crossing: _Crossing, is_zero: bool = False) -> None:
-        """Refuse a divisor that is zero, or a bounded one that came to both sides of zero."""
-        if is_zero or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
+        if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}"
             )
-
-    def divisors_met(self) -> list[tuple[float, ...]]:
-        """What each divisor was so far, as `add_divisors` of another evaluation of the same expression takes it."""
-        places = {node: place for place, node in enumerate(self.nodes)}
-        return [(places[divisor], *astuple(crossing)) for divisor, crossing in self.crossings.items()]
-
-    def add_divisors(self, met: Iterable[Sequence[float]]) -> None:
-        """Take over what divisors were at other points."""
-        for place, below, zero, above, low, high in met:
-            divisor = self.nodes[int(place)]
-            crossing = self.crossings.setdefault(divisor, _Crossing())
-            crossing.join(_Crossing(int(below), int(zero), int(above), low, high))
-            self._check_divisor(divisor, crossing)
+        return values
 
     def _bounds(self, node: Expression) -> list[float]:
         """Ends of the supports of all quantities below a node."""
@@ -171,7 +151,7 @@ class PointwiseEvaluation:
         return any(crossing.both or crossing.zero > 0 for crossing in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
-        """What is to be said about divisors that came to zero or beyond."""
+        """A warning about divisors that reach zero."""
         return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
 
 

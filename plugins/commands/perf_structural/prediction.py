@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -72,7 +71,7 @@ _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each
 
 @dataclass(frozen=True)
 class Part:
-    """What is predicted beside others."""
+    """A part of a prediction."""
 
     name: str  # of the result
     label: str  # for messages, such as the candidate's name; and to tell its own inputs from those of others
@@ -81,7 +80,7 @@ class Part:
     own: Collection[str] = ()  # inputs that are another quantity here than in other parts
 
     def keys(self) -> dict[str, str]:
-        """For quantities of its own: what tells them apart from others of the same name."""
+        """Prefix that separates its quantities from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
         return {
             leaf: f"{self.label}: {leaf}"
@@ -90,16 +89,13 @@ class Part:
         }
 
 
-def predict_jointly(
-    parts: Sequence[Part], options: Mapping[str, Any], executor: Executor | None = None
-) -> list[list[Prediction]]:
+def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:
     """The distribution of each copy of each part's result, all of them drawn at the same points.
 
-    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has. An
-    executor draws parts of a large sample.
+    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
-    parts = [without_quantiles(part, chosen, executor) for part in parts]
+    parts = [without_quantiles(part, chosen) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
     for part, drawn in zip(parts, samples, strict=True):
@@ -108,23 +104,19 @@ def predict_jointly(
         part_predictions = []
         for cell, sample in zip(composition.result.cells.values(), drawn, strict=True):
             with error_context(part.source, part.label):
-                evaluation = evaluate_expression(
-                    cell, composition.values, composition.correlations, chosen, sample, executor
-                )
+                evaluation = evaluate_expression(cell, composition.values, composition.correlations, chosen, sample)
             draws = None if sample is None else sample.values
             part_predictions.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
         predicted.append(part_predictions)
     return predicted
 
 
-def without_quantiles(part: Part, options: EvaluationOptions, executor: Executor | None = None) -> Part:
+def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
     """A part with the numbers that its quantiles are."""
     composition = part.composition
     cells = composition.result.cells
     with error_context(part.source, part.label):
-        expressions, notes = resolved(
-            list(cells.values()), composition.values, composition.correlations, options, executor
-        )
+        expressions, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
     result = replace(composition.result, cells=dict(zip(cells, expressions, strict=True)))
     return replace(part, composition=replace(composition, result=result, notes=(*composition.notes, *notes)))
 

@@ -155,7 +155,7 @@ def is_number(text: str) -> bool:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """What a file of text holds; what is wrong with it is said in one line."""
+    """Contents of a text file; errors take one line."""
     name = os.fspath(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")

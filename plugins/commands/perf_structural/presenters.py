@@ -1,4 +1,4 @@
-"""How a stochastic value is shown beside the samples that it was made of."""
+"""Presentation of a stochastic value with its samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_views.colours import LIGHT, PALE, RULE, SERIES
+from perf_views.colours import LIGHT, RULE, SERIES
 from perf_views.names import shortened
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
@@ -19,7 +19,6 @@ from perfcore.stochastic import StochasticValue
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perf_structural.deciding import Decision
     from perf_structural.decomposition import Decomposition
     from perf_structural.measured_value import MeasuredValue
     from perf_structural.prediction import Prediction
@@ -80,7 +79,7 @@ def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> Pan
             else:
                 axes.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
         axes.set_ylim(0.0, 1.02)
-        axes.set_ylabel("probability of at most this")
+        axes.set_ylabel("cumulative probability")
         finish(axes)
 
     return {"density": density, "cumulative": cumulative}
@@ -140,7 +139,7 @@ class PredictionPresenter(Presenter):
 
 
 class ChoicePresenter(Presenter):
-    """Candidates beside one another."""
+    """Candidates side by side."""
 
     def title(self, result: Choice) -> str:
         return f"{len(result.predictions)} candidates by {result.statistic.name}"
@@ -268,68 +267,6 @@ class SolutionPresenter(Presenter):
             axes.legend()
 
         return {"probability": draw}
-
-
-class DecisionPresenter(Presenter):
-    """Two sets of measurements, and whether they differ."""
-
-    def title(self, result: Decision) -> str:
-        return f"{result.statistic} of {result.names[0]} and of {result.names[1]}"
-
-    def formula(self, result: Decision) -> str:
-        first, second = result.names
-        match result.verdict:
-            case "first":
-                return f"{first} is smaller than {second}"
-            case "second":
-                return f"{second} is smaller than {first}"
-            case "equal":
-                return f"{first} and {second} differ by less than the smallest effect of interest"
-        return f"inconclusive between {first} and {second}"
-
-    def answer(self, result: Decision) -> str:
-        difference = f"{result.figures[1] - result.figures[0]:.3g}, 95% CI [{result.low:.3g}, {result.high:.3g}]"
-        return f"{self.formula(result)}: {result.statistic} difference (second - first) {difference}"
-
-    def caveats(self, result: Decision) -> dict[str, Sequence[str]]:
-        lines = []
-        if result.verdict == "undecided" and result.more is None:
-            lines.append(
-                "over a million more measurements needed; set the smallest effect of interest with --min-effect"
-            )
-        elif result.verdict == "undecided" and result.more is not None:
-            lines.append(
-                f"{result.more[0]:,} more of the first and {result.more[1]:,} more of the second decide it (power "
-                f"{result.power:g}, at the measured difference and spread)"
-            )
-        return {"Uncertain": [*lines, *result.notes]}
-
-    def tables(self, result: Decision) -> Tables:
-        return [
-            Table(
-                [
-                    Column("sample", result.names),
-                    Column("size", result.sizes, key="samples"),
-                    Column(result.statistic, result.figures, format=".6g", key=result.statistic),
-                    Column("more", result.more or (None, None)),
-                ]
-            )
-        ]
-
-    def panels(self, result: Decision, data: Any = None) -> Panels:
-
-        def draw(axes: Axes) -> None:
-            difference = result.figures[1] - result.figures[0]
-            errors = [[difference - result.low], [result.high - difference]]
-            axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first (95% CI)")
-            axes.axvline(0.0, color=RULE)
-            if result.worth is not None:
-                axes.axvspan(-result.worth, result.worth, color=PALE, label="smallest effect of interest")
-            axes.set_yticks([])
-            axes.set_xlabel(f"difference in {result.statistic}")
-            axes.legend()
-
-        return {"difference": draw}
 
 
 class MeasuredValuePresenter(Presenter):

@@ -142,7 +142,7 @@ class Recalibration(Result):
 
     @property
     def note(self) -> str:
-        """What is said of what it corrected."""
+        """Message about the correction."""
         return f"corrected by what {self.runs} past runs taught"
 
     def corrected(self, value: StochasticValue) -> StochasticValue:

@@ -1,18 +1,14 @@
 """Quasi-Monte Carlo: scrambled Sobol points through the inputs' quantiles, several times, so that the error is seen.
 
-A large sample is drawn in parts, by an executor where one is given: each depends on its place in the sample alone, and
-so has the same values whatever draws it.
-
 Sources: A. B. Owen, "Scrambled net variance for integrals of smooth functions", Annals of Statistics 25, 1997, and
 "Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error).
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered
+from perf_structural.algebra import Expression, leaves
 from perf_structural.correlation import Pair, factor_of
 from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-from perfcore.base.executors import in_order, thread_count
-from perfcore.stochastic import StochasticValue, from_dict
+from perfcore.base.executors import thread_count
+from perfcore.stochastic import StochasticValue
 
 # One scrambled net, shifted again by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
@@ -73,20 +69,15 @@ def quantities_of(formulas: Sequence[Formula]) -> list[str]:
     return list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
 
 
-def evaluation_of(formula: Formula) -> PointwiseEvaluation:
-    """What evaluates a formula at points."""
-    return PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in leaves(formula.root)})
-
-
-def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) -> list[Drawn]:
-    """Values of formulas at some points of some nets."""
+def draw(formulas: Sequence[Formula], nets: Nets) -> list[Drawn]:
+    """Values of formulas at the points of all nets."""
     keys = quantities_of(formulas)
     correlated, factor = _correlation_of(keys, formulas)
-    parts = [_Evaluated(formula, keys, np.empty((len(chosen), len(points)))) for formula in formulas]
+    parts = [_Evaluated(formula, keys, np.empty((nets.number, nets.size))) for formula in formulas]
     rng = np.random.default_rng(nets.seed)
-    shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)[chosen.start : chosen.stop]
+    shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)
     offset = 0
-    for digits in _net(len(keys), points, rng):
+    for digits in _net(len(keys), nets.size, rng):
         for row, shift in enumerate(shifts):
             # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
             uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
@@ -105,7 +96,7 @@ class _Evaluated:
         names, place = leaves(formula.root), {key: row for row, key in enumerate(keys)}
         self.name, self.rows = formula.name, rows
         self.quantiles = [(name, formula.values[name], place[formula.key(name)]) for name in names]
-        self.pointwise = evaluation_of(formula)
+        self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
 
     def add(self, net: int, offset: int, uniforms: Floats) -> None:
         """Values at further points (keys, n)."""
@@ -116,17 +107,15 @@ class _Evaluated:
             raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
 
 
-def _net(dimensions: int, points: range, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
-    """The binary digits of some points of a scrambled net in pieces (dimensions, points of the piece)."""
+def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
+    """The binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
     from scipy.stats import qmc  # half a second that exact arithmetic does not need
 
     engine = qmc.Sobol(dimensions, scramble=True, bits=_DIGITS, rng=rng)
-    if points.start:
-        engine.fast_forward(points.start)
-    piece = len(points)
+    piece = size
     while piece > 1 and piece * dimensions > _MOST_AT_ONCE:
         piece //= 2
-    for _ in range(len(points) // piece):
+    for _ in range(size // piece):
         yield np.ascontiguousarray((engine.random(piece) * 2.0**_DIGITS).astype(np.uint32).T)
 
 
@@ -143,83 +132,15 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     return rows, factor_of([keys[k] for k in rows], present)
 
 
-_KINDS: dict[str, type[Expression]] = {each.__name__: each for each in (Constant, Leaf, Sum, Product, Extremum, Call)}
-_DRAWN, _REFUSED, _END = b"+", b"-", b"\n"
-
-
-def prepare() -> None:
-    """Load what the first task needs, while the process that asks reads the model."""
-    from scipy.stats import qmc  # noqa: F401  # half a second
-
-
-def packed(formula: Formula) -> str:
-    """A formula as text; numbers keep all digits."""
-    nodes = ordered(formula.root)
-    position = {node: number for number, node in enumerate(nodes)}
-    names = leaves(formula.root)
-    return json.dumps(
-        {
-            "nodes": [
-                [
-                    *(type(node).__name__, [position[operand] for operand in node.operands]),
-                    *(getattr(node, name) for name in type(node).__slots__),
-                ]
-                for node in nodes
-            ],
-            "values": {name: formula.values[name].to_dict() for name in names},
-            "correlations": [
-                [*sorted(pair), value] for pair, value in formula.correlations.items() if pair <= set(names)
-            ],
-        }
-    )
-
-
-def _unpacked(message: str) -> Formula:
-    content = json.loads(message)
-    nodes: list[Expression] = []
-    for kind, operands, *rest in content["nodes"]:
-        fields = (tuple(each) if isinstance(each, list) else each for each in rest)
-        nodes.append(_KINDS[kind](len(nodes), tuple(nodes[operand] for operand in operands), *fields))
-    correlations: dict[Pair, float] = {frozenset(pair): value for *pair, value in content["correlations"]}
-    return Formula(nodes[-1], {name: from_dict(each) for name, each in content["values"].items()}, correlations)
-
-
-def sample_part(message: str, number: int, size: int, seed: int, net: int, begin: int, length: int) -> bytes:
-    """Some points of one net, sorted; see `perf_structural.sampling.draw`."""
-    try:
-        nets = Nets(number, size, seed)
-        (drawn,) = draw([_unpacked(message)], nets, range(net, net + 1), range(begin, begin + length))
-    except DataError as error:
-        return _REFUSED + str(error).encode()
-    drawn.values.sort(axis=1)
-    # Floats in JSON keep all digits, and may be infinite in Python's.
-    divisors = json.dumps(drawn.pointwise.divisors_met(), default=float).encode()
-    return b"".join((_DRAWN, divisors, _END, drawn.values.data))
-
-
-def unpacked_part(answer: bytes, pointwise: PointwiseEvaluation) -> Floats:
-    """Values of a part; what its divisors were is added to what an evaluation has seen."""
-    if answer[:1] == _REFUSED:
-        raise DataError(answer[1:].decode())
-    end = answer.index(_END)
-    pointwise.add_divisors(json.loads(answer[1:end]))
-    return np.frombuffer(answer, np.float64, offset=end + len(_END))
-
-
 # Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
 FEWEST_NETS = 8
 
-# Points where nobody says how many: so many, or of many inputs so many numbers together, of which a second draws as
+# Default number of points: so many, or of many inputs so many numbers together, of which a second draws as
 # many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
 _POINTS = 100_000
 _NUMBERS = 2**24
 _FEWEST_POINTS = 1024
 _MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
-
-# Numbers, one more than inputs at each point, from which on a sample has parts: two seconds of work, which is more than
-# another process needs to start.
-_FEWEST_IN_PARTS = 2**25
-_POINTS_OF_A_PART = 2**22  # at most, 32 MiB
 
 
 @dataclass(frozen=True)
@@ -238,31 +159,13 @@ def draw_sample(
     correlations: Mapping[Pair, float],
     samples: int | None,
     seed: int,
-    executor: Executor | None = None,
 ) -> Sample:
     """Values of one expression, each row sorted; see `draw_together`."""
     formula = Formula(root, values, correlations)
     nets = _nets_for([formula], samples, seed)
-    if nets.number * nets.size * (len(quantities_of([formula])) + 1) < _FEWEST_IN_PARTS:
-        (drawn,) = draw([formula], nets, range(nets.number), range(nets.size))
-        drawn.values.sort(axis=1)
-    else:
-        drawn = _drawn_in_parts(formula, nets, executor)
+    (drawn,) = draw([formula], nets)
+    sort_at_once(list(drawn.values))
     return Sample(drawn.values, drawn.pointwise.notes(), drawn.pointwise.reaches_zero, is_sorted=True)
-
-
-def _drawn_in_parts(formula: Formula, nets: Nets, executor: Executor | None) -> Drawn:
-    """Values of a formula, each row sorted."""
-    length = min(nets.size, _POINTS_OF_A_PART)
-    places = [(net, begin) for net in range(nets.number) for begin in range(0, nets.size, length)]
-    message = packed(formula)
-    answers = in_order(executor, sample_part, [(message, *nets, net, begin, length) for net, begin in places])
-    whole = Drawn(np.empty((nets.number, nets.size)), evaluation_of(formula))
-    for (net, begin), answer in zip(places, answers, strict=True):
-        whole.values[net, begin : begin + length] = unpacked_part(answer, whole.pointwise)
-    if length < nets.size:
-        sort_at_once(list(whole.values))
-    return whole
 
 
 def sort_at_once(arrays: Sequence[Floats]) -> None:
@@ -282,7 +185,7 @@ def points_for(samples: int | None, inputs: int) -> int:
 def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
     """Values of expressions at the same points, which fill the space of all their inputs evenly."""
     nets = _nets_for(formulas, samples, seed)
-    drawn = draw(formulas, nets, range(nets.number), range(nets.size))
+    drawn = draw(formulas, nets)
     return [Sample(each.values, each.pointwise.notes(), each.pointwise.reaches_zero) for each in drawn]
 
 

@@ -5,33 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from perfcore.base.errors import DataError, OptionError
 
 LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown next to mean and deviation where none are asked for
-
-
-class Distribution(Protocol):
-    """What a statistic is taken of: a `StochasticValue`, or an `Evaluation`."""
-
-    @property
-    def mean(self) -> float:
-        """Mean; NaN where there is none."""
-
-    @property
-    def std(self) -> float:
-        """Standard deviation; NaN where there is none."""
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Bounds."""
-
-    def quantile(self, q: float, /) -> Any:
-        """The number that is not exceeded with probability ``q``."""
-
-    def cdf(self, x: float, /) -> Any:
-        """The probability of at most ``x``."""
 
 
 def quantile_name(level: float) -> str:
@@ -71,11 +49,11 @@ class Statistic:
     """A number that stands for a distribution; smaller is better."""
 
     name: str
-    of: Callable[[Distribution], float]  # takes a `Distribution`
+    of: Callable[[Any], float]  # takes a `StochasticValue`, or an `Evaluation`
     instead: str  # what to choose where a distribution does not have it
     scales: bool = True  # whether it grows in proportion with the quantity, as work does that is divided
 
-    def __call__(self, distribution: Distribution, owner: str) -> float:
+    def __call__(self, distribution: Any, owner: str) -> float:
         """The statistic of one distribution."""
         value = float(self.of(distribution))
         if not math.isfinite(value) and not getattr(distribution, "has_moments", True):

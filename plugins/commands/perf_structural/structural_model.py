@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -105,9 +104,9 @@ class StructuralModel(Result):
             )
         return composition
 
-    def predict(self, *, executor: Executor | None = None, **options: Any) -> Prediction:
+    def predict(self, **options: Any) -> Prediction:
         """The distribution of the result."""
-        return self.recalibrated(predict_jointly([self.part()], options, executor)[0][0])
+        return self.recalibrated(predict_jointly([self.part()], options)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.
@@ -127,11 +126,11 @@ class StructuralModel(Result):
         return replace(prediction, evaluation=corrected, draws=draws)
 
     def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
-        """Its result as what is predicted beside others; see `perf_structural.prediction.Part`."""
+        """Its result as a part of a prediction; see `perf_structural.prediction.Part`."""
         return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
 
     def part_named(self, name: str) -> Part:
-        """A replicated component or input, likewise."""
+        """A replicated component or input as a part of a prediction."""
         return Part(name, "equation", self.source, self._composed(name, None))
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
@@ -157,7 +156,7 @@ def _check_name(name: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Choice(Result):
-    """Candidates beside one another."""
+    """Candidates side by side."""
 
     predictions: Mapping[str, Prediction]  # by the candidates' names, in the order given
     statistic: Statistic
@@ -185,7 +184,7 @@ class Choice(Result):
 def predict_candidates(
     model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> dict[str, Prediction]:
-    """What the model predicts with each candidate's inputs in the place of its own, all drawn at the same points.
+    """What the model predicts with each candidate's inputs in place of the model's, all drawn at the same points.
 
     Options are as of `StructuralModel.predict`.
     """

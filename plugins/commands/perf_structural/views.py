@@ -1,4 +1,4 @@
-"""Views of a structural model: what it predicts, from which inputs, and its candidates beside one another."""
+"""Views of a structural model: what it predicts, from which inputs, and its candidates side by side."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class StructuralViews:
         if self._model.components:
             blocks.append(page.Text(tuple(_components(self._model)), "Components", "formula"))
         if self._model.candidates:
-            blocks.append(page.Text(links=(page.Link("Candidates beside one another", (CANDIDATES,)),)))
+            blocks.append(page.Text(links=(page.Link("Candidates side by side", (CANDIDATES,)),)))
         return tuple(blocks)
 
     def _candidates(self, query: page.Query) -> tuple[page.Block, ...]:

@@ -133,8 +133,8 @@ class ForecastFitter(Fitter):
 def distributions_ahead(
     values: Floats, steps_ahead: Sequence[int], seasons: Sequence[int], bounds: Bounds
 ) -> Iterator[Ahead]:
-    """The distribution of the value so many steps after the last one; every few steps it is chosen anew what gives
-    it.
+    """The distribution of the value so many steps after the last one; the predictor is chosen
+    again every few steps.
     """
     from perf_forecast.horizon import chosen_at, distribution_now, resolution_of
     from perf_forecast.predictors import forecasts_ahead
@@ -142,10 +142,10 @@ def distributions_ahead(
     first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
     recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)
     resolution = resolution_of(recent)
-    anew = {steps_ahead[0], *_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
+    selected = {steps_ahead[0], *_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
     for steps in steps_ahead:
         forecasts = {name: path[steps - 1] for name, path in paths.items()}
-        if steps in anew:
+        if steps in selected:
             choice, judged_at = chosen_at(forecasts, recent, steps, resolution, bounds), steps
         quantiles = distribution_now(choice, forecasts, recent, steps, resolution, bounds)
         yield Ahead(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 COVERAGE = 0.95  # of the bounds in summary and picture
-NOTEWORTHY = 0.25  # probability of a value of its own
+NOTEWORTHY = 0.25  # probability of a single value
 
 
 class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,7 +142,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         return np.array(self.ahead[int(steps) - 1].quantiles)
 
     def likeliest(self, steps: int) -> tuple[float, float]:
-        """The value that has most probability of its own so many steps ahead, and how much; NaN and 0 where none
+        """The single value with the largest probability so many steps ahead, and how much; NaN and 0 where none
         has.
         """
         quantiles = self._quantiles(steps)

@@ -92,4 +92,4 @@ class ForecastOptions:
         flag="--support",
         metavar="LOW,HIGH|auto|none",
     )
-    horizon: int = option(30, "steps ahead, each with a distribution of its own", minimum=1)
+    horizon: int = option(30, "steps ahead, each with its distribution", minimum=1)

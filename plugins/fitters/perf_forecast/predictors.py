@@ -1,4 +1,4 @@
-"""Forecasts that change with the steps ahead: trends, seasons and autoregressions, beside those that are held.
+"""Forecasts that change with the steps ahead: trends, seasons and autoregressions, and constant ones.
 
 Sources: C. C. Holt (1957) and E. S. Gardner, E. McKenzie, "Forecasting Trends in Time Series" (1985) for damped
 trends, with gains that compete as those of the Network Weather Service's smoothings do, instead of being optimised;
@@ -256,7 +256,7 @@ def _stands_out(ranks: Floats, length: int, others: tuple[int, ...]) -> bool:
 
 
 def _longer(ranks: Floats, short: int) -> int | None:
-    """The multiple of a season that foretells best, if it is better than the season and the multiples beside."""
+    """The multiple of a season that foretells best, if it is better than the season and the neighbouring multiples."""
     multiples = [k * short for k in range(2, len(ranks) // (_LEAST_CYCLES * short) + 1)]
     if not multiples:
         return None

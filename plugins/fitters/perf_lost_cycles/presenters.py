@@ -105,7 +105,7 @@ class _CategoryPresenter(Presenter):
     def views(self, result: LcaModel | ModgenModel, data: Any = None, file: Path | None = None) -> LostCyclesViews:
         from perf_lost_cycles.views.category_views import LostCyclesViews
 
-        return LostCyclesViews(result, data, file)
+        return LostCyclesViews(result, file)
 
 
 class LcaPresenter(_CategoryPresenter):

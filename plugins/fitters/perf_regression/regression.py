@@ -76,10 +76,10 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
     # The pseudoinverse of statsmodels drops small directions in silence.
     is_scaled = np.linalg.cond(design) > _ILL_CONDITIONED
     scale = np.exp2(np.round(np.log2(lengths))) if is_scaled else np.ones(len(lengths))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results = _results(group, options, y, design / scale, offset)
-    if any("onverge" in str(each.message) or "Iteration" in each.category.__name__ for each in said):
+    if any("onverge" in str(each.message) or "Iteration" in each.category.__name__ for each in caught):
         raise DataError("the regression does not converge; simplify the formula")
     if not np.isfinite([*results.params, *results.bse]).all():
         few = f"{len(y)} runs are too few for standard errors of the {options.quantile} quantile"
@@ -398,7 +398,7 @@ class RegressionFitter(Fitter):
             )
         for column in (*runs.roles.code, *runs.roles.system):
             if column not in {*options.by, *columns.values()} and len(set(names_of(runs, column))) > 1:
-                progress.note(f"one fit for all values of {column}; --by {column} gives each a fit of its own")
+                progress.note(f"one fit for all values of {column}; --by {column} fits each separately")
         runs = runs.with_roles(parameters=columns, code=(), system=(), category=())
         groups, failures = [], {}
         for group in groups_of(runs, options):

@@ -193,7 +193,7 @@ class UslFitter(Fitter):
 
 
 def _measured(data: Measurements, options: UslOptions) -> Measurements:
-    """The rows that count; a column that is called a throughput is the value, and the one beside it was varied."""
+    """The rows that count; a column that is called a throughput is the value, and the other one was varied."""
     numbers = [str(name) for name in data.table.select_dtypes("number").columns]
     rates = [name for name in numbers if set(re.findall("[a-z]+", name.lower())) & set(_THROUGHPUTS)]
     if options.value is None and data.roles.value is None and len(rates) == 1:

@@ -15,7 +15,7 @@ def register_fitters(register: Register) -> None:
         "scaling",
         "perf_scaling.fitter:ScalingFitter",
         options="perf_scaling.options:ScalingOptions",
-        help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
+        help="scaling models n^i log2(n)^j of each call path, averaged by probability",
         default_for=("timings",),
     )
 
@@ -26,5 +26,5 @@ def register_presenters(register: Register) -> None:
     register(
         "perf_scaling.model:ScalingModel",
         "perf_scaling.presenter:ScalingPresenter",
-        help="paths by their share, call trees coloured by growth, and each path's laws",
+        help="paths by their share, call trees coloured by growth, and each path's candidate models",
     )

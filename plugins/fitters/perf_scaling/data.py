@@ -147,7 +147,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     if len(points) > _MOST_PARAMETERS:
         raise OptionError(
-            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); laws are of up to {_MOST_PARAMETERS}: "
+            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to {_MOST_PARAMETERS}: "
             "name these with --parameter, and hold the others with --where"
         )
     if data.table.duplicated().any():

@@ -29,17 +29,14 @@ _SHARE = "share"  # unit of efficiencies
 
 
 class ScalingFitter(Fitter):
-    """Fits how every call path and metric grows over up to four parameters, and a law where the data determine one.
+    """Fits a scaling model of up to four parameters to each call path and metric.
 
-    Choose it to see which functions grow, how fast, and how sure that is. Laws of powers and logarithms are weighed by
-    how well each explains the runs; a law need not hold exactly, its slope may drift, and one level may deviate. So
-    bounds hold what the data leave open, that the law itself is none included.
+    Choose it to see which functions grow, and how fast. Models of powers and logarithms are averaged by how well they
+    explain the runs. The slope may drift and one value may deviate from a model: the intervals allow for both.
 
-    Source: the generic terms are those of A. Calotoiu et al., "Using automated performance modeling to find scalability
-    bugs in complex codes", SC 2013. Deviations: laws are averaged by their probability (J. A. Hoeting et al., "Bayesian
-    model averaging: a tutorial", Statistical Science 14, 1999) instead of chosen by the least error; what is left over
-    is a process of its own (M. Kennedy and A. O'Hagan, "Bayesian calibration of computer models", Journal of the Royal
-    Statistical Society B 63, 2001).
+    Source: the terms are those of A. Calotoiu et al., "Using automated performance modeling to find scalability bugs in
+    complex codes", SC 2013. Deviations: models are averaged by probability (J. A. Hoeting et al., Statistical Science
+    14, 1999), and the misfit is a Gaussian process (M. Kennedy and A. O'Hagan, J. R. Statist. Soc. B 63, 2001).
 
     Examples
     --------
@@ -117,7 +114,7 @@ def _far_levels(measurements: ScalingData, posterior: Posterior) -> list[str]:
     """How many means are so far from what is predicted that they count for less."""
     measured = np.isfinite(posterior.means)
     count = int((measured & (posterior.counts < measurements.runs.counts * _LESS)).sum())
-    return [f"{count:,} of {int(measured.sum()):,} means are far from every law and count less"] if count else []
+    return [f"{count:,} of {int(measured.sum()):,} means are outliers of all models and count less"] if count else []
 
 
 def target_of(

@@ -7,6 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_scaling.posterior.family import DRIFTS_FREELY
 from perf_scaling.posterior.posterior import SIDES, Draws
@@ -74,13 +75,11 @@ def slope_points(model: FittedModel, symbol: str) -> Floats:
 
 def growths_of_draws(model: FittedModel, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
     """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
-    from perf_scaling.posterior.prediction_kernels import count_classes
-
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
     start, end = (draws.logs[:, :, place] for place in places)
     slope = np.asarray((end - start) / np.log(ends[1] / ends[0]))
-    probability = np.empty((len(slope), len(CLASSES)))
-    count_classes(classes_of_draws(model, symbol, draws, slope), probability)
+    classes = classes_of_draws(model, symbol, draws, slope)
+    probability = np.stack([(classes == number).mean(axis=1) for number in range(len(CLASSES))], axis=1)
     best = probability.argmax(axis=1)
     ordered = np.sort(slope, axis=1)  # quantiles of sorted numbers take a quarter of the time
     columns = (probability.max(axis=1), *np.quantile(ordered, [SIDES[1], SIDES[0], SIDES[2]], axis=1))
@@ -126,27 +125,18 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
 
 def classes_of_draws(model: FittedModel, symbol: str, draws: Draws, slopes: Floats) -> Ints:
     """Number of the class of each draw (K, N): of its law, or of its slope where it drifts freely or is of a rate."""
-    from perf_scaling.posterior.prediction_kernels import classes_of_slopes
-    from perfcore.base.kernels import announce_compilation
-
-    announce_compilation(classes_of_slopes)
     posterior = draws.posterior
-    classes = np.empty(slopes.shape, dtype=np.int64)
+    of_law = np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64)
+    law, setting = (np.take_along_axis(array, draws.component, axis=1) for array in (posterior.law, posterior.setting))
     # Of a rate the slope tells: its law is that of one over it.
-    is_of_slope = (posterior.settings[:, 1] >= DRIFTS_FREELY) | posterior.reciprocal
-    classes_of_slopes(
-        slopes, draws.component, posterior.law, posterior.setting, is_of_slope,
-        np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64), _LIMITS, _CLASSES_BETWEEN, classes,
-    )  # fmt: skip
-    return classes
+    is_free = (posterior.settings[:, 1] >= DRIFTS_FREELY) | posterior.reciprocal
+    return np.where(is_free[setting], class_of_slope(slopes), of_law[law])
 
 
-def class_of_slope(slope: float) -> int:
-    """Number of the class of the power that grows alike."""
-    place = 0
-    while place < len(_LIMITS) and (slope > _LIMITS[place] or (place % 2 == 0 and slope == _LIMITS[place])):
-        place += 1
-    return int(_CLASSES_BETWEEN[place])
+def class_of_slope(slope: npt.ArrayLike) -> Ints:
+    """Number of the class of the power that grows alike, of each slope; limits belong to the classes of a pivot."""
+    place = np.searchsorted(_LIMITS[::2], slope, side="right") + np.searchsorted(_LIMITS[1::2], slope, side="left")
+    return np.asarray(_CLASSES_BETWEEN[place])
 
 
 def class_of(law: Law, symbol: str) -> int:
@@ -162,4 +152,4 @@ def class_of(law: Law, symbol: str) -> int:
             return CLASSES.index("n log n")
         if abs(exponent - 2.0) < _SAME:
             return CLASSES.index("superquadratic")
-    return class_of_slope(exponent)
+    return int(class_of_slope(exponent))

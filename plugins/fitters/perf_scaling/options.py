@@ -59,10 +59,10 @@ class ScalingOptions:
         None, "columns that were varied, COLUMN or SYMBOL=COLUMN; the first is p in formulas", metavar="COLUMN,..."
     )
     value: tuple[str, ...] | None = option(
-        None, "column that was measured; of several each is a path", metavar="COLUMN,..."
+        None, "column that was measured; several give a series each", metavar="COLUMN,..."
     )
     path: tuple[str, ...] | None = option(
-        None, "columns that together name what has a law of its own: call path, metric, code", metavar="COLUMN,..."
+        None, "columns that identify a series: call path, metric, code", metavar="COLUMN,..."
     )
     unit: str | None = option(None, "unit of the value (default: the ending of the column's name)")
     where: tuple[str, ...] = option(
@@ -74,15 +74,15 @@ class ScalingOptions:
         parse=parse_target, metavar="NAME=LEVEL,...",
     )  # fmt: skip
     exponents: tuple[str, ...] | None = option(
-        None, "the only powers of a parameter in laws, such as -1,0,1/2,1,2 (default: any from -3 to 3.5)",
+        None, "powers of a parameter, such as -1,0,1/2,1,2 (default: any from -3 to 3.5)",
         parse=parse_exponents, metavar="I,...",
     )  # fmt: skip
     logarithms: tuple[int, ...] | None = option(
-        None, "the only powers of the logarithm beside them (default: 0,1,2; with exponents, 0)",
+        None, "powers of the logarithm (default: 0,1,2; with exponents, 0)",
         parse=parse_logarithms, metavar="J,..."
     )  # fmt: skip
     scaling: str = option(
-        "auto", "weak: the problem grows with the processors; strong: it stays the same; auto: as the table says",
+        "auto", "weak: the problem grows with p; strong: it does not; auto: from the table",
         choices=("auto", "weak", "strong"),
     )  # fmt: skip
-    show: str | None = option(None, "path whose laws are all listed", metavar="PATH")
+    show: str | None = option(None, "call path whose candidate models are listed", metavar="PATH")

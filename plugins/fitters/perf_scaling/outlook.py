@@ -162,7 +162,7 @@ def target_blocks(state: State, model: ScalingModel, path: ViewPath) -> tuple[Fo
             target_query = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
             rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
             links.append(Link(model.point_text(target), path, {**target_query, **rest}))
-    return Form((*hidden, *fields), path, "Look there"), Text(links=tuple(links))
+    return Form((*hidden, *fields), path, "Predict"), Text(links=tuple(links))
 
 
 def _level(parameter: str, text: str, levels: Sequence[float], default: float) -> float:

@@ -148,8 +148,8 @@ def _what(outlook: Outlook) -> str:
 _FIGURES = (
     ("n_paths", "paths", ",d"),
     ("n_points", "points", ",d"),
-    ("median_noise", "noise of one run", ".1%"),
-    ("last_level_error", "error at the last level, left out", ".1%"),
+    ("median_noise", "run-to-run noise", ".1%"),
+    ("last_level_error", "hold-out error", ".1%"),
 )
 _MOST_UNFITTED = 40
 
@@ -188,7 +188,7 @@ def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]
     names = model.parameter_names.values()
     growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "sure")]
     unit = f" ({model.unit})" if model.unit and not tree.metric else ""
-    return (first, *_share_header(tree), *growth, f"at {model.target_text}{unit}", "95 % of it", "likeliest law")
+    return (first, *_share_header(tree), *growth, f"at {model.target_text}{unit}", "95% interval", "best model")
 
 
 def tree_cells(
@@ -227,7 +227,7 @@ def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares
         cells[0] = Cell(f"… {len(left):,} more", link, indent=depth)
         cells[inclusive_column] = f"{sum(inclusive_shares[one] for one in left):.1%}"
         rows.append(tuple(cells))
-    note = f"Growth is coloured {SCALE_NOTE}; sure: its probability. {_share_note(tree)} A click shows a path's laws."
+    note = f"Growth is coloured {SCALE_NOTE}, with its probability. {_share_note(tree)} A click shows a path's models."
     title = "Call tree" if top is None else f"Call tree below {tree.full_names[top]}"
     return Table(header, tuple(rows), title, note)
 
@@ -296,7 +296,7 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
     if start + state.rows < len(matches):
         links.append(Link(f"next {state.rows}", (), state.query(start=start + state.rows)))
     which = "" if len(rows) == len(matches) else f"Paths {start + 1:,} to {start + len(rows):,} of {len(matches):,}. "
-    note = f"{which}Growth is coloured {SCALE_NOTE}; sure: its probability. {_share_note(tree)}"
+    note = f"{which}Growth is coloured {SCALE_NOTE}, with its probability. {_share_note(tree)}"
     order = state.order if state.order != ORDERS[0] else ORDERS[1]
     table = Table(tree_header(outlook, tree, "path"), rows, f"Paths, {order}", note)
     return (table, Text(links=tuple(links))) if links else (table,)

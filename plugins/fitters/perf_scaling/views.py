@@ -72,7 +72,7 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
         text = f"The fitted value is off by a factor of {row.misses:.2g} at a measured level; measure there again."
         notices.insert(0, Notice(text, "warning"))
     if row.deviates >= 0.5:
-        text = f"The last level may be one of its own (probability {row.deviates:.0%}): repeat it."
+        text = f"The largest value may deviate from the others (probability {row.deviates:.0%}): repeat it."
         notices.append(Notice(text, "warning"))
     return (
         Text(tuple(lines)),
@@ -111,7 +111,7 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
         draw_legend(model, [path], figure)
 
     curves = (_curve_table(outlook, path, symbol) for symbol in model.symbols)
-    text = f"{model.paths[path]}: means of runs, law and bounds; below, residuals of all points"
+    text = f"{model.paths[path]}: means of runs, model and 95% intervals; below, residuals of all points"
     return Chart(draw, text, (*curves, _residual_table(model, residuals)), "Measured and predicted", (10.0, 5.6))
 
 
@@ -143,11 +143,11 @@ def _law_table(outlook: Outlook, path: int) -> Table:
     rows = [(text, share_cell(share), f"{float(value[0]):.4g}") for text, share, value in laws[:_MOST_LAWS]]
     if omitted := laws[_MOST_LAWS:]:
         rows.append((f"{len(omitted)} others", share_cell(sum(share for _, share, _ in omitted)), ""))
-    header = ("beside a constant", "probability", f"predicts at {model.target_text}")
-    note = "Each with what the data leave of drift from it."
+    header = ("terms besides a constant", "probability", f"predicts at {model.target_text}")
+    note = "Predictions allow for drift from the model."
     if len(model.symbols) > 1:
         note += " A parameter stands for any power that rises with it, one over it for any that falls."
-    return Table(header, tuple(rows), "Laws that the data leave", note)
+    return Table(header, tuple(rows), "Candidate models", note)
 
 
 def _next_table(outlook: Outlook, path: int) -> Table:
@@ -162,8 +162,8 @@ def _next_table(outlook: Outlook, path: int) -> Table:
     names = ["nothing more", *(model.point_text(dict(zip(model.symbols, p, strict=True))) for p in points.tolist())]
     rows = tuple((name, f"{np.exp(factor):.4g}" if np.isfinite(factor) else "-") for name, factor in
                  zip(names, remaining.tolist(), strict=True))  # fmt: skip
-    header = ("measured next", f"95 % at {model.target_text} within a factor of")
-    return Table(header, rows, "What to measure next", "Expected of one more point with as many runs as the others.")
+    header = ("next measurement", f"95% at {model.target_text} within a factor of")
+    return Table(header, rows, "Next measurement", "Expected of one more point with as many runs as the others.")
 
 
 def _coefficient_table(outlook: Outlook, path: int) -> Table:

@@ -15,7 +15,7 @@ def register_fitters(register: Register) -> None:
         "individual",
         "perf_timing.individual.fitter:IndividualFitter",
         options="perf_timing.options:IndividualOptions",
-        help="timing models of every code on every system, each by itself",
+        help="separate timing models of every code on every system",
         # Times by category too: it says which rows to choose, and a selection leaves one category.
         ranks_for=("timings", "codes x systems", "categories"),
     )

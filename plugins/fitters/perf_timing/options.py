@@ -102,13 +102,13 @@ class ScalingOptions:
         parse=parse_quantities, metavar="WHAT",
     )  # fmt: skip
     peak: tuple[str, ...] | None = option(
-        None, "peak performance of each system: likewise", parse=parse_quantities, metavar="WHAT"
+        None, "peak performance of each system, in the same form", parse=parse_quantities, metavar="WHAT"
     )
     weights: str = option(
         "equal", "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs", choices=WEIGHTS
     )
     sign: str = option(
-        "nonnegative", "negative coefficients: such models come last (nonnegative), fits are held at 0 or above "
+        "nonnegative", "negative coefficients: such models come last (nonnegative), fits are bounded at 0 "
         "(bounded), or the sign does not count (any)", choices=SIGNS,
     )  # fmt: skip
     function: tuple[str, ...] = option(

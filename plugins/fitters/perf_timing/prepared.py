@@ -190,7 +190,7 @@ def _small_table(path: str, data: Measurements, role: str) -> Measurements:
 
 
 def _quantity_column(table: Measurements, column: str, role: str) -> str:
-    """The column named, else the only one of numbers beside those that name the role."""
+    """The column named, else the only numeric one apart from those that name the role."""
     if column:
         return column
     named = getattr(table.roles, role)

@@ -57,7 +57,7 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.5, 1.0])
         if len(points) == 1:
             axes.fill_between(points[first], *predicted[:, 1:].T, color=MODEL, alpha=0.2, linewidth=0.0,
-                              label=f"{_COVERAGE:.0%} of single runs")  # fmt: skip
+                              label=f"{_COVERAGE:.0%} prediction interval")  # fmt: skip
         axes.plot(points[first], predicted[:, 0], "-" if len(points) == 1 else "x", color=MODEL, label="model")
         axes.plot(points[first], value, "o", color=DARK, markersize=4, label="measured")
         axes.set(xscale="log", yscale="log", ylabel=f"{model.value_name}{unit}")
@@ -92,7 +92,7 @@ def _elsewhere(model: ScalingModel, code: str, system: str, path: page.ViewPath,
     except PerfError as error:
         return [form, page.Notice(str(error), "error")]
     unit = f" {model.unit}" if model.unit else ""
-    bounds = "no bounds" if np.isnan(lower) else f"{_COVERAGE:.0%} of single runs between {lower:.6g} and {upper:.6g}"
+    bounds = "no interval" if np.isnan(lower) else f"{_COVERAGE:.0%} prediction interval [{lower:.6g}, {upper:.6g}]"
     return [form, page.Text((f"{value:.6g}{unit}; {bounds}",)), *([page.Notice(remark, "warning")] if remark else [])]
 
 

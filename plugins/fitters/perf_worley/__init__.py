@@ -84,7 +84,7 @@ def register_presenters(register: Register) -> None:
     register(
         "perf_worley.phase_model:PhaseModel",
         "perf_worley.presenter:PhasePresenter",
-        help="phases over their curve, sliders that fit anew, and how the fit depends on their number",
+        help="phases over their curve, sliders that refit, and how the fit depends on their number",
     )
     register(
         "perf_worley.comparison:PhaseComparison",

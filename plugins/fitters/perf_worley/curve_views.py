@@ -221,7 +221,7 @@ def curve_chart(
         line = part
         if (part.low != part.high).any():
             times, low, high = _stepped(place(part.edges), part.low, part.high)
-            axes.fill_between(times, low, high, color=FAINT, linewidth=0.5, label="lowest to highest")
+            axes.fill_between(times, low, high, color=FAINT, linewidth=0.5, label="range")
             line = summary.stretch(zoom.start, zoom.end, _MEANS)
         label = "data" if line is part else "mean"
         axes.plot(*_stepped(place(line.edges), line.mean), color=DARK, linewidth=0.8, label=label)

@@ -76,7 +76,7 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
         if not match.alike:
             raise DataError(
                 f"{names[run]} and {names[run + 1]} do not look like runs of one program (cost {match.cost:.2f}, up to "
-                f"{ALIKE} do), so their phases cannot be matched; fit each by itself"
+                f"{ALIKE} do), so their phases cannot be matched; fit each separately"
             )
         for one, other in match.pairs:
             if one is None or other is None:
@@ -110,7 +110,7 @@ def join_runs(
 ) -> Measurements:
     """Durations and processor times of the phases that several runs have in common.
 
-    Each run is fitted by itself, phases of neighbours are matched in their order, and a phase is called by its place:
+    Each run is fitted separately, phases of neighbours are matched in their order, and a phase is called by its place:
     ``phase 1``. Several phases of one run count together where another has them as one.
     """
     import pandas as pd

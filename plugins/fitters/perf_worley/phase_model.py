@@ -200,7 +200,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     def design_rows(self, points: Points) -> DesignRows:
         """None: phases are those of one run."""
-        raise OptionError("phases are those of one run, of which no point can be measured by itself")
+        raise OptionError("phases are those of one run, of which no single point can be measured")
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
         """Two runs phase by phase; utilization at the same time of two runs says nothing."""

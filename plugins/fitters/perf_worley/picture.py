@@ -132,7 +132,7 @@ def mark_intervals(axes: Axes, intervals: npt.NDArray[np.float64]) -> None:
     """Shade intervals of breaks; a bar with ends above the shade shows also those that are a line wide."""
     for i, (begin, end) in enumerate(intervals):
         axes.axvspan(
-            begin, end, color=DATA, alpha=0.13, linewidth=0, zorder=0, label="95% of a break" if i == 0 else None
+            begin, end, color=DATA, alpha=0.13, linewidth=0, zorder=0, label="start 95% CI" if i == 0 else None
         )
     middle, half = intervals.mean(axis=1), 0.5 * np.diff(intervals, axis=1)[:, 0]
     axes.errorbar(

@@ -1,4 +1,4 @@
-"""Views of phases: the curve with its phases, sliders that fit anew, and what others show phase by phase."""
+"""Views of phases: the curve with its phases, sliders that refit, and what others show phase by phase."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
 _TEXT = ".out .log .txt"
-_NEED_LIBRARIES = {"otf2", "caliper-trace", "caliper", "caliper-json", "cube"}
+_NEED_LIBRARIES = {"otf2", "caliper", "caliper-json", "cube"}
 
 # Name, class, endings, description, and the class of its options in `perf_io.options`.
 _READERS = (
@@ -15,7 +15,7 @@ _READERS = (
     ("pj_dump", "perf_io.traces.pj_dump:PjDumpReader", ".csv", "states printed by pj_dump or StarVZ", "PjDumpOptions"),
     ("paje", "perf_io.traces.paje:PajeReader", ".trace .paje", "Pajé traces", "PajeOptions"),
     ("paraver", "perf_io.traces.paraver:ParaverReader", ".prv", "Paraver traces, with their .pcf", None),
-    ("picl", "perf_io.traces.picl:PiclReader", ".trf .picl", "PICL traces, new and old format", None),
+    ("picl", "perf_io.traces.picl:PiclReader", ".trf .picl", "PICL traces", None),
     ("mpstat", "perf_io.sysstat:MpstatReader", ".json", "processors, by mpstat -o JSON", "CpuOptions"),
     ("sadf", "perf_io.sysstat:SadfReader", ".json .txt .csv",
      "processors, by sadf -j or sadf -d of sysstat", "CpuOptions"),
@@ -47,7 +47,6 @@ _READERS = (
     ("go-bench", "perf_io.results.text_results:GoBenchReader", _TEXT, "Go's benchmarks, go test -bench", None),
     ("jmh", "perf_io.results.json_results:JmhReader", ".json", "JMH of Java, -rf json", None),
     ("vllm", "perf_io.results.json_results:VllmReader", ".json", "vLLM's benchmark of serving", "ServingOptions"),
-    ("mlperf-log", "perf_io.results.text_results:MlperfLogReader", _TEXT, "logs of MLPerf, :::MLLOG", None),
     ("fio", "perf_io.results.json_results:FioReader", ".json", "fio, --output-format=json", None),
     ("extrap-json", "perf_io.results.extrap:ExtrapJsonReader", ".json", "JSON documents of Extra-P", None),
     ("extrap-archive", "perf_io.results.extrap:ExtrapArchiveReader", ".extra-p",
@@ -72,7 +71,6 @@ _READERS = (
      "Projections of Charm++, also as tar", None),
     ("nsight", "perf_io.traces.nsight:NsightReader", ".sqlite .db",
      "Nsight Systems, its SQLite export", "NsightOptions"),
-    ("caliper-trace", "perf_io.caliper:CaliperTraceReader", ".cali", "event traces of Caliper", None),
 )  # fmt: skip
 
 
@@ -82,7 +80,7 @@ def register_kinds(register: Register) -> None:
     register(
         "class_tables",
         "perf_traces.states:ClassTable",
-        help="classes of states by name: the path of a TOML file, asked before the standard one",
+        help="state classification by name: the path of a TOML file, asked before the standard one",
     )
 
 

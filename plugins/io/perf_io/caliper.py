@@ -1,4 +1,4 @@
-"""Profiles and event traces of Caliper (``.cali``), by its own reader."""
+"""Profiles of Caliper (``.cali``), by its own reader, and in JSON."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from typing import Any
 
 import msgspec
 from caliperreader import CaliperReader as Library
-from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
 
 from perf_io.options import ProfileOptions
 from perf_io.results.result_table import ARROW, Row, exclusive_of, number_or_text, one_line, profile_rows, results
-from perf_io.text import decode_document, numbered_lines, parse_ns
-from perf_io.traces.nested_states import NestedStates
-from perfcore.base import progress
+from perf_io.text import decode_document, numbered_lines
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.data.trace import Trace
 from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
@@ -244,78 +240,3 @@ def _run(attributes: Mapping[str, Any], types: Mapping[str, str], dates: set[str
                 # Adiak and Caliper each have their name for the number of ranks, which is mostly there twice.
                 row["ranks" if name in _RANKS else one_line(name)] = number
     return row
-
-
-_BEGIN, _END = "event.begin#", "event.end#"
-_TIMES = {"time.offset.ns": "ns", "time.offset": "us"}
-_RANK_KEYS = ("mpi.rank", "rank")
-_THREADS = ("omp.thread.id", "pthread.id", "thread.id")
-# Attributes that begin and end and are no regions of the program.
-_NOT_REGIONS = ("cali.", "iteration#", "cuda.", "omp.thread", "pthread", "mpi.rank")
-
-
-class CaliperTraceReader(Reader):
-    """Regions of the ranks and threads of a Caliper event trace.
-
-    Choose it for what Caliper's ``event-trace`` writes.
-    """
-
-    def sniff(self, source: Source) -> float:
-        """Surer than the reader of profiles where there are events with times."""
-        is_caliper = source.head.startswith(b"__rec=")
-        return 0.97 if is_caliper and b"event.begin#" in source.head and b"time.offset" in source.head else 0.0
-
-    def read(self, source: Source, options: Any) -> Trace:
-        records = CaliperRecords(source)
-        events = _Events(records, source.name)
-        try:
-            with progress.bar(f"reading {source.name}"):
-                CaliperStreamReader().read(records, events.take)
-        except _DAMAGED as error:
-            raise records.error(error) from None
-        return events.trace()
-
-
-class _Events:
-    """What the records with events add up to."""
-
-    def __init__(self, records: CaliperRecords, source: str) -> None:
-        self._records, self._source = records, source
-        self._states = NestedStates(source)
-        self._regions: dict[str, int] = {}
-        self._locations: dict[tuple[str, str], int] = {}
-        self._passed_over = 0
-
-    def take(self, record: Mapping[str, object]) -> None:
-        unit = next((name for name in _TIMES if name in record), None)
-        event = next((name for name in record if name.startswith((_BEGIN, _END))), None)
-        kind = event.partition("#")[2] if event else ""
-        if event is None or unit is None or kind.startswith(_NOT_REGIONS):
-            self._passed_over += 1
-            return
-        line = self._records.line
-        time = parse_ns(str(record[unit]), _TIMES[unit], self._source, line)
-        rank, thread = (
-            next((str(record[name]) for name in names if name in record), "") for names in (_RANK_KEYS, _THREADS)
-        )
-        location = self._locations.setdefault((rank, thread), len(self._locations))
-        name = str(record[event])
-        if event.startswith(_BEGIN):
-            self._states.push(location, self._regions.setdefault(name, len(self._regions)), time, line)
-        elif not self._states.pop(location, time, line):
-            raise InputError(self._source, f"region {name[:60]!r} ends, and none was begun", line=line)
-
-    def trace(self) -> Trace:
-        """All regions; what was not left lasts until the location's last event."""
-        self._states.finish()
-        keys = list(self._locations)
-        names = list(self._regions)
-        notes = [f"{self._passed_over} records without regions passed over"] if self._passed_over else []
-        return self._states.trace(
-            [_label(*keys[code]) for code in self._states.locations], names, time_unit="us", notes=notes
-        )
-
-
-def _label(rank: str, thread: str) -> str:
-    parts = [*([f"rank {rank}"] if rank else []), *([f"thread {thread}"] if thread else [])]
-    return " / ".join(parts) or "process"

@@ -84,7 +84,7 @@ def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: S
 
 
 def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[str] = ()) -> list[str]:
-    """The columns that differ between rows, less those that say the same as one before, such as nodes beside tasks."""
+    """The columns that differ between rows, less those that repeat one before, such as nodes and tasks."""
     kept: list[str] = []
     for column in columns:
         levels = table[column].nunique()

@@ -311,7 +311,7 @@ def session_test(
 ) -> tuple[Estimates, Floats]:
     """Compare separate sessions; also the standard deviation of one session's level that was used, as a share (n,).
 
-    The rule's variance of a session counts as `_TAIL` degrees of freedom beside those of repeated sessions, which
+    The rule's variance of a session counts as `_TAIL` degrees of freedom beyond those of repeated sessions, which
     measure it. ``session_cv`` replaces both.
     """
     count, runs = np.stack([first.count, second.count]), np.stack([first.runs, second.runs])

@@ -56,7 +56,7 @@ _LEAST_SPREAD = 0.1
 
 @dataclass(frozen=True)
 class Outliers:
-    """Residuals by which outliers are told, and which they are."""
+    """Residuals that identify outliers, and the outliers."""
 
     studentized: Floats
     robust: Floats  # residual over the normal-consistent median absolute deviation

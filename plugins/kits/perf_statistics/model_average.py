@@ -5,7 +5,7 @@ have been chosen takes part, with all proportions of its functions, about each o
 is never quite right: the slope of what it misses, over the logarithms of the parameters, wanders. So the logarithm of a
 value is that of the law, plus a misfit whose slope is a stationary Ornstein-Uhlenbeck process, plus the noise of a
 level, which repeated runs share (placement, decomposition), plus the noise of a run. All of it is proportional to the
-prediction. Nobody knows beforehand how strong drift and noise are; `misfits` is a grid of both, whose members are
+prediction. The strength of drift and noise is unknown; `misfits` is a grid of both, whose members are
 weighed by how likely they make the data. Its values, the share of deviating levels and their spread are those that hold
 on a thousand scaling series of real programs; docs/how-we-know.md says what they give on others. The factor of a shape
 is unknown and integrated over; so are small changes of its proportions, by Sherman and Morrison's formula for a

@@ -309,7 +309,7 @@ class _Search:
         """Plain Gauss-Newton steps while they shrink the removable part of the residuals.
 
         A trust region compares objectives, which near an optimum agree in all digits long before the parameters do;
-        these steps compare what is left to remove, which falls to rounding itself.
+        these steps compare the remainder, which falls to rounding itself.
         """
         steps = 0
         removable, step = point.look()

@@ -66,7 +66,7 @@ _FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRS
 
 
 def parse_places(texts: str | Iterable[str], option: str = "--at") -> dict[str, str]:
-    """The values of each variable as text, for whoever knows which of them are numbers."""
+    """The values of each variable as text, for callers that know which of them are numbers."""
     return {name: ",".join(words) for name, words in _words(texts, {}, option).items()}
 
 

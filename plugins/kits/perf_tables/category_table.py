@@ -99,7 +99,7 @@ def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str,
 
 
 def with_other(runs: Runs, names: tuple[str, ...], other: str, notes: list[str]) -> tuple[Runs, tuple[str, ...]]:
-    """What no category accounts for as a category of its own, where it is more than rounding."""
+    """What no category accounts for as a further category, where it is more than rounding."""
     rest = runs.total - np.nansum(runs.values, axis=1)
     if not (rest > _ROUNDING * runs.total).any():
         return runs, names
@@ -123,7 +123,7 @@ class CategoryTable:
 
     points: Mapping[str, Floats]  # parameters by their symbol in formulas, positive
     columns: Mapping[str, str]  # symbol to the column's name in the source
-    categories: tuple[str, ...]  # in order of appearance; what is left of the total comes last
+    categories: tuple[str, ...]  # in order of appearance; the rest of the total comes last
     values: Floats  # time of each category in ``unit``, >= 0; NaN where it was not measured
     repetitions: Ints  # runs of each point
     spread: Floats  # standard deviation of the runs, in ``unit``; NaN for a single run
@@ -187,7 +187,7 @@ def by_category(
 ) -> CategoryTable:
     """Measurements of which each row is one category of a run, as a table of points by categories.
 
-    Rows of one point are told apart as runs by a column such as ``run`` or ``repetition``; without one, the k-th row of
+    Rows of one point are identified as runs by a column such as ``run`` or ``repetition``; without one, the k-th row of
     each category belongs to the k-th run.
     """
     import pandas as pd

@@ -1,7 +1,7 @@
 """Columns that say how far the runs behind a mean lie apart, and how many they are.
 
 Understood are standard deviations (``sd_s``, ``time_std``, ``std dev [ms]``), standard errors (``sem``, ``stderr``) and
-half widths of 95 % confidence intervals (``ci95``), as columns of the value's unit, beside a number of runs (``N``,
+half widths of 95 % confidence intervals (``ci95``), as columns of the value's unit, with a number of runs (``N``,
 ``n_runs``, ``samples``, ``reps``).
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
 
-# Longer words first: what is left of a name says of what the spread is.
+# Longer words first: the rest of a name says of what the spread is.
 _WORDS = {
     "deviation": "standard deviation|std deviation|std dev|st dev|stddev|stdev|std|sd|sigma",
     "error": r"standard error(?: of(?: the)? mean)?|std error|std err|stderr|sem|se",
@@ -41,7 +41,7 @@ _RUNS = re.compile(
     r"(?:n|no|nr|num|number|#)?(?: ?of)? ?(?:runs|samples|reps|repetitions|repeats|replications|replicates|trials|"
     r"measurements)|(?:runs?|samples?|reps?) count"
 )
-_COUNT_WITH_SPREAD = ("n", "count")  # may be anything, but for a spread beside them
+_COUNT_WITH_SPREAD = ("n", "count")  # may be anything, unless there is a spread
 _NORMAL_95 = 1.959963984540054
 _FEWEST = 2.0  # runs that have a spread
 
@@ -56,7 +56,7 @@ class SpreadColumns(NamedTuple):
     @property
     def text(self) -> str:
         """What is taken from where."""
-        runs = f"{self.number} runs each" if self.number else "their number is not said: two, the fewest"
+        runs = f"{self.number} runs each" if self.number else "their number is unknown: two, the fewest"
         return f"noise from {self.spread}, {runs}"
 
 
@@ -69,7 +69,7 @@ class Spread(NamedTuple):
 
 
 def is_of_spread(column: str) -> bool:
-    """Whether a name says that a column holds a spread, or a number of runs: no two rows are told apart by it."""
+    """Whether a name says that a column holds a spread, or a number of runs: it identifies no rows."""
     return _kind(column)[0] is not None or _RUNS.fullmatch(plain_name(column)) is not None
 
 
@@ -205,13 +205,13 @@ def _half_widths(counts: Floats) -> Floats:
     return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
 
 
-# A column of this name tells the runs of one point apart.
+# A column of this name identifies the runs of one point.
 RUN_COLUMNS = (
     *("run", "run id", "run no", "run number", "run index", "runid", "repetition", "repetition index", "rep", "rep id"),
     *("repeat", "replication", "replicate", "trial", "attempt", "try", "iteration", "iter"),
     *("job", "job id", "jobid", "slurm job id", "pid", "process id"),
 )
-# A column of this name tells runs apart, says when and where they were, or the chance in them: not what was varied.
+# A column of this name identifies runs, says when and where they were, or the chance in them: not what was varied.
 _OF_RUNS = {
     *RUN_COLUMNS,
     *("seed", "random seed", "rng seed", "sample", "index", "row", "timestamp", "time stamp", "date", "day", "month"),
@@ -322,7 +322,7 @@ def refuse_unnamed_names(
     points: Mapping[str, Floats],
     by: Literal["path", "code"] = "path",
 ) -> None:
-    """Refuse rows that would pass for repeated runs though a text, such as a problem's class, tells them apart.
+    """Refuse rows that would pass for repeated runs though a text, such as a problem's class, distinguishes them.
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several.

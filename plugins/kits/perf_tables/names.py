@@ -38,7 +38,7 @@ def is_speed(unit: str | None, *names: str) -> bool:
 
 def what_zero_means(of_speed: bool) -> str:
     """Why a measured 0 is left out, of work per time or of times."""
-    return "nothing was done, which no law of a rate tells" if of_speed else "below what the clock sees"
+    return "nothing was done, which no model of a rate covers" if of_speed else "below what the clock sees"
 
 
 def _is_called_speed(name: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def paths_of(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
-    """Names of what has a law of its own, and the index of each kept row: code, system and category together.
+    """Names of the modelled series, and the index of each kept row: code, system and category together.
 
     Roles with one name for all rows are left out of the names, unless all of them have.
     """

@@ -1,6 +1,6 @@
 """Traces as Chrome's JSON, which Perfetto (https://ui.perfetto.dev) and chrome://tracing open.
 
-Source: "Trace Event Format", Google, 2016: complete events (``ph: X``), of which times are in microseconds; beside them
+Source: "Trace Event Format", Google, 2016: complete events (``ph: X``), of which times are in microseconds; in addition
 ``distributedInfo`` and ``baseTimeNanoseconds`` as Kineto writes them. What the format has no place for is in
 ``perfcore``, and in ``location`` of the names of threads.
 """

@@ -103,7 +103,7 @@ class StoredTrace:
 
     @classmethod
     def of(cls, trace: Trace, path: Path) -> Self:
-        """Write the columns of a trace beside each other, ``PATH.location.npy`` and so on."""
+        """Write the columns of a trace next to each other, ``PATH.location.npy`` and so on."""
         first, last = trace.span_ns
         stored = cls(
             str(path), trace.n_intervals, trace.locations, trace.states, tuple(trace.busy_states),
@@ -130,7 +130,7 @@ class StoredTrace:
         return msgspec.json.decode(Path(f"{path}.json").read_bytes(), type=cls)
 
     def rank_calls(self) -> RankCalls | None:
-        """Calls of the communication library, whose partners are of other ranks; None where the file tells none."""
+        """Calls of the communication library, whose partners are of other ranks; None where the file has none."""
         return RankCalls.load(Path(self.path)) if Path(f"{self.path}.calls.json").exists() else None
 
     def column(self, name: str) -> npt.NDArray[Any]:
@@ -161,7 +161,7 @@ def summed_curve(
     """How many locations compute, of intervals that come rank by rank.
 
     Each rank's beginnings and ends are sorted by themselves and put on disk; then all are merged stretch by stretch of
-    the run. Beside one rank, memory holds one stretch; a long curve is mapped from files.
+    the run. In addition to one rank, memory holds one stretch; a long curve is mapped from files.
     """
     changes = [_sorted(times, folder / f"changes{k}.npy", span_ns[0]) for k, times in enumerate(ranks)]
     n_changes, length, factor = sum(map(len, changes)), span_ns[1] - span_ns[0], nanoseconds_per(time_unit)
@@ -299,7 +299,7 @@ class JoinedTrace(LazyTrace):
         """What of it is within a part of the run, rank by rank; None where nothing is.
 
         Intervals that begin before ``stop`` and end after ``first`` are of the part; they are cut to the ``span_ns`` of
-        ``facts``, which are what a `perfcore.Trace` is made with beside its columns and names.
+        ``facts``, which are what a `perfcore.Trace` is made with in addition to its columns and names.
         """
         folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
         span, state_names = facts["span_ns"], tuple(self.states[k] for k in states)

@@ -3,7 +3,7 @@
 A merged location is at each time in the state that counts most of those that its recorded ones are in: computing
 before communicating before waiting for data before copying, and so on down to idle. So it computes while any of them
 does, which says whether the GPU, the process or the node gets on; how many of them compute at once is another question,
-which the recorded level answers. What runs beside the state that is shown stays in `LocatedTrace.recorded`.
+which the recorded level answers. States that overlap the shown one stay in `LocatedTrace.recorded`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAMES = {
         re.compile(r"(?P<name>rank \d+) / .*"),
     ),
 }
-_AT_ONCE = ": each computes while any of its own does"
+_AT_ONCE = ": each computes while any of its members does"
 # Of two states of one time that before the other is shown; what counts as computing is before all.
 _ORDER = (
     "(computing)", "communicating", "waiting", "transferring", "io", "contending", "runtime", "synchronizing",
@@ -212,4 +212,4 @@ def _how_many_at_once(trace: LocatedTrace) -> str:
     members = f"{len(recorded.locations)} {_MEMBERS[level]} as {n} {_PLURALS[level] if n > 1 else _WORDS[level]}"
     at_once = f"; where one computes, {time / covered:.2f} of them do at once" if covered else ""
     finest = "stream" if level == "device" else "thread"
-    return f"{members}{_AT_ONCE}{at_once} (--locations {finest} tells them apart)"
+    return f"{members}{_AT_ONCE}{at_once} (--locations {finest} separates them)"

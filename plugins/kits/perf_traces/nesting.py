@@ -24,7 +24,7 @@ class Nesting:
     """Calls that are not one interval of their trace each, and which intervals are calls.
 
     Readers give the time of a caller to its callees while these run, so that it is left with no interval, or with
-    several. They keep this beside the intervals: nothing for a trace without callers, else a byte for each interval and
+    several. They keep this with the intervals: nothing for a trace without callers, else a byte for each interval and
     24 for each caller.
     """
 

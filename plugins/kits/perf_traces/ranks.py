@@ -61,7 +61,7 @@ def numbered(
     name: str,
     otherwise: str = AS_RUNS,
 ) -> tuple[list[tuple[int, StoredTrace]], str]:
-    """The traces with their ranks, in the order of these, and what told the ranks."""
+    """The traces with their ranks, in the order of these, and the source of the ranks."""
     ranks = [part.facts.get(RANK) for part in parts]
     how = "by what the files say"
     if RANK in fields[0]:
@@ -70,12 +70,12 @@ def numbered(
         if None not in named and len(set(named)) == len(named):
             ranks, how = list(named), "by the names of the files"
         elif all(rank is None for rank in (*ranks, *named)):
-            ranks, how = list(range(len(parts))), "by the order of the files, as nothing tells their ranks"
+            ranks, how = list(range(len(parts))), "by the order of the files, since their ranks are not recorded"
         else:
             ranks = [of_name if rank is None else rank for rank, of_name in zip(ranks, named, strict=True)]
             how = "by what the files and their names say"
     if left_out := [str(path) for path, rank in zip(paths, ranks, strict=True) if rank is None]:
-        progress.note(f"{name}: left out, as nothing tells which rank it is: {listing(left_out, 3)}")
+        progress.note(f"{name}: left out, since its rank is not recorded: {listing(left_out, 3)}")
     rank_paths: dict[int, Path] = {}
     for path, rank in zip(paths, ranks, strict=True):
         if rank is not None and rank_paths.setdefault(rank, path) is not path:
@@ -157,7 +157,7 @@ class Clocks:
 
 @dataclass(frozen=True)
 class _Match:
-    """Common collectives of a rank with the first: how many, the shift that makes them end together, what is left."""
+    """Common collectives of a rank with the first: how many, the shift that makes them end together, the remainder."""
 
     count: int
     skew_ns: int = 0  # by how much a collective ends, as recorded, before the other rank begins it
@@ -211,7 +211,7 @@ def _unalignable(name: str, one: int, other: int, recorded: str | None, collecti
 
 
 def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Sequence[_Match]) -> Clocks:
-    """Times as written; how well they agree is told by the collectives."""
+    """Times as written; the collectives show how well they agree."""
     epochs = [int(part.facts.get("epoch_ns", 0)) for part in parts]
     zero = min(epoch + part.span_ns[0] for epoch, part in zip(epochs, parts, strict=True))
     note = "clocks: as recorded"
@@ -364,7 +364,7 @@ def one_run(
     facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
     count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
     notes = [
-        f"{count} as one run, told {how}",
+        f"{count} as one run, detected {how}",
         *(WARNING + note for note in missing),
         clocks.note,
         *notes_of_ranks(ranks, traces),

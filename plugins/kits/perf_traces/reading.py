@@ -31,7 +31,7 @@ def _option(name: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class HowToReadTraces(HowToRead):
-    """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, beside how a file is read."""
+    """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, and how a file is read."""
 
     former = ("--until=--to", "--between=--region")
     since: Annotated[str | None, _option("since")] = None
@@ -48,7 +48,7 @@ class HowToReadTraces(HowToRead):
 
     @property
     def of_runs(self) -> dict[str, Any]:
-        """Parameters of a function that tells runs apart by their names: these, what several files are, how to read."""
+        """Parameters of a function that identifies runs by their names: these, what several files are, how to read."""
         from perf_traces.ranks import RANK
         from perfcore.reading.many_files import NamePattern
 
@@ -69,4 +69,4 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
     if len(points) >= needed:
         return f"next: {fit}"
     over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
-    return f"next: runs at {needed} or more {over}, from which {fit} finds laws; these are {len(points)}"
+    return f"next: runs at {needed} or more {over}, from which {fit} fits models; these are {len(points)}"

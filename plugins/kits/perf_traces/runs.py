@@ -59,7 +59,7 @@ def stored_parts(
         for path, target, answer in zip(paths[1:], targets[1:], in_order(executor, store, arguments), strict=True):
             if answer:
                 yield path, StoredTrace.load(target)
-            else:  # what went wrong there is said here
+            else:  # report the error here
                 data = read_one(path, **how).data
                 if not isinstance(data, Trace):
                     raise DataError(f"{path} holds a {type(data).__name__}, and {paths[0]} a Trace")
@@ -148,7 +148,7 @@ def _runs(
     paths: Sequence[Path],
     how: Mapping[str, Any],
 ) -> list[tuple[dict[str, Any], JoinedTrace]]:
-    """What names say of each run beside the rank, and its trace."""
+    """Parameters of each run from names other than the rank, and its trace."""
     run_of_file = [without_rank(of_file) for of_file in fields]
     distinct = [run for k, run in enumerate(run_of_file) if run not in run_of_file[:k]]
     folders = [Path(tempfile.mkdtemp(prefix="perfcore-ranks-")) for _ in distinct]
@@ -175,7 +175,7 @@ def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
     return located(wanted_part(trace, options), options.locations)
 
 
-_REPETITION = "r"  # a field that fitters know by its whole name as what tells runs of one point apart
+_REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
 
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
 REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
@@ -197,9 +197,9 @@ def runs_of(
         name = os.fsdecode(item)
         paths = known_files(name)
         if paths is None:
-            yield _trace(name, read), _fields(Path(name), pattern)
+            yield _trace(name, read), fields_of(Path(name), pattern)
             continue
-        fields = [_fields(file, pattern) for file in paths]
+        fields = [fields_of(file, pattern) for file in paths]
         first = _trace(str(paths[0]), read)
         if not is_one_run(first, paths, fields, together):
             yield first, fields[0]
@@ -209,7 +209,7 @@ def runs_of(
         del first
         runs = {tuple(without_rank(file_fields).items()): file_fields for file_fields in fields}
         if len(runs) > 1:
-            raise OptionError(f"{name}: holds the ranks of {len(runs)} runs; give each run by a pattern of its own")
+            raise OptionError(f"{name}: holds the ranks of {len(runs)} runs; give a pattern for each run")
         yield _trace(name, read), without_rank(fields[0])
 
 
@@ -242,7 +242,8 @@ def _trace(name: str, read: Read) -> Trace:
     return trace
 
 
-def _fields(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
+def fields_of(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
+    """What the name of a file says by a pattern."""
     if pattern is None:
         return {}
     texts = pattern.fields_of(path)

@@ -1,6 +1,6 @@
 """Large arrays are mapped from files that have no name: the system loads what is touched, and writes back what is not.
 
-A file without a name is gone as soon as nobody maps it, whatever ends the program. Its place on the disk is reserved
+A file without a name is gone as soon as it is unmapped, whatever ends the program. Its place on the disk is reserved
 when it is made: a disk that becomes full while pages are written back would kill the program without a word.
 """
 

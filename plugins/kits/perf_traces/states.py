@@ -55,7 +55,7 @@ class ClassTable:
         return [{"class": each.name, "state": name, "why": each.why} for each in groups for name in each.names]
 
     def class_of(self, state: str) -> str | None:
-        """The class that a name has here: by itself before by a pattern, by a long pattern before a short one."""
+        """The class that a name has here: a name before a pattern, a long pattern before a short one."""
         key = state.strip().lower()
         if (name := self._exact.get(key)) is not None:
             return name

@@ -4,7 +4,7 @@
   what a location does.
 - **How much**: one map, `SIZES`, dark for little and bright for much.
 - **How it grows**: nine `STEPS`, the brighter the faster; `pale` and hatched where it is not sure.
-- **Good or not**: words, with `GOOD`, `CAREFUL` and `QUIET` beside them (`STATUS`); never a colour alone.
+- **Good or not**: words, with `GOOD`, `CAREFUL` and `QUIET` (`STATUS`); never a colour alone.
 - **What is measured** is ink, **what a model says** is `MODEL`, what helps to read is grey.
 - **On a dark page** paper, ink and greys change places (`PAGE`, `ON_DARK`); what means something stays, if it is seen.
 """
@@ -64,7 +64,7 @@ _PALE = 0.35  # of a colour that is left in its pale form
 
 
 def pale(colour: str) -> str:
-    """The colour as what is not sure has it, beside a hatch."""
+    """The colour of uncertain parts, which are also hatched."""
     return "#" + "".join(f"{round(255 - _PALE * (255 - part)):02x}" for part in _parts(colour))
 
 

@@ -1,6 +1,6 @@
 """What a view is made of: plain blocks, which the page and the report turn into HTML.
 
-Whoever has something to show gives a `Viewable`; it knows nothing of servers, addresses or HTML. Paths are those of
+A subject to show is a `Viewable`; it knows nothing of servers, addresses or HTML. Paths are those of
 the viewable itself: its first view is ``()``. Where several stand side by side, `mounted` puts each below a path.
 """
 
@@ -38,7 +38,6 @@ class Field:
     maximum: str = ""
     step: str = ""
     help: str = ""  # in one sentence
-    is_checked: bool = False  # whether the page says while it is typed what is right and what is not
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Form:
 class Action:
     """Fields that change what is kept. The page first shows what would change. A report leaves it out.
 
-    The fields go to `Editable.act` with the path; several actions at one path are told apart by a hidden field.
+    The fields go to `Editable.act` with the path; several actions at one path differ in a hidden field.
     """
 
     fields: tuple[Field, ...]
@@ -84,13 +83,13 @@ class Link:
     query: Query = field(default_factory=dict)  # its state
 
     def mounted(self, prefix: ViewPath, query: Query) -> Link:
-        """The same link of a viewable that stands below a path, where that has a state of its own."""
+        """The same link of a viewable that stands below a path, where that has a state."""
         return replace(self, path=(*prefix, *self.path), query={**query, **self.query})
 
 
 @dataclass(frozen=True)
 class RunStretch:
-    """A part of a run, of which a table tells."""
+    """A part of a run that a table describes."""
 
     start_ns: int  # on the clock of the trace
     end_ns: int
@@ -114,7 +113,7 @@ class Cell:
     bar: float | None = None  # length of a bar next to the text, which says the same as a number
     step: int | None = None  # A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`
     is_sure: bool = True  # whether that class is sure; else its colour is pale and striped
-    stretch: RunStretch | None = None  # of the run that the cell tells of: next to a timeline the cell leads there
+    stretch: RunStretch | None = None  # of the run that the cell describes: next to a timeline the cell leads there
 
 
 @dataclass(frozen=True)
@@ -350,7 +349,7 @@ class FileEdit:
     """A file that a change writes when it is kept."""
 
     path: Path
-    before: bytes | None  # what it must hold until then, so that nobody else's work is lost
+    before: bytes | None  # what it must hold until then, so that no other edit is lost
     after: bytes | None  # what it holds then; None removes it
 
 
@@ -372,22 +371,6 @@ class Editable(Viewable, Protocol):
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """What an action would change; nothing is changed by asking."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """What is said of a field while it is typed."""
-
-    text: str  # one line
-    is_fine: bool = True  # false for a mistake
-
-
-@runtime_checkable
-class Checkable(Protocol):
-    """A viewable that checks an action's fields while they are typed; see `Field.is_checked`."""
-
-    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
-        """What is right and what is not; it comes after every pause in typing, and should take some 10 ms."""
 
 
 @runtime_checkable
@@ -426,7 +409,7 @@ def content(path: Path) -> bytes | None:
 def opener_of(path: str) -> tuple[str, Opener] | None:
     """Name and opener of a file; None where it holds data or a fitted model, or is no file."""
     file = Path(path)
-    if not file.is_file():  # a folder, a pattern, standard input; whoever reads it says when there is nothing
+    if not file.is_file():  # a folder, a pattern, standard input; reading it reports when there is nothing
         return None
     best: tuple[float, str, Opener] | None = None
     for name, entry in registry().entries("openers").items():
@@ -443,20 +426,19 @@ def opener_of(path: str) -> tuple[str, Opener] | None:
 
 
 class Opener(ABC):
-    """Opens files of a kind of its own for ``perf predict``, ``perf validate`` and ``perf explore``.
+    """Opens files of a further kind for ``perf predict``, ``perf validate`` and ``perf explore``.
 
     Its module imports nothing heavy before `open` is called: help asks every opener for its options.
     """
 
     Options: ClassVar[type] = NoOptions  # dataclass of options (`perfcore.hooks.options`)
     predicts: ClassVar[bool] = False  # it has `predict`
-    parts: ClassVar[str | None] = None
     takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
     Validation: ClassVar[type | None] = None  # dataclass of the options of `validate`, where it has that
 
     @abstractmethod
     def sniff(self, path: Path) -> float:
-        """How sure it is, 0 to 1, that an existing file is one of its own."""
+        """How sure it is, 0 to 1, that an existing file is of this kind."""
 
     @abstractmethod
     def open(self, path: str, options: Any, data: str | None = None) -> Any:
@@ -467,5 +449,5 @@ class Opener(ABC):
         raise OptionError(f"{path} predicts nothing")
 
     def validate(self, path: str, data: str, options: Any, output: str | None) -> Any:
-        """What the file predicts beside what happened: a result with ``to_dict``, shown by its presenter."""
+        """Predictions of the file with the outcomes: a result with ``to_dict``, shown by its presenter."""
         raise OptionError(f"{path} predicts nothing")

@@ -45,7 +45,7 @@ def draw_data(axes: Axes, data: Any) -> None:
         return
     curve = data.utilization() if isinstance(data, Trace) else data
     if not isinstance(curve, UtilizationCurve):
-        raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
+        raise DataError(f"{type(data).__name__} has no picture; fit a model and plot that")
     draw_curve(axes, curve)
 
 
@@ -82,10 +82,10 @@ def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
         # The outline keeps runs visible in which lowest and highest agree.
         axes.stairs(
             high, place(edges), baseline=low, fill=True, facecolor=FAINT, edgecolor=FAINT, linewidth=0.5,
-            label="lowest to highest",
+            label="range",
         )  # fmt: skip
         cuts, means = curve.averaged(_MEAN_BINS)
-        axes.stairs(means, place(cuts), color=DARK, linewidth=0.8, baseline=None, label="short-time mean")
+        axes.stairs(means, place(cuts), color=DARK, linewidth=0.8, baseline=None, label="mean over short intervals")
     axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
     axes.set_ylabel(shortened(curve.quantity), parse_math=False)
 

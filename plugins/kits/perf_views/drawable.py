@@ -1,6 +1,6 @@
 """Views of everything that draws itself: a model, a prediction, a judgement, a profile.
 
-Whoever writes a result gets these for nothing, and a presenter's `views` for more.
+Every result has these; a presenter's `views` adds more.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
 
 
 def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...] = ()) -> page.Chart:
-    """The subject's own drawing; its tables stand beside it."""
+    """The subject's plot; its tables are next to it."""
     return page.Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
 
 

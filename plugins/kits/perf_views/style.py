@@ -118,7 +118,7 @@ def _shorten_ticks(axis: Axis) -> None:
 
 
 def _short(names: list[str]) -> list[str]:
-    """Names beside a panel or in a legend, where some would leave it no room."""
+    """Names next to a panel or in a legend, where some would leave it no room."""
     is_long = max(map(len, names), default=0) > _LONGEST_NAME
     return shortened_apart(names, LABEL_LETTERS) if is_long else names
 
@@ -285,7 +285,7 @@ def raise_panels(figure: Figure, shapes: Mapping[Axes, float]) -> None:
 def thin_out_ticks(figure: Figure) -> None:
     """Leave out ticks where their labels would run into each other; names that would do so are turned.
 
-    Labels of axes beside them are broken anew: panels have the size by now that they keep.
+    Labels of axes are broken again: panels have the size by now that they keep.
     """
     figure.draw_without_rendering()
     _break_long_lines(figure)
@@ -370,7 +370,7 @@ def _titles(axes: Axes) -> list[Text]:
 
 
 def _moved_below(axes: Axes, legend: Legend, figure: Figure) -> Legend:
-    """A legend anew, below the label of the horizontal axis, in as many columns as there is room for."""
+    """A new legend, below the label of the horizontal axis, in as many columns as there is room for."""
     names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
     handles: list[Any] = list(legend.legend_handles)
     margin = _MARGIN * figure.dpi

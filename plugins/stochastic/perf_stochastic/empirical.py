@@ -156,7 +156,7 @@ class Empirical(StochasticValue):
 
     @property
     def std(self) -> float:
-        """Likewise; infinite where the shape is 0.5 or more."""
+        """Standard deviation; infinite where the shape is 0.5 or more."""
         if self._share and self.shape >= 0.5:
             return math.inf
         center, widths = self.mean, np.diff(self.places)

@@ -8,7 +8,7 @@ closed form. Summed up by parts it is a sum over the knots y_k of Y, at which it
     product   F(z) = - sum_k d_k y_k C(z/y_k)          C(t) = E[min(1, t/X)]            (X, Y > 0)
     quotient  F(z) = - sum_k d_k y_k A(z y_k)/(z y_k)                                   (X, Y > 0)
 
-The integral of F, from which come the means of bins, is had likewise from one more antiderivative. Single values of Y
+The integral of F, from which come the means of bins, follows from one more antiderivative. Single values of Y
 that have a probability of their own enter with F_X itself.
 """
 
@@ -27,8 +27,6 @@ from perfcore.base.arrays import Floats
 
 # Pairs of a knot and a place that are evaluated at a time: their arrays fit into the processor's cache.
 _BLOCK = 8192
-# Pairs, as of two histograms of 360 bins: hundreds of such sums take as long as loading the kernels.
-_COMPILED_FROM = 2**17
 _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 
@@ -88,8 +86,12 @@ class LawOfTwo:
         """What knots of Y (k, 1) at which its density rises by ``jumps`` (k,) add to F and its integral, (n,) each."""
         raise NotImplementedError
 
-    def of_many(self, z: Floats) -> tuple[Floats, Floats]:
-        """What all knots of Y add to F and its integral, (n,) each: a block of them at a time."""
+    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """What single values of Y (k, 1) with their probabilities (k,) add, likewise."""
+        raise NotImplementedError
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """F at ``z`` (n,) within the support, in order, and its integral up to there."""
         knots, jumps = self.y.knots[:, None], self.y.jumps
         cdf, integral = np.zeros(len(z)), np.zeros(len(z))
         rows = max(1, _BLOCK // len(z))
@@ -97,20 +99,6 @@ class LawOfTwo:
             part = self.of_knots(z, knots[first : first + rows], jumps[first : first + rows])
             cdf += part[0]
             integral += part[1]
-        return cdf, integral
-
-    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
-        """The same by a compiled kernel."""
-        raise NotImplementedError
-
-    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
-        """What single values of Y (k, 1) with their probabilities (k,) add, likewise."""
-        raise NotImplementedError
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """F at ``z`` (n,) within the support, in order, and its integral up to there."""
-        is_large = len(z) * len(self.y.knots) >= _COMPILED_FROM
-        cdf, integral = self.of_many_compiled(z) if is_large else self.of_many(z)
         atoms, masses = self.y.atoms
         if len(atoms):
             part = self.of_atoms(z, atoms[:, None], masses)
@@ -165,12 +153,6 @@ class SumLaw(LawOfTwo):
         """By the integral of F_X and the integral of that."""
         first, second = self.x.integrals(z - knots)
         return jumps @ first, jumps @ second
-
-    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
-        """By the same integrals."""
-        from perf_stochastic.pair_kernels import sum_pairs
-
-        return sum_pairs(self.x, z, self.y.knots, self.y.jumps)
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         """By F_X and its integral."""

@@ -57,7 +57,7 @@ class Moments:
     mean: float
     std: float
     error: float = 0.0
-    remark: str = ""  # what else is to be said when the error is
+    remark: str = ""  # a further warning with the error
 
 
 def add(x: Moments, y: Moments, correlation: float) -> Moments:

@@ -20,11 +20,6 @@ _NARROWEST = 1.0 / sys.float_info.max  # below it a density is no number
 _GUIDE = 2048  # levels at which a quantile's search may begin
 
 
-def log_or_zero(x: Floats) -> Floats:
-    """log(x), and 0 at 0, where nothing needs it or it is multiplied by 0."""
-    return np.log(x, out=np.zeros(len(x)), where=x > 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class PiecewiseUniform:
     """Pieces with probabilities, each spread evenly or, without width, on one value.
@@ -200,7 +195,7 @@ class PiecewiseUniform:
         return type(self)(self.knots[kept], levels[1:] - levels[:-1])
 
     def split(self) -> tuple[tuple[float, Self | None], float, tuple[float, Self | None]]:
-        """Probability and distribution of ``-X`` where X < 0, probability of 0, and likewise of X where X > 0."""
+        """Probability and distribution of ``-X`` where X < 0, probability of 0, and both of X where X > 0."""
         above = self._above()
         below = self.negated()._above()
         zero = 1.0 - above[0] - below[0]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from perf_stochastic.laws import Law, LawOfTwo, SumLaw, mixture, negated
-from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform, log_or_zero
+from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
 from perfcore.base.arrays import Floats
 
 # A place 0 is moved up by what does not matter, so that logarithms exist.
@@ -84,14 +84,6 @@ class ProductLaw(_OfPositive):
         starts, inverses = weights @ start, -z * (jumps @ inverse)
         return starts + inverses, z * (starts + 0.5 * inverses) - 0.5 * ((weights * knots[:, 0]) @ mean)
 
-    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
-        """By the same C and D."""
-        from perf_stochastic.pair_kernels import product_pairs
-
-        first = int(self.y.knots[0] == 0.0)  # which adds nothing
-        places = np.maximum(z, _TINY * self.support[1])
-        return product_pairs(self.x, self._columns, places, self.y.knots[first:], self.y.jumps[first:])
-
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         """By F_X and its integral."""
         cdf, integral = self.x.cdf_and_integral(z / atoms)
@@ -116,35 +108,22 @@ class QuotientLaw(_OfPositive):
         return self.x.mean * float(_inverses(self.y).sum())
 
     @cached_property
-    def _columns(self) -> tuple[Floats, Floats]:
-        """In the order of X's table: E[X; X <= k] and E[X log X; X <= k], k the knot to the left."""
-        x = self.x
-        ends, high = _integral_of_x_log_x(x.knots), x.knots[1:]
-        logs = np.where(x.is_spread, x.densities * np.diff(ends), x.masses * high * log_or_zero(high))
-        logs = np.concatenate([[0.0, 0.0], np.cumsum(logs)])
-        logs -= x.table[2] * np.concatenate([ends[:1], ends])
-        return np.concatenate([[0.0, 0.0], np.cumsum(_means(x))]), logs
+    def _integral(self) -> Floats:
+        """The integral of A(t)/t up to the knot to the left, in the order of X's table."""
+        left, start, slope, integral = self.x.table[:, 1:-1]
+        log, second, third = _over_s(self.x.widths, left)
+        return np.concatenate([[0.0, 0.0], np.cumsum(integral * log + start * second + 0.5 * slope * third)])
 
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
-        """By A(t), the integral of F_X, and the integral of A(t)/t, E[t - X - X log(t/X); X <= t]."""
+        """By A(t), the integral of F_X, and the integral of A(t)/t."""
         z = np.maximum(z, _TINY * self.support[1])
         t = z * knots
         index = self.x.place(t)
         base, start, slope, integral = (row.take(index) for row in self.x.table)
-        mean, logs = (column.take(index) for column in self._columns)
-        ahead, log_t = t - base, np.log(t)
-        logs += slope * (t * t * (0.5 * log_t - 0.25))  # E[X log X; X <= t]
-        slope *= ahead
-        integral += ahead * (start + 0.5 * slope)
-        mean += 0.5 * slope * (t + base)  # E[X; X <= t]
-        second = t * (start + slope) - mean * (1.0 + log_t) + logs
-        return -(jumps @ integral) / z, -(jumps @ second)
-
-    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
-        """By the same integrals."""
-        from perf_stochastic.pair_kernels import quotient_pairs
-
-        return quotient_pairs(self.x, np.maximum(z, _TINY * self.support[1]), self.y.knots, self.y.jumps)
+        ahead = t - base
+        log, second, third = _over_s(ahead, base)
+        total = self._integral.take(index) + integral * log + start * second + 0.5 * slope * third
+        return -(jumps @ (integral + ahead * (start + 0.5 * slope * ahead))) / z, -(jumps @ total)
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         """By F_X and its integral."""
@@ -166,11 +145,23 @@ def _inverses(x: PiecewiseUniform) -> Floats:
     return inverses
 
 
-def _integral_of_x_log_x(x: Floats) -> Floats:
-    """From 0 on."""
-    return x * x * (0.5 * log_or_zero(x) - 0.25)
+def _over_s(ahead: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
+    """The integrals of 1, s - l and (s - l)^2, each over s, from l as far ahead as given; of 1 nothing from 0 on."""
+    square = 0.5 * ahead * ahead
+    share = np.divide(ahead, left, out=np.full(ahead.shape, np.inf), where=left > 0.0)
+    log = np.where(left > 0.0, np.log1p(np.where(left > 0.0, share, 0.0)), 0.0)
+    second = ahead - left * log
+    third = square - left * second
+    # Where little is left of the differences, a series, of which the tenth power is below rounding.
+    small = np.abs(share) < _SMALL
+    series = np.polynomial.polynomial.polyval(share[small], _SERIES)
+    third[small] = 2.0 * square[small] * share[small] * series
+    second[small] = (square[small] - third[small]) / left[small]
+    log[small] = (ahead[small] - second[small]) / left[small]
+    return log, second, third
 
 
+_SMALL, _SERIES = 0.02, [(-1.0) ** (n + 1) / n for n in range(3, 11)]
 _AS_GOOD_AS_0 = 1e-100  # of the largest value
 # Where both operands vary by less than this share of their values, products and quotients are linear to as much, and
 # the closed forms, which are rounded in proportion to the values, would lose what little they vary.
@@ -225,5 +216,5 @@ def _by_signs(law: type[ProductLaw] | type[QuotientLaw], x: PiecewiseUniform, y:
 
 
 def _zero(x: PiecewiseUniform) -> bool:
-    """Whether 0 has a probability of its own."""
+    """Whether 0 has a positive probability."""
     return bool((x.atoms[0] == 0.0).any())

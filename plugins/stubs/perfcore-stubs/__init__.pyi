@@ -21,7 +21,6 @@ from perf_gate.api import compare as compare
 from perf_gate.api import gate as gate
 from perf_gate.api import validate as validate
 from perf_project.api import project as project
-from perf_structural.api import decide as decide
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import solve as solve

@@ -9,7 +9,6 @@ from trace_samples import otf2_files
 otf2 = pytest.importorskip("otf2")
 
 import perfcore  # noqa: E402
-from perfcore import Trace  # noqa: E402
 from perfcore.base.errors import InputError  # noqa: E402
 
 
@@ -54,19 +53,6 @@ def test_damage_is_one_line_and_nothing_is_printed(folder, capfd):
     assert all(known.search(line) for line in refused)
     assert len(refused) >= len(lengths) - 2
     assert capfd.readouterr() == ("", "")
-
-
-def test_what_is_written_reads_back_with_its_gaps(tmp_path):
-    trace = Trace(
-        [0, 0, 1], [0, 1, 0], [1_000, 5_000, 2_500], [4_001, 6_000, 9_999], ["a", "b"], ["run", "MPI_Wait"],
-        span_ns=(500, 12_000),
-    )  # fmt: skip
-    perfcore.write(trace, tmp_path / "run.otf2.tar")
-    again = perfcore.read(tmp_path / "run.otf2.tar")
-    assert (again.start_ns + 500).tolist() == trace.start_ns.tolist()
-    assert (again.end_ns + 500).tolist() == trace.end_ns.tolist()
-    assert (again.states, again.locations, again.span_ns) == (trace.states, trace.locations, (0, 11_500))
-    assert again.utilization(busy=["run"]).heights.tolist() == trace.utilization(busy=["run"]).heights.tolist()
 
 
 def changes(path, unit_ns):

@@ -5,7 +5,7 @@ import io
 import tarfile
 
 import pytest
-from trace_samples import CALIPER_TRACE, PROJECTIONS_LOGS, PROJECTIONS_STS, tarred
+from trace_samples import PROJECTIONS_LOGS, PROJECTIONS_STS, tarred
 
 import perfcore
 from perf_io.traces import several_files
@@ -135,13 +135,3 @@ def test_files_with_holes_are_refused(read):
         archive.addfile(member, io.BytesIO(content))
     with pytest.raises(InputError, match=r"the archive holds a file with holes: 'a\.0\.log'"):
         read(buffer.getvalue())
-
-
-# Caliper's event traces.
-def test_the_innermost_region_counts(write):
-    trace = perfcore.read(write(CALIPER_TRACE, "trace.cali"))
-    assert trace.locations == ("rank 0", "rank 1")
-    assert trace.busy_states == ("main",)
-    curve = trace.utilization()
-    assert curve.edges.tolist() == [1, 1.5, 2, 2.75, 4]
-    assert curve.heights.tolist() == [1, 2, 1, 2]

@@ -32,7 +32,7 @@ def command(
         import perfcore
         from perfcore.reading.recognise import writer
 
-        writer(output)  # a wrong ending or folder is said before a long file is read
+        writer(output)  # refuse a wrong ending or folder before a long file is read
         from perfcore.base.files import check_files
 
         check_files(None, output)

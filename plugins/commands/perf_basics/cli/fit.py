@@ -72,7 +72,7 @@ def command(
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 
-        # What is wrong with the options is said before a long file is read.
+        # Wrong options are refused before a long file is read.
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
         from perfcore.base.files import check_files

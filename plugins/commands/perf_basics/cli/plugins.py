@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, registry
 from perfcore.tables import Column, Table
 
+_METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}
 _CHECK = "check"
 
 
@@ -38,7 +40,7 @@ def command(
     """List what is installed; with NAME the options of one; with `check` import everything and report.
 
     `check` with the name of a plugin or of its distribution looks at that alone, and fails also where an optional
-    library is missing; it is meant for the continuous integration of whoever wrote it.
+    library is missing; it is meant for the continuous integration of the plugin.
 
     \b
     perf plugins
@@ -125,15 +127,15 @@ def _one(entry: Entry, as_json: bool) -> None:
         )
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
-    summary = inspect.cleandoc(entry.load().__doc__ or "")  # Python 3.13 takes the indentation away
-    if summary:
-        typer.echo("\n" + summary.split("\nExamples\n")[0].rstrip())
+    summary = inspect.cleandoc(entry.load().__doc__ or "").split("\nExamples\n")[0]
+    for paragraph in summary.rstrip().split("\n\n")[1:]:  # the first one is as the help
+        typer.echo("\n" + (paragraph if "\n " in paragraph else textwrap.fill(paragraph, 100)))
     if fields:
         typer.echo()
         columns = [
             Column("option", "name"),
             Column("default", "default_text"),
-            Column("value", lambda f: "|".join(f.choices) if f.choices else f.metavar or f.type.__name__),
+            Column("value", lambda f: "|".join(f.choices) if f.choices else f.metavar or _METAVARS.get(f.type, "")),
             Column("description", "help"),
         ]
         print_table(Table(columns, fields))

@@ -29,14 +29,6 @@ def command(
     ] = None,
     as_json: Json = False,
     table_format: TableFormat = None,
-    on: Annotated[
-        str | None,
-        typer.Option(
-            "--parallel",
-            metavar="WHERE",
-            help="What draws a structural model's sample of millions: local:N processes, or dask://HOST:PORT.",
-        ),
-    ] = None,
     **options: Annotated[Any, OptionsOfEach("openers", "predicts")],
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
@@ -48,24 +40,20 @@ def command(
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
     perf predict sor.toml --with iterations=200 --plot sor.png
-    perf predict sor.toml --method sample --samples 100000000 --parallel local:2
     """
     if as_json and table_format is not None:
         raise OptionError("--json and --table do not go together")
     from perf_views.contents import opener_of
-    from perfcore.models.fitting import NO_PARTS
 
     opened = opener_of(model)
     if opened is not None and opened[1].predicts:
         if at or interval is not None:
             raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
-        _predict_special(model, *opened, options, on, picture, as_json, table_format)
+        _predict_special(model, *opened, options, picture, as_json, table_format)
         return
     if options or picture is not None:
         used = f"--{next(iter(options), 'plot').rstrip('_')}"
         raise OptionError(f"{used} is for structural models (.toml); {model} takes --at and --interval")
-    if on is not None:
-        raise OptionError(NO_PARTS.format(model))
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
     _predict_fitted(model, at or [], interval, as_json, table_format)
@@ -76,25 +64,17 @@ def _predict_special(
     name: str,
     opener: Any,
     options: dict[str, Any],
-    on: str | None,
     picture: str | None,
     as_json: bool,
     table_format: str | None,
 ) -> None:
     with reporting():
         from perf_views.picture import plot
-        from perfcore.base.executors import executor_of
         from perfcore.base.files import check_files
         from perfcore.hooks.options import build
-        from perfcore.models.fitting import NO_PARTS
 
         check_files(picture)
-        if on is not None and opener.parts is None:
-            raise OptionError(NO_PARTS.format(path))
-        chosen = build(opener.Options, options, name)
-        with executor_of(on, opener.parts) as executor:
-            by = {} if executor is None else {"executor": executor}
-            prediction = opener.predict(path, chosen, **by)
+        prediction = opener.predict(path, build(opener.Options, options, name))
         if picture is not None:
             plot(prediction, None, picture)
     if table_format is not None:

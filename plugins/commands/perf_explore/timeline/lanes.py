@@ -34,7 +34,7 @@ class Lane:
 class Lanes:
     """All lanes of a trace, each group before what it holds.
 
-    A level is left out where it is not known, or where it tells nothing: one group of all, or one for each location.
+    A level is left out where it is not known, or where it adds nothing: one group of all, or one for each location.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -100,7 +100,7 @@ class Lanes:
         return [position for position, lane in enumerate(self.all) if location in lane.locations]
 
     def ranks(self) -> list[npt.NDArray[np.int64]]:
-        """Locations of each process, or of each by itself where none are known."""
+        """Locations of each process, or of each alone where none are known."""
         processes = [lane.locations for lane in self.all if lane.kind == "process"]
         groups = processes or [lane.locations for lane in self.all if lane.kind == "location"]
         return [np.array(group, dtype=np.int64) for group in groups]
@@ -134,7 +134,7 @@ class Window:
             toggled = frozenset(int(part) for part in (query.get("toggled") or "").split(".") if part)
         except (ValueError, OverflowError):
             raise OptionError(
-                "the address of a timeline takes numbers: top, rows, and toggled such as 0.4; open the view anew"
+                "the address of a timeline takes numbers: top, rows, and toggled such as 0.4; open the view again"
             ) from None
         begin, stop = stretch_ns(
             query.get("from") or None, query.get("to") or None, run, trace.time_unit, ends_in(trace)

@@ -289,7 +289,7 @@ class TimelineData:
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
         """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.
 
-        Several are told apart by a stroke between blanks.
+        Several are separated by `` | ``.
         """
         pattern = find.strip().casefold()
         names = [state.strip().casefold() for state in self.trace.states]

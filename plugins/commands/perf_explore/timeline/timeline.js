@@ -48,9 +48,9 @@ class Timeline {
     const sizes = new ResizeObserver(() => this.resized());
     sizes.observe(this.pane);
     signal.addEventListener("abort", () => sizes.disconnect());
-    fetch(`${this.settings.feed}phases`).then((answer) => answer.json()).then((said) => {
-      this.phases = said.phases || [];
-      if (said.phases && said.phases.length) this.ask();
+    fetch(`${this.settings.feed}phases`).then((answer) => answer.json()).then((reply) => {
+      this.phases = reply.phases || [];
+      if (reply.phases && reply.phases.length) this.ask();
     }).catch(() => {});
   }
 
@@ -112,8 +112,8 @@ class Timeline {
     this.mark = element("div", { class: "mark", hidden: "" });
     this.pane.append(this.canvas, this.mark, this.tip);
     this.body.append(this.names, this.pane);
-    this.said = element("p", { class: "hint", role: "status" });
-    this.host.append(bar, legend, this.said, this.body);
+    this.hint = element("p", { class: "hint", role: "status" });
+    this.host.append(bar, legend, this.hint, this.body);
     this.listen();
   }
 
@@ -242,25 +242,25 @@ class Timeline {
   }
   async jump(what) {
     try {
-      const said = await this.fetchJson(what, this.query());
-      const top = said.top === null ? 0 : Number(said.top);
+      const reply = await this.fetchJson(what, this.query());
+      const top = reply.top === null ? 0 : Number(reply.top);
       if (what === "longest") {
-        const margin = (said.to - said.from) / 10;
-        this.stretch(said.from - margin, said.to + margin, { top });
+        const margin = (reply.to - reply.from) / 10;
+        this.stretch(reply.from - margin, reply.to + margin, { top });
       } else {
-        this.chosen = new Set(said.lanes);
+        this.chosen = new Set(reply.lanes);
         this.go({ top });
       }
-      this.say(said.text);
+      this.say(reply.text);
     } catch (error) { this.say(error.message); }
   }
   async fetchJson(what, query, signal) {
     const answer = await fetch(`${this.settings.feed}${what}?${query}`, { signal });
-    const said = await answer.json();
-    if (!answer.ok) throw new Error(said.error);
-    return said;
+    const reply = await answer.json();
+    if (!answer.ok) throw new Error(reply.error);
+    return reply;
   }
-  say(text) { this.said.textContent = text; }
+  say(text) { this.hint.textContent = text; }
 
   // ---- what the server answers; of several questions the last one counts
 
@@ -330,9 +330,9 @@ class Timeline {
     const { rows, lanes, top } = this.answer;
     this.names.style.paddingTop = `${this.lanesAt}px`;
     this.perfetto.href = `${this.settings.feed}perfetto?${this.query()}`;
-    const said = JSON.stringify([rows, lanes, top, [...this.chosen || []]]);
-    if (said === this.labelled) return;
-    this.labelled = said;
+    const labels = JSON.stringify([rows, lanes, top, [...this.chosen || []]]);
+    if (labels === this.labelled) return;
+    this.labelled = labels;
     const focused = this.names.contains(document.activeElement) && document.activeElement.dataset.at;
     this.names.replaceChildren(...rows.map((row) => {
       const isGroup = row.open !== null;
@@ -505,8 +505,8 @@ class Timeline {
       const from = Math.floor(this.time(left)), to = Math.min(Math.max(Math.floor(this.time(left + 1)), from + 1), this.settings.durationNs);
       const start = Math.min(from, to - 1);
       try {
-        const said = await this.fetchJson("at", new URLSearchParams({ lane: at, from: (start + shownFromNs) / unitNs, to: (to + shownFromNs) / unitNs }));
-        this.show(left, top, said.lines);
+        const reply = await this.fetchJson("at", new URLSearchParams({ lane: at, from: (start + shownFromNs) / unitNs, to: (to + shownFromNs) / unitNs }));
+        this.show(left, top, reply.lines);
       } catch (error) { this.say(error.message); }
     }
     this.asking = false;

@@ -237,7 +237,7 @@ class TimelineViews:
             heading = page.Cell(name.replace("_", " "), way)
             rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
         return page.Table(
-            ("class", "states", "share of total lane time", "longest"), tuple(rows), "Classes of states",
+            ("class", "states", "share of total lane time", "longest"), tuple(rows), "State classification",
             "A class leads to its longest stretch.",
         )  # fmt: skip
 
@@ -275,7 +275,7 @@ class TimelineViews:
         return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
 
     def _lanes(self, window: Window, query: page.Query) -> page.Feed:
-        """Lanes in bins: the length of what is said in JSON, that, then a byte for each lane and column thrice.
+        """Lanes in bins: the length of the JSON header, the header, then a byte for each lane and column thrice.
 
         The class of which there is most, its share, and the share of what is searched, both of 255.
         """

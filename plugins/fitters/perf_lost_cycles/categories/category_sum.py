@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for
 
 CATEGORY = "category"  # the variable that names one
-TOTAL = "total"  # the sum of all categories, which is what a model predicts unless told otherwise
+TOTAL = "total"  # the sum of all categories, which is what a model predicts by default
 
 
 def category_points(
@@ -75,7 +75,7 @@ def rows_of_sum(
         is_measured = np.frombuffer(pattern, dtype=np.bool_)
         freedom = int(is_measured.sum()) - len(terms)
         if freedom <= 0:
-            raise DataError("the data leave no degree of freedom, so that nothing tells the noise; measure more points")
+            raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
         # A term may be infinite where none of these categories was measured.
         design = np.where(is_measured[:, None], measured(terms), 0.0) * root_weights[:, None]
         values = np.where(is_measured, sum(part.values for part in members), 0.0) * root_weights
@@ -129,7 +129,7 @@ def observed_by_category(model: Model, names: Sequence[str], data: Any, where: s
 # drawn for the
 # categories, each as likely as its points make it; the totals that were measured say which sums are right, and how
 # far
-# they are off: what categories have in common needs no model of its own.
+# they are off: what categories have in common needs no separate model.
 
 
 _DRAWS = 64  # sums of formulas that the total is averaged over
@@ -137,46 +137,14 @@ _MOST_FORMULAS = 12  # of a category
 _MOST_DRAWN = 24  # categories whose formulas are drawn, those with the largest share; the others keep their chosen one
 _TILTED = 3  # categories, the largest, whose share of the total may be another one
 _TILT = 0.5  # standard deviation of the logarithm of such a share
-_MOST_LEVERAGE = 0.9  # of a point on its own prediction: one that alone decides a coefficient is not told by the others
+_MOST_LEVERAGE = 0.9  # of a point on its own prediction: one that alone decides a coefficient has no hold-out check
 _FEWEST = 3  # points that are not 0
 _POINTS_AT_ONCE = 128
 
 
-class Averaged(Protocol):
-    """What a sum of categories must say of itself."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The categories (C)."""
-
-    @property
-    def fitted_points(self) -> Mapping[str, Floats]:
-        """Measured points (n,)."""
-
-    @property
-    def fitted_values(self) -> Floats:
-        """Times of the categories there (C, n); NaN where there are none."""
-
-    @property
-    def fitted_repetitions(self) -> Ints:
-        """Runs of each (n,)."""
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """All terms (F)."""
-
-    @property
-    def coefficients(self) -> Floats:
-        """Of each category (F, C)."""
-
-    def candidate_terms(self, category: int) -> Sequence[tuple[str, ...]]:
-        """Terms of each formula that a category may have, the chosen one first."""
-
-    def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
-        """Values of terms (n, F); None where one is not finite."""
-
-
-def run_bounds(model: Averaged, points: Mapping[str, Floats], which: Ints, values: Floats, interval: float) -> Floats:
+def run_bounds(
+    model: CategorySum, points: Mapping[str, Floats], which: Ints, values: Floats, interval: float
+) -> Floats:
     """Lower and upper bounds of single runs (k, 2), with the predictions between them."""
     bounds = np.full((len(which), 2), np.nan)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
@@ -211,7 +179,7 @@ class _Category:
     left_out: Floats  # each point predicted from the others, by each of these formulas
 
 
-def _category(model: Averaged, number: int, new_points: Mapping[str, Floats]) -> _Category:
+def _category(model: CategorySum, number: int, new_points: Mapping[str, Floats]) -> _Category:
     measured = np.nan_to_num(model.fitted_values[number])
     used = np.flatnonzero(measured > 0.0)
     measured = measured[used]
@@ -236,7 +204,7 @@ def _left_out(measured: Floats, columns: Floats) -> Floats:
 
 
 def _of_category(
-    model: Averaged, number: int, new_points: Mapping[str, Floats], values: Floats
+    model: CategorySum, number: int, new_points: Mapping[str, Floats], values: Floats
 ) -> tuple[Shapes | None, Floats, Ints]:
     """The shapes of one category, its measured values that are not 0, and where these are."""
     fitted = _category(model, number, new_points)
@@ -251,7 +219,7 @@ def _of_category(
     return shapes, fitted.measured, fitted.used
 
 
-def _of_total(model: Averaged, new_points: Mapping[str, Floats]) -> tuple[Shapes | None, Floats, Ints]:
+def _of_total(model: CategorySum, new_points: Mapping[str, Floats]) -> tuple[Shapes | None, Floats, Ints]:
     """Sums of formulas, the measured totals, and where these are.
 
     At measured points each category is predicted from its other points: dozens of coefficients fit the totals better

@@ -132,7 +132,7 @@ class DefaultModel:
     factor : str
         Symbol of what was varied, several with ``|`` between them, or ``*`` for any.
     formula : str
-        Such as ``"a + b*P*log2(P)"``; the factor goes by any of its symbols or by ``x``.
+        Such as ``"a + b*P*log2(P)"``; the factor is any of its symbols or ``x``.
     origin : str
         One line: where the form comes from.
 

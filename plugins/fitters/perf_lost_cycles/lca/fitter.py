@@ -172,7 +172,7 @@ def _factor(table: CategoryTable, name: str | None) -> str:
         if symbol != factor:
             few = listing([f"{value:g}" for value in levels[symbol]], 4)
             raise OptionError(
-                f"{table.source}: {shown[symbol]!r} varies beside {shown[factor]!r} ({few}); hold it with "
+                f"{table.source}: {shown[symbol]!r} varies with {shown[factor]!r} ({few}); hold it with "
                 f"--where {table.columns[symbol]}={levels[symbol][0]:g}, or model both with --fitter modgen"
             )
     return factor

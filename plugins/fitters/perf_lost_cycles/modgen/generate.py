@@ -9,7 +9,7 @@ Deviations, and why:
 - A tuple is a measured point through which every factor has a line of enough levels: in a full grid these are all
   combinations of levels, in other designs those that can be judged.
 - On the lines of one tuple a sum and a product may span the same functions (see `modgen_forms.Candidate`). Candidates
-  that its lines cannot tell apart are told apart by all points.
+  that its lines cannot separate are separated by all points.
 - The tuples' forms are not combined as they come but best first: the one that fits all points best, then the one that
   improves it most, and so on. So the order of the levels does not decide. Univariate forms that hardly any tuple
   suggests together are passed over (`modgen_tuples.common`), and sums end at `MOST_TERMS`.

@@ -9,10 +9,8 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.default_models.sets import (
     ANY,
     VARIABLE,
@@ -38,7 +36,7 @@ from perf_lost_cycles.views.subject import (
 )
 from perf_tables.category_table import CategoryTable
 from perf_tables.names import plain_name
-from perf_views.contents import Action, Block, Cell, Check, Field, FileEdit, Notice, Query, Table, Text, content
+from perf_views.contents import Action, Block, Cell, Field, FileEdit, Notice, Query, Table, Text, content
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.hooks.options import build
 
@@ -98,7 +96,7 @@ def _lca(model: LcaModel, models: Sequence[DefaultModel]) -> LcaModel:
 
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
-    """The file that edits go to: the last one of the model, or a new one beside the model's own file."""
+    """The file that edits go to: the last one of the model, or a new one next to the model's file."""
     files = [name for name in names if name.lower().endswith(".toml")]
     if files:
         return Path(files[-1])
@@ -240,28 +238,6 @@ def _is_finite(term: str, level: float) -> bool:
     return math.isfinite(float(Formula(term).evaluate({VARIABLE: np.array([level])})[0]))
 
 
-def fit_obstacle(terms: Sequence[str], factor: str, along: Sequence[npt.NDArray[np.float64]]) -> tuple[str, str]:
-    """The terms in the factor, and why they cannot be fitted on some lines or on any."""
-    terms_text = ", ".join(Formula(term).substituted({VARIABLE: Formula(factor)}).canonical for term in terms)
-    patterns = {levels.tobytes(): levels for levels in along}  # most lines have the same levels
-    obstacles = {key: _obstacle(terms, factor, levels) for key, levels in patterns.items()}
-    line_obstacles = [obstacles[levels.tobytes()] for levels in along]
-    wrong = [text for text in line_obstacles if text]
-    if not wrong:
-        return f"terms {terms_text}", ""
-    where = "" if len(wrong) == len(line_obstacles) else f" on {len(wrong)} of {len(line_obstacles)} lines"
-    return f"terms {terms_text}", f"cannot be fitted{where}: {wrong[0]}"
-
-
-def _obstacle(terms: Sequence[str], factor: str, levels: npt.NDArray[np.float64]) -> str:
-    if len(levels) <= len(terms):
-        return f"{len(terms)} constants, and {len(levels)} levels of {factor}; fewer constants than levels are needed"
-    design = term_values(tuple(terms), {VARIABLE: levels})
-    norms = np.linalg.norm(design, axis=0)
-    rank = int(np.linalg.matrix_rank(design / np.where(norms > 0.0, norms, 1.0)))
-    return "" if rank == len(terms) else f"its terms depend on one another at the {len(levels)} levels of {factor}"
-
-
 _MOST_ROWS = 200
 
 
@@ -379,9 +355,8 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 "lines",
                 help=f"{symbol} (also in lower case) or x is {subject.names[symbol]}; "
                 f"other names are constants: a + b*{symbol}^2",
-                is_checked=True,
             ),
-            Field(_ORIGIN, "where new ones come from", help="kept beside the formula, such as what the program does"),
+            Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
             Field(
                 _FILE,
                 "your models file",
@@ -398,23 +373,6 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
         action,
         Text((f"The models are from {', '.join(names)}.",)),
     )
-
-
-def formula_checks(subject: Subject, category: str, symbol: str, form: Query) -> tuple[Check, ...]:
-    """What is right and wrong with each formula while it is typed, and on how many lines it can be fitted."""
-    formulas = _typed(form)
-    mistakes = formula_mistakes(formulas, symbol, np.unique(subject.points[symbol]).tolist())
-    along = [np.unique(subject.points[symbol][line.points]) for line in subject.instances(category, symbol)]
-    checks = []
-    for number, (formula, mistake) in enumerate(zip(formulas, mistakes, strict=True), 1):
-        if not formula:
-            continue
-        if mistake:
-            checks.append(Check(mistake, is_fine=False))
-            continue
-        terms_text, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, subject.names[symbol], along)
-        checks.append(Check("; ".join(filter(None, (f"line {number}: {terms_text}", obstacle))), is_fine=not obstacle))
-    return tuple(checks) or (Check("no formula is left", is_fine=False),)
 
 
 @dataclass(frozen=True)

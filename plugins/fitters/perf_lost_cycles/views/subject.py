@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import renamed
-from perf_lost_cycles.categories.category_sum import CategorySum
 from perf_lost_cycles.default_models.sets import formula_over
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.forms import weighted_r2
 from perf_lost_cycles.modgen.model import Generation, ModgenModel
 from perf_lost_cycles.pictures import overview
-from perf_views.contents import Block, Cell, Link, Table, Text, ViewPath
+from perf_views.contents import Cell, Link, ViewPath
 from perfcore.base.arrays import Floats, Ints
 
-CATEGORY, STEPS, OVER, FORMULAE, VERIFY = "category", "steps", "over", "formulae", "verify"
+CATEGORY, OVER, FORMULAE = "category", "over", "formulae"
 
 _DARKEST = 0.5  # a model that leaves half of the variance is as bad as none
 SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the times do not vary"
@@ -28,11 +26,6 @@ SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the tim
 def category_path(category: str) -> ViewPath:
     """The view of a category's model."""
     return (CATEGORY, category)
-
-
-def steps_path(category: str) -> ViewPath:
-    """The view of how that model was put together."""
-    return (CATEGORY, category, STEPS)
 
 
 def fitting_path(category: str, symbol: str) -> ViewPath:
@@ -59,53 +52,6 @@ def r2_cell(value: float | None, link: Link | None = None) -> Cell:
     """A determination coefficient with its colour."""
     shade = None if value is None else min(max((value - _DARKEST) / (1.0 - _DARKEST), 0.0), 1.0)
     return Cell(r2_text(value), link, shade)
-
-
-_MOST_TUPLES = 60
-
-
-def steps_blocks(subject: ModgenSubject, category: str) -> tuple[Block, ...]:
-    """The steps from the lines through each tuple to the one form of all points."""
-    generation, place = subject.generation(category)
-    forms = [form_text(form, subject.names) for form in generation.forms]
-    category_steps = [step for step in generation.steps if step.category == place]
-    steps = []
-    for number, step in enumerate(category_steps, 1):
-        action = "a term was dropped" if step.form < 0 else "taken" if number == 1 else "added"
-        steps.append(
-            (
-                str(number),
-                action,
-                forms[step.form] if step.form >= 0 else "-",
-                str(step.n_tuples) if step.form >= 0 else "-",
-                forms[step.result],
-                f"{step.score:.4g}",
-            )
-        )
-    tuples = [
-        (subject.point_text(point), forms[chosen[place]] if chosen[place] >= 0 else "passed over", r2_cell(r2[place]))
-        for point, chosen, r2 in zip(generation.tuples, generation.tuple_forms, generation.tuple_r2, strict=True)
-    ]
-    tuples.sort(key=lambda row: float(row[2].text) if row[2].text != "-" else 2.0)
-    note = SHADES
-    if len(tuples) > _MOST_TUPLES:
-        note = f"The worst {_MOST_TUPLES} of {len(tuples):,}. {note}"
-    criterion = str(subject.model.origin.options["criterion"])
-    return (
-        Text(
-            (
-                "Through each tuple of levels run lines of every factor. Their forms, added or multiplied, "
-                "give the tuple's model; the tuples' models are then combined, judged on all points.",
-            )
-        ),
-        Table(
-            ("step", "what", "form of the tuples", "chosen by", "result", "criterion"),
-            tuple(steps),
-            "From the tuples to one model",
-            f"chosen by: number of tuples; criterion ({criterion}): on all points, smaller is better",
-        ),
-        Table(("tuple", "its best combination", "R^2"), tuple(tuples[:_MOST_TUPLES]), "Tuples, worst first", note),
-    )
 
 
 _ALL, _LEFT_OUT = "all points", "leave-one-out"
@@ -137,52 +83,8 @@ class Candidate:
     note: str = ""  # what stands against the fit
 
 
-class Subject(Protocol):
-    """A model by category, down to each default model on each line."""
-
-    @property
-    def model(self) -> CategorySum:
-        """The model itself."""
-
-    @property
-    def points(self) -> Mapping[str, Floats]:
-        """All measured points, those set aside included, by factor (n,)."""
-
-    @property
-    def values(self) -> Floats:
-        """Measured times (C, n); NaN where there are none."""
-
-    @property
-    def spread(self) -> Floats | None:
-        """Standard deviation of repeated runs (C, n), where the model keeps it."""
-
-    @property
-    def total(self) -> Floats:
-        """Time of the whole run (n,)."""
-
-    @property
-    def fitted(self) -> npt.NDArray[np.bool_]:
-        """Which points the model was fitted to (n,)."""
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """What texts call each factor."""
-
-    def averages(self) -> dict[str, list[float | None]]:
-        """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
-
-    def formulas(self) -> tuple[str, ...]:
-        """The model of each category as a person reads it (C,)."""
-
-    def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
-        """The lines of a category over a factor."""
-
-    def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
-        """The default models on one line, the chosen one first, then the best."""
-
-
 class ModgenSubject:
-    """A model over several factors."""
+    """A model by category over several factors, down to each default model on each line."""
 
     spread: Floats | None = None
 
@@ -200,11 +102,11 @@ class ModgenSubject:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """See `Subject.names`."""
+        """What texts call each factor."""
         return self._model.shown_names
 
     def averages(self) -> dict[str, list[float | None]]:
-        """See `Subject.averages`."""
+        """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         fits = self._model.categories
         return {
             **overview(self._model),
@@ -213,7 +115,7 @@ class ModgenSubject:
         }
 
     def formulas(self) -> tuple[str, ...]:
-        """See `Subject.formulas`."""
+        """The model of each category as a person reads it (C,)."""
         return tuple(fit.text(self.names) for fit in self._model.categories)
 
     def generation(self, category: str) -> tuple[Generation, int]:
@@ -223,7 +125,7 @@ class ModgenSubject:
         return history, history.categories.index(number)
 
     def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
-        """See `Subject.instances`."""
+        """The lines of a category over a factor."""
         generation, place = self.generation(category)
         factor = next(each for each in generation.factors if each.symbol == symbol)
         return tuple(
@@ -237,7 +139,7 @@ class ModgenSubject:
         )
 
     def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
-        """See `Subject.candidates`."""
+        """The default models on one line, the chosen one first, then the best."""
         points = self.instances(category, symbol)[line].points
         values = self.values[self._model.names.index(category), points]
         root = np.array(self._model.root_weights)[points]
@@ -259,10 +161,6 @@ class ModgenSubject:
         ]
         return tuple(sorted(fits, key=_order))
 
-    def point_text(self, index: int) -> str:
-        """A point as a person reads it."""
-        return held_text(self, self.points, index)
-
 
 class LcaSubject:
     """A model over one factor: each category has one line, which is all of its points."""
@@ -282,11 +180,11 @@ class LcaSubject:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """See `Subject.names`."""
+        """What texts call each factor."""
         return self._model.shown_names
 
     def averages(self) -> dict[str, list[float | None]]:
-        """See `Subject.averages`."""
+        """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         chosen = [fit.model for fit in self._model.fits]
         return {
             self._model.factor: [one.r2 for one in chosen],
@@ -294,11 +192,11 @@ class LcaSubject:
         }
 
     def formulas(self) -> tuple[str, ...]:
-        """See `Subject.formulas`."""
+        """The model of each category as a person reads it (C,)."""
         return tuple(fit.model.text(self._model.factor_name) for fit in self._model.fits)
 
     def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
-        """See `Subject.instances`."""
+        """The lines of a category over a factor."""
         number = self._model.names.index(category)
         chosen = self._model.fits[number].model
         held_factors = ", ".join(f"{name}={value:g}" for name, value in self._model.held.items())
@@ -307,7 +205,7 @@ class LcaSubject:
         return (Instance(held_factors or "all points", points, chosen.r2, form),)
 
     def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
-        """See `Subject.candidates`."""
+        """The default models on one line, the chosen one first, then the best."""
         fits = self._model.fits[self._model.names.index(category)].candidates
         return tuple(
             Candidate(
@@ -326,7 +224,10 @@ class LcaSubject:
         )
 
 
-def subject_of(model: ModgenModel | LcaModel) -> ModgenSubject | LcaSubject:
+Subject = ModgenSubject | LcaSubject
+
+
+def subject_of(model: ModgenModel | LcaModel) -> Subject:
     """What the views look at."""
     return ModgenSubject(model) if isinstance(model, ModgenModel) else LcaSubject(model)
 

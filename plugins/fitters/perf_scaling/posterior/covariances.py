@@ -27,36 +27,9 @@ def factorised(matrix, size, least):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def factor_and_solve(matrix, size, right, solution):  # type: ignore[no-untyped-def]
-    """Solution of a positive definite system; the factor in place, and the logarithm of the determinant."""
-    determinant = factorised(matrix, size, 1e-200)
-    for i in range(size):
-        value = right[i]
-        for t in range(i):
-            value -= matrix[i, t] * solution[t]
-        solution[i] = value / matrix[i, i]
-    for i in range(size - 1, -1, -1):
-        value = solution[i]
-        for t in range(i + 1, size):
-            value -= matrix[t, i] * solution[t]
-        solution[i] = value / matrix[i, i]
-    return determinant
-
-
-@kernel
 def half_variogram(distance, length):  # type: ignore[no-untyped-def]
     """Half the variance of an Ornstein-Uhlenbeck process of variance 1 that is integrated over a distance."""
     return length * (distance + length * math.expm1(-distance / length))
-
-
-@kernel
-def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def]
-    """Covariance of the drift at two points (q,), 0 at the origin: of each parameter its own."""
-    total = 0.0
-    for p in range(len(one)):
-        total += half_variogram(abs(one[p] - origin[p]), length) + half_variogram(abs(other[p] - origin[p]), length)
-        total -= half_variogram(abs(one[p] - other[p]), length)
-    return total
 
 
 @kernel

@@ -14,11 +14,10 @@ import math
 import numpy as np
 
 from perf_scaling.posterior.covariances import inverse_of, projected
+from perf_scaling.posterior.few_paths import BINS, ENOUGH, FINER, HOPELESS, ONE_OF, TAIL, UNLIKELY
 from perfcore.base.kernels import kernel
 
 _LOG_2PI = math.log(2.0 * math.pi)
-_BINS = 4096
-_TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are smaller by this factor
 
 
 @kernel
@@ -85,14 +84,14 @@ def cut(  # type: ignore[no-untyped-def]
     lowest, highest = ahead[0], ahead[0]
     for number in range(n_kept):
         lowest, highest = min(lowest, ahead[number]), max(highest, ahead[number])
-    per_bin = (_BINS - 1) / max(highest - lowest, 1e-300)
-    bins = np.zeros(_BINS + 1, dtype=np.int32)
+    per_bin = (BINS - 1) / max(highest - lowest, 1e-300)
+    bins = np.zeros(BINS + 1, dtype=np.int32)
     bin_of = np.empty(n_kept, dtype=np.int32)
     for number in range(n_kept):
         bin_number = int((ahead[number] - lowest) * per_bin)
         bin_of[number] = bin_number
         bins[bin_number + 1] += 1
-    for bin_number in range(_BINS):
+    for bin_number in range(BINS):
         bins[bin_number + 1] += bins[bin_number]
     masses, codes = np.empty(n_kept), np.empty(n_kept, dtype=np.int64)
     for number in range(n_kept):
@@ -100,13 +99,13 @@ def cut(  # type: ignore[no-untyped-def]
         bins[bin_of[number]] = place + 1
         masses[place] = mass[number] / summed
         codes[place] = code[number]
-    filled, passed, cumulated = 0, 0.5 / (parts * _FINER), 0.0
+    filled, passed, cumulated = 0, 0.5 / (parts * FINER), 0.0
     for turn in range(n_kept):
         stays = masses[turn]
         cumulated += stays
         part = 1.0 / parts
-        if min(cumulated, 1.0 - cumulated) < _TAIL:
-            part /= _FINER
+        if min(cumulated, 1.0 - cumulated) < TAIL:
+            part /= FINER
         if stays < part:
             passed += stays
             if passed < part:
@@ -141,11 +140,6 @@ def smallest(array):  # type: ignore[no-untyped-def]
     return smallest
 
 
-# Combinations whose evidence is below that of the best by more than this logarithm are left out, all together some
-# hundredth of the weight; of those below the second only one of so many is looked at, and counts for them all. Where
-# the others are more than some thousand, which each have little weight, only as many are.
-_HOPELESS, _UNLIKELY = 12.0, 7.0
-_ONE_OF, _ENOUGH = 8, 3000
 _TILE = 128  # shapes that are looked at together; next to each other they are alike
 
 
@@ -221,7 +215,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 reached_most[h, tile] = -np.inf
                 # Even if one level deviates, it explains at most this.
                 bound = base + largest + tile_weight[tile] + prior_most[h] - 0.5 * least_squares[tile] / widest
-                if bound < best - _HOPELESS:
+                if bound < best - HOPELESS:
                     continue
                 size = end - begin
                 for s in range(size):
@@ -257,31 +251,31 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         n_kept, summed, n_likely = 0, 0.0, 0
         for h in range(n_noises):
             for tile in range(n_tiles):
-                if reached_most[h, tile] >= best - _UNLIKELY:
+                if reached_most[h, tile] >= best - UNLIKELY:
                     for s in range(tile * _TILE, min((tile + 1) * _TILE, n_shapes)):
-                        n_likely += reached[h, s] >= best - _UNLIKELY
-        of_likely = 1 + n_likely // _ENOUGH
+                        n_likely += reached[h, s] >= best - UNLIKELY
+        of_likely = 1 + n_likely // ENOUGH
         if of_likely != of_sampled:
             of_sampled = of_likely
             for number in range(n_shapes + n_noises):
-                sampled[0, number] = number % (of_likely * _ONE_OF) == 0
+                sampled[0, number] = number % (of_likely * ONE_OF) == 0
                 sampled[1, number] = number % of_likely == 0
         for h in range(n_noises):
             for tile in range(n_tiles):
-                if reached_most[h, tile] < best - _HOPELESS:
+                if reached_most[h, tile] < best - HOPELESS:
                     continue
                 begin, step = tile * _TILE, 1
-                if reached_most[h, tile] < best - _UNLIKELY:  # then only every so many can count
-                    begin, step = begin + (-(begin + h)) % _ONE_OF, _ONE_OF
+                if reached_most[h, tile] < best - UNLIKELY:  # then only every so many can count
+                    begin, step = begin + (-(begin + h)) % ONE_OF, ONE_OF
                 for s in range(begin, min((tile + 1) * _TILE, n_shapes), step):
-                    if reached[h, s] < best - _HOPELESS:
+                    if reached[h, s] < best - HOPELESS:
                         continue
-                    is_likely = reached[h, s] >= best - _UNLIKELY
+                    is_likely = reached[h, s] >= best - UNLIKELY
                     if not sampled[1 if is_likely else 0, s + h]:
                         continue
                     for i in range(k):
                         column[i] = residuals[i, s]
-                    counts_for = of_likely if is_likely else of_likely * _ONE_OF
+                    counts_for = of_likely if is_likely else of_likely * ONE_OF
                     top = level_terms(
                         column, shapes[k, s] + middle[s], projections[h], offset[h], gain[h], far[h], masses, aheads
                     )
@@ -290,7 +284,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                         kept_ahead, kept_mass = longer(kept_ahead), longer(kept_mass)
                         kept_code = longer(kept_code)
                     for i in range(k + 1):
-                        if none + masses[i] > -_HOPELESS:
+                        if none + masses[i] > -HOPELESS:
                             kept_ahead[n_kept] = aheads[i]
                             kept_mass[n_kept] = counts_for * math.exp(none + masses[i])
                             kept_code[n_kept] = (h * n_shapes + s) * (k + 1) + i

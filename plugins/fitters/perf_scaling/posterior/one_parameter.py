@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_scaling.posterior import few_paths
 from perf_scaling.posterior.family import (
     DEVIATES,
     DEVIATING_FACTOR,
@@ -24,6 +26,7 @@ from perf_scaling.posterior.family import (
 )
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Floats, Ints
+from perfcore.base.kernels import announce_compilation
 
 PARTS = 256
 _PATHS_AT_ONCE = 200
@@ -42,10 +45,11 @@ def weigh_one_parameter(
     parts: int = PARTS,
 ) -> Posterior:
     """What the means of K paths leave open."""
-    from perf_scaling.posterior.evidence_kernels import weigh_shapes
-    from perfcore.base.kernels import announce_compilation
+    weigh_shapes: Any = few_paths.weigh_shapes
+    if len(means) > few_paths.FEW:
+        from perf_scaling.posterior.evidence_kernels import weigh_shapes
 
-    announce_compilation(weigh_shapes)
+        announce_compilation(weigh_shapes)
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
@@ -119,9 +123,5 @@ def weigh_one_parameter(
 
 def _drift(logs: Floats, length: float) -> Floats:
     """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
-
-    def half_variogram(distance: Floats) -> Floats:
-        return np.asarray(length * (distance + length * np.expm1(-distance / length)))
-
-    from_first = half_variogram(logs - logs[0])
-    return from_first[:, None] + from_first - half_variogram(np.abs(logs[:, None] - logs))
+    half = few_paths.half_variogram(np.abs(logs[:, None] - logs), length)
+    return np.asarray(half[:, :1] + half[0] - half)

@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_scaling.posterior import few_paths
 from perf_scaling.posterior.family import (
     OTHER_SLOPE,
     beyond,
@@ -24,6 +25,7 @@ from perf_scaling.posterior.family import (
 from perf_scaling.terms import Factor, Law, PathData, Term
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.executors import thread_count
+from perfcore.base.kernels import announce_compilation
 
 Result = TypeVar("Result")
 
@@ -39,6 +41,18 @@ def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[
         return list(map(work, parts))
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))
+
+
+def _kernels(n_paths: int) -> Any:
+    """What predicts so many paths: array operations, or compiled kernels of the same names."""
+    if n_paths <= few_paths.FEW:
+        return few_paths
+    from perf_scaling.posterior import prediction_kernels
+
+    announce_compilation(
+        prediction_kernels.predict_components, prediction_kernels.predict_quantiles, prediction_kernels.draw_paths
+    )
+    return prediction_kernels
 
 
 DRAWS = 512  # of each path
@@ -101,10 +115,7 @@ class Posterior:
 
         They are of what goes on as measured; `changes` come on top.
         """
-        from perf_scaling.posterior.prediction_kernels import predict_components
-        from perfcore.base.kernels import announce_compilation
-
-        announce_compilation(predict_components)
+        predict_components = _kernels(len(self.means)).predict_components
         levels = np.asarray(places, dtype=np.float64)
         means = np.zeros((*self.law.shape, len(levels)))
         variances = np.ones_like(means)
@@ -126,7 +137,8 @@ class Posterior:
         """Quantiles of the mean, or of a single run, at points (T, q)."""
         points = np.asarray(places, dtype=np.float64)
         sides, place = np.unique([*levels, 0.5], return_inverse=True)  # ascending, and the median among them
-        logs = self._quantiles_of_runs(points, sides) if run else self._quantiles_of_means(points, sides)
+        few = run or len(self.means) <= few_paths.FEW
+        logs = self._quantiles_of_components(points, sides, run) if few else self._quantiles_of_means(points, sides)
         middle = logs[:, :, place[-1:]]
         distance = beyond(*self.measured_range, points)[:, :, None]
         shaped = (middle + (logs - middle) * spread_factor(distance, sides))[:, :, place[:-1]]
@@ -178,10 +190,7 @@ class Posterior:
         return np.where(far & np.isfinite(excess), -excess * (distance - _SETTLES_BEYOND), 0.0)
 
     def _quantiles_of_means(self, points: Floats, levels: Floats) -> Floats:
-        from perf_scaling.posterior.prediction_kernels import predict_quantiles
-        from perfcore.base.kernels import announce_compilation
-
-        announce_compilation(predict_quantiles)
+        predict_quantiles = _kernels(len(self.means)).predict_quantiles
         values = np.empty((len(self.means), len(points), len(levels)))
         changed, change = changes(*self.measured_range, points)
         logs, noise, count, deviating = self._logs_of_laws, self.noise, self.count, self._deviating
@@ -198,16 +207,13 @@ class Posterior:
         in_parts(part, len(values), _PATHS_AT_ONCE)
         return values
 
-    def _quantiles_of_runs(self, points: Floats, levels: Floats) -> Floats:
-        from perf_scaling.posterior.prediction_kernels import mixture_quantiles
-
+    def _quantiles_of_components(self, points: Floats, levels: Floats, run: bool) -> Floats:
+        mixture_quantiles = _kernels(len(self.means)).mixture_quantiles
         values = np.empty((len(self.means), len(points), len(levels)))
         size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
         for begin in range(0, len(self.means), size):
             block_posterior = self.of_paths(range(begin, min(begin + size, len(self.means))))
-            rows = [
-                np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._components_of_runs(points)
-            ]
+            rows = [np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._mixtures(points, run)]
             part = np.empty((len(rows[0]), len(levels)))
 
             def of_rows(chunk: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
@@ -217,18 +223,20 @@ class Posterior:
             values[begin : begin + size] = part.reshape(len(block_posterior.means), len(points), len(levels))
         return values
 
-    def _components_of_runs(self, places: Floats) -> tuple[Floats, Floats, Floats]:
-        """Means, variances and weights (K, T, C) of a single run: beside what is known of the mean a new level has
-        scatter of its own and may deviate, a run has noise, and the slope may have changed.
+    def _mixtures(self, places: Floats, run: bool) -> tuple[Floats, Floats, Floats]:
+        """Means, variances and weights (K, T, C) of the mean, whose slope may have changed, or of a single run: then a
+        new level has scatter and may deviate, and a run has noise.
         """
         means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
         weights = np.broadcast_to(self.weight[:, None, :], means.shape)
         changed, deviation = changes(*self.measured_range, places)
-        tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
-        variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
-        rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
-        far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
-        kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
+        kinds = [(np.ones_like(changed), np.zeros_like(variances))]
+        if run:
+            tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
+            variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
+            rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
+            far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
+            kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
         if changed.any():
             kinds = [((1.0 - changed) * share, extra) for share, extra in kinds]
             kinds.append((changed, np.broadcast_to(deviation[:, :, None] ** 2, variances.shape)))
@@ -268,10 +276,7 @@ class Posterior:
 
     def draws(self, places: npt.ArrayLike) -> Draws:
         """Draws at points (T, q)."""
-        from perf_scaling.posterior.prediction_kernels import draw_paths
-        from perfcore.base.kernels import announce_compilation
-
-        announce_compilation(draw_paths)
+        draw_paths = _kernels(len(self.means)).draw_paths
         levels = np.asarray(places, dtype=np.float64)
         n_paths, (n, q) = len(self.means), self.points.shape
         rng = np.random.default_rng(_SEED)

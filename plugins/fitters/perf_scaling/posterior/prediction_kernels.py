@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from perf_scaling.posterior.covariances import half_variogram, inverse_of, projected, variograms
+from perf_scaling.posterior.few_paths import ABOVE, CLOSE, FARTHEST, UNDER
 from perfcore.base.kernels import kernel
 
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
-_CLOSE = 1e-5  # step, of the narrowest deviation, with which a search for a quantile ends
 
 
 @kernel
@@ -43,27 +43,26 @@ def _bell(square):  # type: ignore[no-untyped-def]
 def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-untyped-def]
     """Probability below x of a mixture of normal distributions, and its density there times the root of 2 pi.
 
-    The tail is ``bell`` times a quotient of polynomials, to 1e-15: J. Hart et al., "Computer approximations", 1968,
-    algorithm 5666. Beyond six deviations there is none.
+    The tail is ``bell`` times a quotient of polynomials. Beyond six deviations there is none.
     """
     below, density = 0.0, 0.0
     for c in range(count):
         z = (x - means[c]) * per_deviation[c]
-        far = min(abs(z), 6.0)
-        bell = _bell(far * far) if far < 6.0 else 0.0
-        above = 3.52624965998911e-2 * far + 0.700383064443688
-        above = above * far + 6.37396220353165
-        above = above * far + 33.912866078383
-        above = above * far + 112.079291497871
-        above = above * far + 221.213596169931
-        above = above * far + 220.206867912376
-        under = 8.83883476483184e-2 * far + 1.75566716318264
-        under = under * far + 16.064177579207
-        under = under * far + 86.7807322029461
-        under = under * far + 296.564248779674
-        under = under * far + 637.333633378831
-        under = under * far + 793.826512519948
-        under = under * far + 440.413735824752
+        far = min(abs(z), FARTHEST)
+        bell = _bell(far * far) if far < FARTHEST else 0.0
+        above = ABOVE[0] * far + ABOVE[1]
+        above = above * far + ABOVE[2]
+        above = above * far + ABOVE[3]
+        above = above * far + ABOVE[4]
+        above = above * far + ABOVE[5]
+        above = above * far + ABOVE[6]
+        under = UNDER[0] * far + UNDER[1]
+        under = under * far + UNDER[2]
+        under = under * far + UNDER[3]
+        under = under * far + UNDER[4]
+        under = under * far + UNDER[5]
+        under = under * far + UNDER[6]
+        under = under * far + UNDER[7]
         tail = bell * above / under
         below += weights[c] * (tail if z < 0.0 else 1.0 - tail)
         density += weights[c] * bell * per_deviation[c]
@@ -117,12 +116,12 @@ def row_quantiles(means, variances, weights, size, levels, work, quantiles):  # 
             else:
                 high = x
             before = x
-            x = x - (below - target) * _ROOT_2PI / density if density > 0.0 else low
-            if not low < x < high:
+            x = x - (below - target) * _ROOT_2PI / density if density > 0.0 else np.nan
+            if x != before and not low < x < high:
                 x = 0.5 * (low + high)
-                if high - low < _CLOSE * narrowest:
+                if high - low < CLOSE * narrowest:
                     break
-            elif abs(x - before) < _CLOSE * narrowest:  # what is left is of the order of the square
+            elif abs(x - before) < CLOSE * narrowest:  # what is left is of the order of the square
                 break
         quantiles[number] = x
         lowest = x
@@ -419,32 +418,3 @@ def _drift_responses(points, measured, places, length, responses):  # type: igno
                 column += 2
             for d in range(n_numbers):
                 responses[order[place], d] += drifted[d]
-
-
-@kernel
-def classes_of_slopes(slopes, component, law, setting, is_free, of_law, limits, classes, draw_classes):  # type: ignore[no-untyped-def]
-    """Class of each draw: that of its law, or of its slope where it drifts freely from it."""
-    n_paths, n_draws = slopes.shape
-    for path in range(n_paths):
-        for draw in range(n_draws):
-            draw_component = component[path, draw]
-            if not is_free[setting[path, draw_component]]:
-                draw_classes[path, draw] = of_law[law[path, draw_component]]
-                continue
-            slope, place = slopes[path, draw], 0
-            while place < len(limits) and (slope > limits[place] or (place % 2 == 0 and slope == limits[place])):
-                place += 1
-            draw_classes[path, draw] = classes[place]
-
-
-@kernel
-def count_classes(classes, share):  # type: ignore[no-untyped-def]
-    """Share of the draws (K, N) of each path in each class (K, C), written."""
-    n_paths, n_draws = classes.shape
-    for path in range(n_paths):
-        for number in range(share.shape[1]):
-            share[path, number] = 0.0
-        for draw in range(n_draws):
-            share[path, classes[path, draw]] += 1.0
-        for number in range(share.shape[1]):
-            share[path, number] /= n_draws

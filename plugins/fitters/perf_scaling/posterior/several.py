@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from perf_scaling.posterior.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
+from perf_scaling.posterior.forms import Form, weigh_forms
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError
 
 _PARTS, _PARTS_OF_MANY = 192, 96  # draws of a law of each path
 _MANY = 500  # paths, of which fewer draws do, as nobody looks at each
-_PATHS_AT_ONCE = 64
+_NUMBERS_AT_ONCE = 1 << 20
 _SEED = 7041
 
 _EXPONENT, _EXPONENT_DEVIATION = 0.5, 1.25
@@ -52,10 +53,6 @@ def weigh_several(
     logarithms: Sequence[int] | None = None,
 ) -> Posterior:
     """What the means of K paths at points (n, q) leave open."""
-    from perf_scaling.posterior.several_kernels import weigh_forms
-    from perfcore.base.kernels import announce_compilation
-
-    announce_compilation(weigh_forms)
     q = points.shape[1]
     top = points.max(axis=0)
     levels = np.log(points / top)
@@ -80,7 +77,8 @@ def weigh_several(
         middle[number, n_shares[number] :] = _EXPONENT
         precision[number, : n_shares[number]] = _SHARE_DEVIATION**-2
         precision[number, n_shares[number] :] = _EXPONENT_DEVIATION**-2
-    weights = np.array([form.weight for form in chosen])
+    log_weights = np.log([form.weight for form in chosen])
+    log_weights -= math.log(sum(form.weight for form in chosen))
     class_share = PRIOR.sum(axis=1)[NOISES.drift] / np.bincount(NOISES.drift)[NOISES.drift]
     parts = _PARTS if len(means) < _MANY else _PARTS_OF_MANY
     normals = np.random.default_rng(_SEED).standard_normal((parts, width))
@@ -89,25 +87,57 @@ def weigh_several(
     weight = np.zeros((len(means), parts))
     with np.errstate(invalid="ignore"):
         values = np.log(means)
-    slopes, scales = _slopes(levels, values), np.array(_STARTS)
+    slopes = _slopes(levels, values)
     noise = spread[:, None] / np.where(counts > 0.0, counts, np.nan)
-    floors = np.array([form.floor or not form.terms for form in chosen])
+    patterns, pattern = np.unique(np.isfinite(values), axis=0, return_inverse=True)
+    for number, measured in enumerate(patterns):
+        used, paths = np.flatnonzero(measured), np.flatnonzero(pattern.ravel() == number)
+        at = (levels[used], np.nan_to_num(base)[used])
+        forms_at = [
+            Form(
+                form.floor or not form.terms,
+                *_terms_at(form, bool(free[f]), fixed[f], logs[f], width, *at),
+                middle[f],
+                precision[f],
+                log_weights[f],
+            )
+            for f, form in enumerate(chosen)
+        ]
 
-    def part(chunk: slice) -> None:
-        weigh_forms(
-            levels, np.nan_to_num(base), values[chunk], noise[chunk], floors, uses, free, fixed, logs, sizes,
-            slopes[chunk], scales, middle, precision, np.log(weights / weights.sum()), settings(), np.log(class_share),
-            DEVIATES, deviating_variance(NOISES.tau), _REFERENCE, normals, theta[chunk], form_of[chunk], setting[chunk],
-            level[chunk], weight[chunk],
-        )  # fmt: skip
+        def part(chunk: slice, paths: Ints = paths, used: Ints = used, forms_at: list[Form] = forms_at) -> None:
+            rows = paths[chunk]
+            draws = weigh_forms(
+                forms_at, levels[used], values[np.ix_(rows, used)], noise[np.ix_(rows, used)], slopes[rows],
+                np.array(_STARTS), settings(), np.log(class_share), DEVIATES, deviating_variance(NOISES.tau),
+                _REFERENCE, normals,
+            )  # fmt: skip
+            theta[rows], form_of[rows], setting[rows], weight[rows] = draws[0], draws[1], draws[2], draws[4]
+            level[rows] = np.append(used, -1)[draws.level]
 
-    in_parts(part, len(means), _PATHS_AT_ONCE)
-    form_of, setting = np.maximum(form_of, 0), np.where(weight > 0.0, setting, -1)
+        size = len(NOISES.tau) * len(forms_at) * (len(used) + 1)
+        in_parts(part, len(paths), max(1, _NUMBERS_AT_ONCE // size))
+    setting = np.where(weight > 0.0, setting, -1)
     laws = _stored_laws(chosen, uses, free, fixed, logs, n_shares, theta, form_of, top)
     law = np.where(weight > 0.0, np.arange(form_of.size).reshape(form_of.shape), -1)
     order = np.argsort(weight <= 0.0, axis=1, kind="stable")
     law, setting, level, weight = (np.take_along_axis(array, order, axis=1) for array in (law, setting, level, weight))
     return Posterior(points, means, counts, spread, laws, settings(), law, setting, level, weight)
+
+
+def _terms_at(
+    form: _Form, free: bool, fixed: Floats, logs: Ints, width: int, levels: Floats, base: Floats
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """Terms of a form as `Form` has them, at points (k, q) given by logarithms of their levels over the largest."""
+    n_terms, shift = len(form.terms), 0 if form.floor else 1
+    shares = max(n_terms - shift, 0)
+    factor = np.zeros((len(logs), len(levels)))
+    factor[:n_terms] = (base ** logs[:n_terms, None]).prod(axis=2)
+    slopes, is_exponent = np.zeros((width, *factor.shape)), np.full(width, -1)
+    slopes[range(shares), range(shift, shift + shares)] = 1.0
+    places = [(t, p) for t, term in enumerate(form.terms) for p in term] if free else []
+    for number, (t, p) in enumerate(places, start=shares):
+        slopes[number, t], is_exponent[number] = levels[:, p], p
+    return np.einsum("tq,kq->tk", fixed, levels), factor, slopes, is_exponent
 
 
 def left_out(points: Floats, exponents: Sequence[str] | None, logarithms: Sequence[int] | None) -> str:

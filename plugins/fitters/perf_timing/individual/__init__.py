@@ -1,1 +1,1 @@
-"""Every code on every system by itself."""
+"""Separate models of every code on every system."""

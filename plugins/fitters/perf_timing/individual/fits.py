@@ -188,6 +188,6 @@ def _bounded(fits: IndividualFits, effective: Ints) -> IndividualFits:
         sum_of_squares=np.where(none, squares, fits.sum_of_squares[place]),
         leave_one_out=np.where(none, squares, fits.leave_one_out[place]),
         condition=fits.condition[place],
-        # What is left out has the coefficient 0, which is a value: the fit is determined where its part is.
+        # An omitted function has the coefficient 0, which is a value: the fit is determined where its part is.
         rank=np.where((fits.rank[place] == fits.sizes[effective]) | none, fits.sizes, fits.rank),
     )

@@ -1,4 +1,4 @@
-"""The fitter `individual`: a model of its own for every code on every system."""
+"""The fitter `individual`: a separate model for every code on every system."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Comparison:
         return self._best()
 
     def _best(self) -> Ints:
-        """The hypothesis that does best for each pair by itself (K,)."""
+        """The best hypothesis for each pair alone (K,)."""
         fits, columns = self._taken, self._shown
         values = fits.criterion(self.options.criterion)[:, columns]
         # Where nothing can be compared, the smallest determined hypothesis with the least error; among exact fits,
@@ -307,7 +307,7 @@ _LEAST_POINTS = 4  # of a pair, for two functions and two degrees of freedom
 
 
 class IndividualFitter(Fitter):
-    """Fits every code on every system by itself: linear least squares with one to three characteristic functions.
+    """Fits every code on every system separately: linear least squares with one to three characteristic functions.
 
     Choose it to see which functions suit, and as the yardstick for a joint model. It has many parameters and cannot
     predict a code on a system where it never ran; `strohmaier` can.

@@ -1,4 +1,4 @@
-"""Models of every code on every system, each by itself."""
+"""Separate models of every code on every system."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _pair(model: ScalingModel, pairs: tuple[PairFit, ...], cell: int) -> PairFit
     for pair in pairs:
         if (pair.code, pair.system) == (code, system):
             return pair
-    raise DataError(f"{code} was never measured on {system}, so that no fit tells which point to measure")
+    raise DataError(f"{code} was never measured on {system}, so no fit can suggest a point to measure")
 
 
 def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> Floats:
@@ -329,7 +329,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the pairs that the points belong to, each pair a part of its own.
+        """Rows of the pairs that the points belong to, each pair a separate part.
 
         Raises
         ------
@@ -378,7 +378,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return {functions: np.array(members) for functions, members in indices.items()}
 
     def outliers(self) -> Outliers:
-        """Residuals by which outliers are told, each against the fit of its own pair."""
+        """Residuals that identify outliers, each against the fit of its pair."""
         places, root = self.measured_places, np.array(self.root_weights)
         residuals, leverage = np.zeros(len(places)), np.ones(len(places))
         squares, freedom = np.zeros(len(places)), np.zeros(len(places))

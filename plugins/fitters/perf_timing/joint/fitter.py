@@ -13,7 +13,6 @@ import numpy as np
 import perfcore
 from perf_statistics.goodness import find_outliers, information, r_squared
 from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
-from perf_timing.joint.descent import is_worth_compiling
 from perf_timing.joint.model import Interval, JointModel
 from perf_timing.joint.problem import JointProblem, components
 from perf_timing.joint.resampling import (
@@ -43,8 +42,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
 
-# Two ends, each by some steps of a search for a root.
-_FITS_OF_A_PROFILE = 14
 # Seconds of what is slow: combinations with a doubled function, of tables of some hundred cells.
 _COMBINATIONS_OF_A_PART = 4
 
@@ -89,8 +86,6 @@ class JointComparison:
                 for members in itertools.combinations_with_replacement(range(len(candidates)), size)
             ]
         self._check_counts()
-        largest = self.problem(max(self.combinations, key=len))
-        self._compiled = is_worth_compiling(largest, self._number_of_fits(largest))
 
     def problem(self, members: tuple[int, ...]) -> JointProblem:
         """The least-squares problem of one combination."""
@@ -111,7 +106,7 @@ class JointComparison:
 
     def _how(self, starts: int) -> How:
         options = self.options
-        return How(starts, options.seed, options.sign == "bounded", options.loss, self._compiled)
+        return How(starts, options.seed, options.sign == "bounded", options.loss)
 
     def compare(self, executor: Executor | None = None) -> list[_Compared]:
         """Every combination, best first; parts of them are fitted by an executor, or here."""
@@ -173,13 +168,6 @@ class JointComparison:
             notes.append("negative parameters")
         return Candidate(tuple(self.names[f] for f in members), figures, ", ".join(notes))
 
-    def _number_of_fits(self, problem: JointProblem) -> int:
-        """About how many optima the options ask for."""
-        options = self.options
-        refits = {"bootstrap": options.draws, "profile": _FITS_OF_A_PROFILE * problem.n_parameters}
-        cells = len(np.unique(problem.cell)) if options.validate else 0
-        return len(self.combinations) + options.starts + cells + refits.get(options.intervals, 0)
-
     def _check_counts(self) -> None:
         """Leave out combinations with more parameters than observations; a doubled function has fewer directions."""
         data = self.prepared.seen
@@ -208,7 +196,7 @@ def _check_table(data: Observations) -> None:
         named = data.systems[0]
         raise DataError(
             f"{data.source}: there is one system only ({named}), so that nothing joins the codes; name the column of "
-            "systems (--system COLUMN), or fit each code by itself (--fitter individual)"
+            "systems (--system COLUMN), or fit each code separately (--fitter individual)"
         )
     by_code, by_system = components(data.code, data.system, len(data.codes), len(data.systems))
     if by_code.max(initial=0) == 0 and by_system.max(initial=0) == 0:

@@ -46,7 +46,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     work : tuple of (C,) tuple of float
         w, one row for each function, in the scale of the fit.
     inverse_speed : tuple of (S,) tuple of float
-        1/r, likewise; 1 for the reference.
+        1/r; 1 for the reference.
     covariance : tuple of tuple of float, or None
         Asymptotic, of the work of all codes and the inverse speeds of all systems but the reference, function by
         function; None without degrees of freedom.
@@ -173,7 +173,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             The data leave no degree of freedom.
         """
         if self.degrees_of_freedom <= 0:
-            raise DataError("the data leave no degree of freedom, so that nothing tells the noise; measure more points")
+            raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
         places, free = self.places(points), ~np.array(self.at_bound)
         problem = self.problem(places)
         weights = self.new_weights(problem.predict(self.theta))
@@ -239,7 +239,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return -self.weighted_problem().residuals(self.theta)
 
     def outliers(self) -> Outliers:
-        """Residuals by which outliers are told."""
+        """Residuals that identify outliers."""
         # Residuals of an exact fit are rounding, among which there is always a largest.
         residuals = (
             self.residuals if self.sum_of_squares > _EXACT * self.total_squares else np.zeros(len(self.residuals))

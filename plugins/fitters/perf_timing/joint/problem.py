@@ -167,6 +167,15 @@ class JointProblem:
             self, basis=self.basis[rows], target=self.target[rows], code=self.code[rows], system=self.system[rows]
         )
 
+    def compressed(self) -> JointProblem:
+        """The same sums of squares at every theta, with a triangle (QR factorisation) for the rows of each cell."""
+        rows = np.column_stack([self.basis, self.target])
+        cells, cell = np.unique(self.cell, return_inverse=True)
+        triangles = [np.linalg.qr(rows[cell == k], mode="r") for k in range(len(cells))]
+        joined = np.concatenate(triangles)
+        code, system = np.divmod(np.repeat(cells, list(map(len, triangles))), self.n_systems)
+        return replace(self, basis=joined[:, :-1], target=joined[:, -1], code=code, system=system)
+
     def weighted(self, weights: Floats) -> JointProblem:
         """The same problem with further weights (n,), >= 0, on the squared residuals of the rows."""
         root = np.sqrt(weights)

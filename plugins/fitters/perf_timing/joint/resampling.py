@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from perf_statistics import trust_region
 from perf_statistics.trust_region import JacobianFactor
-from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import (
     MOST_EVALUATIONS,
@@ -34,7 +33,7 @@ from perfcore.base.executors import as_they_end, in_order
 
 # What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
 #
-# Parts are the same whoever does them, and nothing but texts, numbers and bytes goes in and out: so any number of
+# Parts do not depend on the worker, and nothing but texts, numbers and bytes goes in and out: so any number of
 # workers gives the digits of this process.
 
 
@@ -49,11 +48,10 @@ class How(msgspec.Struct, frozen=True):
     seed: int
     positive: bool
     loss: str
-    compiled: bool  # as of `perf_timing.joint.solver.solve`
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What is told of the fit of one combination."""
+    """Summary of the fit of one combination."""
 
     status: JointStatus
     sum_of_squares: float
@@ -95,7 +93,10 @@ class _Fit(msgspec.Struct, frozen=True):
     positive: bool
     loss: str
     loss_scale: float
-    compiled: bool
+
+    def smaller(self, problem: JointProblem) -> JointProblem:
+        """The problem with few rows; a robust loss needs them all."""
+        return problem.compressed() if self.loss == "linear" else problem
 
 
 class _Combinations(msgspec.Struct, frozen=True):
@@ -112,14 +113,14 @@ def packed(problem: JointProblem, how: How) -> bytes:
 
 def packed_fit(problem: JointProblem, fit: JointFit) -> bytes:
     """A problem with its fit, for `bootstrap_part` and `left_out_part`."""
-    fit_document = _Fit(_table(problem), fit.theta.tolist(), fit.positive, fit.loss, fit.loss_scale, fit.compiled)
+    fit_document = _Fit(_table(problem), fit.theta.tolist(), fit.positive, fit.loss, fit.loss_scale)
     return msgspec.json.encode(fit_document)
 
 
 def fitted(problem: JointProblem, how: How) -> JointFit:
     """The fit; a robust loss takes its scale from the residuals of least squares."""
     options: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
-    fit = solve(problem, **options, compiled=how.compiled)
+    fit = solve(problem, **options)
     if how.loss == "linear":
         return fit
     from scipy.stats import median_abs_deviation
@@ -138,11 +139,9 @@ def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) ->
 
 
 def _outcome(combined: _Combinations, members: Sequence[int]) -> Outcome:
-    # One start each where starts cost time, which a doubled function always does: nothing compiled fits it. The chosen
-    # model is fitted again with all starts.
-    cheap = combined.how.compiled and len(set(members)) == len(members)
-    how = combined.how if cheap else msgspec.structs.replace(combined.how, starts=1)
-    fit = fitted(combined.table.problem(members), how)
+    # One start each: the chosen model is fitted again with all starts.
+    how, problem = msgspec.structs.replace(combined.how, starts=1), combined.table.problem(members)
+    fit = fitted(problem.compressed() if how.loss == "linear" else problem, how)
     negative = bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
     return Outcome(fit.status, fit.sum_of_squares, fit.rank, len(fit.theta), negative)
 
@@ -150,44 +149,32 @@ def _outcome(combined: _Combinations, members: Sequence[int]) -> Outcome:
 def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
     """A task: the parameters (k, P) of the refits that converge, as bytes."""
     fit = msgspec.json.decode(message, type=_Fit)
-    problem, theta = fit.table.problem(), np.array(fit.theta)
+    problem = fit.smaller(fit.table.problem())
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
     cells, cell = np.unique(problem.cell, return_inverse=True)
-    compressed = CompressedProblem.of(problem) if fit.compiled else None
-    estimates = []
     with single_thread():
-        for _ in range(draws):
-            weights = generator.standard_exponential(len(cells))
-            quick = compressed.weighted(cells, weights).descend(theta) if compressed else None
-            if quick is not None:
-                estimates.append(quick.theta)
-            elif (refit := _refit(problem.weighted(weights[cell]), fit)).status is trust_region.Status.CONVERGED:
-                estimates.append(refit.theta)
+        weights = (generator.standard_exponential(len(cells)) for _ in range(draws))
+        refits = [_refit(problem.weighted(weight[cell]), fit) for weight in weights]
+    estimates = [refit.theta for refit in refits if refit.status is trust_region.Status.CONVERGED]
     return np.array(estimates, dtype="<f8").tobytes()
 
 
 def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
     """A task: predictions of the observations of each cell from all others, cell after cell, as bytes."""
     fit = msgspec.json.decode(message, type=_Fit)
-    problem, theta = fit.table.problem(), np.array(fit.theta)
-    compressed = CompressedProblem.of(problem) if fit.compiled else None
+    problem = fit.table.problem()
     with single_thread():
-        predictions = [_without(one, problem, theta, compressed, fit) for one in cells]
+        predictions = [_without(one, problem, fit.smaller(problem), fit) for one in cells]
     return np.concatenate(predictions).astype("<f8").tobytes()
 
 
-def _without(
-    cell: int, problem: JointProblem, theta: Floats, compressed: CompressedProblem | None, fit: _Fit
-) -> Floats:
+def _without(cell: int, problem: JointProblem, smaller: JointProblem, fit: _Fit) -> Floats:
     """Predictions of a cell's observations by all others; NaN where these do not determine them."""
     left = problem.cell == cell
-    quick = compressed.weighted(np.array([cell]), np.zeros(1)).descend(theta) if compressed else None
-    if quick is not None:
-        return problem.subset(left).predict(quick.theta)
     nothing = np.full(int(left.sum()), np.nan)
     if left.all():
         return nothing
-    rest = _refit(problem.subset(~left), fit)
+    rest = _refit(smaller.subset(smaller.cell != cell), fit)
     free = ~rest.at_bound
     removed = problem.subset(left)
     determined = JacobianFactor.of(rest.jacobian[:, free]).determines(removed.jacobian(rest.theta)[:, free])
@@ -247,7 +234,7 @@ def profile_intervals(
 ) -> ProfileIntervals:
     """Find where holding a parameter raises the least sum of squares to SSE (1 + F(1, n - P) / (n - P)).
 
-    All other parameters are fitted anew for each value that is tried, so that the curvature of the model counts. For a
+    All other parameters are fitted again for each value that is tried, so that the curvature of the model counts. For a
     linear model the result is the asymptotic interval.
     """
     from scipy.stats import t as student
@@ -288,14 +275,13 @@ class _Profile:
     """The least sum of squares as a function of one parameter, as distance from the optimum in standard errors."""
 
     def __init__(self, problem: JointProblem, fit: JointFit, index: int) -> None:
-        self.problem, self.fit, self.index = problem, fit, index
+        self.problem, self.fit, self.index = problem.compressed(), fit, index
         self.others = np.arange(problem.n_parameters) != index
         self.variance = fit.sum_of_squares / fit.degrees_of_freedom
         self.estimate = float(fit.theta[index])
         error = float(np.sqrt(fit.covariance[index, index]))
-        # A parameter at a bound has no error of its own.
+        # A parameter at a bound has no error.
         self.unit = error if error > 0.0 else max(abs(self.estimate), _PRECISION)
-        self.compressed = CompressedProblem.of(problem) if fit.compiled else None
         self.known = {self.estimate: (0.0, fit.theta[self.others])}
         self.lowest = fit.sum_of_squares
         self.converged = True
@@ -312,8 +298,6 @@ class _Profile:
             theta[others], theta[self.index] = part, value
             return theta
 
-        if self.compressed is not None and (quick := self.compressed.descend(whole(start), self.index)) is not None:
-            return self._remember(value, quick.objective, quick.theta[others])
         solution = trust_region.solve(
             lambda part: self.problem.residuals(whole(part)),
             lambda part: self.problem.jacobian(whole(part))[:, others],
@@ -323,13 +307,9 @@ class _Profile:
             polish=False,
         )
         self.converged &= solution.status is trust_region.Status.CONVERGED
-        return self._remember(value, solution.sum_of_squares, solution.theta)
-
-    def _remember(self, value: float, squares: float, others: Floats) -> float:
-        """Keep the least sum of squares at a value with the other parameters there; its distance."""
-        self.lowest = min(self.lowest, squares)
-        rise = max(squares - self.fit.sum_of_squares, 0.0)
-        self.known[value] = (float(np.sqrt(rise / self.variance)), others)
+        self.lowest = min(self.lowest, solution.sum_of_squares)
+        rise = max(solution.sum_of_squares - self.fit.sum_of_squares, 0.0)
+        self.known[value] = (float(np.sqrt(rise / self.variance)), solution.theta)
         return self.known[value][0]
 
     def end(self, direction: float, limit: float) -> float:

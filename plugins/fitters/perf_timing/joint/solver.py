@@ -13,7 +13,6 @@ import numpy as np
 
 from perf_statistics import trust_region
 from perf_statistics.trust_region import JacobianFactor, influence
-from perf_timing.joint.descent import CompressedProblem, Descent, evaluate
 from perf_timing.joint.problem import JointProblem, in_gauge, same_functions
 from perfcore.base.arrays import Booleans, Floats, Ints
 
@@ -33,7 +32,7 @@ def single_thread() -> Iterator[None]:
 
 @functools.cache
 def _controller() -> Any:
-    """The libraries that are loaded; scipy brings a BLAS of its own, so it must be there first."""
+    """The libraries that are loaded; scipy brings its BLAS, so it must be there first."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -66,20 +65,15 @@ def data_driven_start(problem: JointProblem) -> Floats:
     return alternate(problem, v)
 
 
-def random_inverse_speeds(problem: JointProblem, rng: np.random.Generator) -> Floats:
-    """Inverse speeds v (m, S) of random size around the reference's, log-normal with sigma 1."""
+def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
+    """Parameters (P,) from inverse speeds of random size around the reference's, log-normal with sigma 1."""
     v = np.exp(rng.standard_normal((problem.n_functions, problem.n_systems)))
     v[:, problem.reference_system] = 1.0
-    return v
-
-
-def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
-    """Parameters (P,) from `random_inverse_speeds`."""
-    return alternate(problem, random_inverse_speeds(problem, rng))
+    return alternate(problem, v)
 
 
 def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
-    """Fit every cell of the table by itself, with the shortest coefficients where it has too few observations."""
+    """Fit every cell of the table alone, with the shortest coefficients where it has too few observations."""
     shape = (problem.n_functions, problem.n_codes, problem.n_systems)
     n_cells = problem.n_codes * problem.n_systems
     coefficients = _grouped_least_squares(problem.basis, problem.target, problem.cell, n_cells)
@@ -156,7 +150,7 @@ def _apart(first: Floats, further: Floats) -> Floats:
     direction = further - first * (further @ first) / (first @ first)
     length = np.linalg.norm(direction)
     if length == 0.0:
-        # Nothing is left to explain; any direction tells the two copies apart.
+        # Nothing is left to explain; any direction separates the two copies.
         direction = np.linspace(-1.0, 1.0, len(first))
         length = np.linalg.norm(direction)
     return np.asarray(first + 0.5 * np.linalg.norm(first) * direction / max(length, np.finfo(float).tiny))
@@ -215,7 +209,6 @@ class JointFit:
     positive: bool
     loss: str
     loss_scale: float
-    compiled: bool  # what was asked for; refits ask for the same
 
     @property
     def r(self) -> Floats:
@@ -243,54 +236,47 @@ def solve(
     positive: bool = False,
     loss: str = "linear",
     loss_scale: float = 1.0,
-    compiled: bool = True,
 ) -> JointFit:
     """Fit work and inverse speeds.
 
     A function may stand in the basis twice: its coefficients are then a matrix of rank two instead of one. The pairs of
     factors can be mixed without changing the model, so that only the fit and its predictions are determined.
     """
-    compiled = compiled and loss == "linear" and not positive
-    compressed = CompressedProblem.of(problem) if compiled else None
-    optima: list[Descent | trust_region.Solution] = []
-    for v in _beginnings(problem, starts, rng):
-        quick = compressed.search(v) if compressed else None
-        if quick is not None:
-            optima.append(quick)
-            continue
-        theta = data_driven_start(problem) if v is None else alternate(problem, v)
-        optima.append(search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale))
+    generator = np.random.default_rng(rng)
+    begin = [data_driven_start(problem), *(random_start(problem, generator) for _ in range(starts - 1))]
+    optima = [search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale) for theta in begin]
     best = min(optima, key=lambda optimum: optimum.objective)
     same = best.objective * (1.0 + _SAME_OPTIMUM) + _EXACT * float(problem.target @ problem.target)
-    judged = _judged_quickly(problem, best) if isinstance(best, Descent) else _judged(best, loss, loss_scale)
-    hidden = judged.undetermined | judged.at_bound
-    errors = np.where(hidden, np.nan, np.sqrt(np.diagonal(judged.covariance)))
+    free, count = ~best.at_bound, len(best.theta)
+    factor = JacobianFactor.of(best.jacobian[:, free])
+    covariance, undetermined = np.zeros((count, count)), np.zeros(count, dtype=bool)
+    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, best.residuals, loss, loss_scale)
+    undetermined[free] = factor.undetermined
+    errors = np.where(undetermined | best.at_bound, np.nan, np.sqrt(np.diagonal(covariance)))
     w, v = problem.unpack(best.theta)
     w_errors, v_errors = problem.unpack(errors)
     v_errors[:, problem.reference_system] = 0.0
-    sum_of_squares = float(judged.residuals @ judged.residuals)
     return JointFit(
         w=w,
         v=v,
         theta=best.theta,
         w_errors=w_errors,
         v_errors=v_errors,
-        residuals=judged.residuals,
-        jacobian=judged.jacobian,
-        sum_of_squares=sum_of_squares,
-        objective=sum_of_squares if loss == "linear" else best.objective,
-        rank=judged.rank,
-        covariance=judged.covariance,
-        undetermined=judged.undetermined,
-        at_bound=judged.at_bound,
-        status=_status(best, judged.undetermined, problem.n_functions * problem.n_codes),
+        residuals=best.residuals,
+        jacobian=best.jacobian,
+        sum_of_squares=best.sum_of_squares,
+        objective=best.objective,
+        rank=factor.rank,
+        covariance=covariance,
+        undetermined=undetermined,
+        at_bound=best.at_bound,
+        status=_status(best, undetermined, problem.n_functions * problem.n_codes),
         starts=starts,
         starts_reached=sum(optimum.objective <= same for optimum in optima),
         evaluations=sum(optimum.evaluations for optimum in optima),
         positive=positive,
         loss=loss,
         loss_scale=loss_scale,
-        compiled=compiled,
     )
 
 
@@ -354,46 +340,6 @@ def search(
     return replace(final, evaluations=final.evaluations + roughly.evaluations)
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What the data say at an optimum; the names are those of `JointFit`."""
-
-    residuals: Floats
-    jacobian: Floats
-    rank: int
-    covariance: Floats
-    undetermined: Booleans
-    at_bound: Booleans
-
-
-def _judged(optimum: trust_region.Solution, loss: str, loss_scale: float) -> _Judged:
-    free, count = ~optimum.at_bound, len(optimum.theta)
-    factor = JacobianFactor.of(optimum.jacobian[:, free])
-    covariance, undetermined = np.zeros((count, count)), np.zeros(count, dtype=bool)
-    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, optimum.residuals, loss, loss_scale)
-    undetermined[free] = factor.undetermined
-    return _Judged(optimum.residuals, optimum.jacobian, factor.rank, covariance, undetermined, optimum.at_bound)
-
-
-def _judged_quickly(problem: JointProblem, optimum: Descent) -> _Judged:
-    """The same for an optimum that is known to determine every parameter, by least squares."""
-    residuals, jacobian = evaluate(problem, optimum.theta)
-    spare, count = problem.n_rows - problem.n_parameters, problem.n_parameters
-    variance = float(residuals @ residuals) / spare if spare else np.nan
-    covariance = variance * (optimum.inverse_root.T @ optimum.inverse_root)
-    none = np.zeros(count, dtype=bool)
-    return _Judged(residuals, jacobian, count, covariance, none, none)
-
-
-def _beginnings(problem: JointProblem, starts: int, rng: np.random.Generator | int) -> Iterator[Floats | None]:
-    """Inverse speeds (m, S) to start from; None for what the data say."""
-    yield None
-    if starts > 1:
-        generator = np.random.default_rng(rng)
-        for _ in range(starts - 1):
-            yield random_inverse_speeds(problem, generator)
-
-
 def _inside(problem: JointProblem, theta: Floats) -> Floats:
     """Theta with negative and tiny entries raised to a part of the size of their function's others."""
     w, v = problem.unpack(theta)
@@ -401,11 +347,11 @@ def _inside(problem: JointProblem, theta: Floats) -> Floats:
     return problem.pack(raised[0], raised[1])
 
 
-def _status(optimum: Descent | trust_region.Solution, undetermined: Booleans, first_speed: int) -> JointStatus:
+def _status(optimum: trust_region.Solution, undetermined: Booleans, first_speed: int) -> JointStatus:
     # An inverse speed that no code has work for may have any size.
     huge = (np.abs(optimum.theta) > _LARGEST_INVERSE_SPEED) & ~undetermined
     if huge[first_speed:].any():
         return JointStatus.NO_REFERENCE
-    if not isinstance(optimum, Descent) and optimum.status is not trust_region.Status.CONVERGED:
+    if optimum.status is not trust_region.Status.CONVERGED:
         return JointStatus.NOT_CONVERGED
     return JointStatus.UNDETERMINED if undetermined.any() else JointStatus.CONVERGED

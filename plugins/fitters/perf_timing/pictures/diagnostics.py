@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MOST_BANDS = 4  # systems in a panel whose bounds can still be told apart
+MOST_BANDS = 4  # systems in a panel whose intervals stay distinct
 MOST_FUNCTIONS = 6  # of a joint model whose parameters are drawn
 _MOST_PANELS = 12
 _MOST_PREDICTED = 4  # systems of a model that is drawn also where a code never ran
@@ -193,7 +193,7 @@ class Residuals:
             set_logarithmic(axes, "x", *limits, base=2 if is_one_pair else 10)
 
     def draw_quantiles(self, axes: Axes) -> None:
-        """Draw their quantiles against normal ones, and the names of outliers beside them."""
+        """Draw their quantiles against normal ones, and the names of outliers."""
         self._draw(axes, draw_quantile_line(axes, self.values))
         lines = [f"{number}  {name}" for number, name in enumerate(self.names, 1)]
         if len(self.outliers) > len(lines):

@@ -218,7 +218,7 @@ def _predicted(model: ScalingModel, places: Places) -> Floats:
 
 _HOLLOW_POINTS = 5
 _MOST_LETTERS = 20  # of a code or system next to its estimates
-_BAND = f"{COVERAGE:.0%} of single runs"
+_BAND = f"{COVERAGE:.0%} prediction interval"
 
 
 def _explain(selection: Selection, kinds: set[str], axes: Axes) -> None:

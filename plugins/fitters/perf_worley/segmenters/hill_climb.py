@@ -169,7 +169,7 @@ _Splits = dict[tuple[int, int, int], tuple[int, float, float]]
 
 
 class HillClimb(SequenceSegmenter):
-    """Local search for the least sum of squared errors, from the best partition at likely edges unless told otherwise.
+    """Local search for the least sum of squared errors, by default from the best partition at likely edges.
 
     Choose it when the places of the breakpoints matter. A move shifts one break to the best place between its
     neighbours, or takes one out and puts it where it gains most; no one such move improves the result. Up to 5,000

@@ -49,7 +49,7 @@ class _Count(msgspec.Struct, rename="kebab"):
 class PerfStatReader(ResultReader):
     """Counts of events of a run, or their means over runs (``-r``), whose standard error is the column ``stderr``.
 
-    Read are ``perf stat -x,`` and ``perf stat -j``. Events are metrics. What was varied is not told; the names of files
+    Read are ``perf stat -x,`` and ``perf stat -j``. Events are metrics. Parameters are not recorded; the names of files
     may say it. What was not counted, and events that were met 0 times, are left out. Intervals (``-I``) are a series.
 
     Source: perf-stat(1), "CSV FORMAT" and "JSON FORMAT"; ``tools/perf/util/stat-display.c`` of Linux 6.

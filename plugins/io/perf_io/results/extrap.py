@@ -1,27 +1,19 @@
-"""Files of Extra-P: JSON of the present and the older kind, JSON Lines, text, and experiments that version 4 saved.
+"""Files of Extra-P: JSON, JSON Lines, text, and experiments that version 4 saved.
 
-Source: "File format documentation" of Extra-P; the older JSON, which numbers parameters, call paths, metrics and
-coordinates, is what its example files hold. A saved experiment (``.extra-p``) is an archive: `experiment.json` names
-parameters and, by call path and metric, means, medians and standard deviations (over N) at coordinates. From version
-4.2 on a measurement may refer to its runs by the number of a chunk and of an array in it: ``values/C.indx`` holds the
-positions of the arrays of ``values/C.vals``, each in the format of NumPy. Stored models are passed over.
+Source: "File format documentation" of Extra-P. A saved experiment (``.extra-p``) is an archive: `experiment.json` names
+parameters and, by call path and metric, means, medians and standard deviations (over N) at coordinates. Runs that
+version 4.2 keeps beside them and stored models are passed over.
 """
 
 from __future__ import annotations
 
-import io
-import lzma
 import math
 import os
 import re
-import struct
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, ClassVar, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -96,46 +88,8 @@ class _Values:
         )
 
 
-class Observation(NamedTuple):
-    """One value to write: point, call path, metric."""
-
-    point: Mapping[str, float]
-    callpath: str
-    metric: str
-    value: float
-
-
-def as_observations(data: Measurements) -> list[Observation]:
-    """The values of a table, its code and category as call path and its value column as metric."""
-    import pandas as pd
-
-    if not isinstance(data, Measurements):
-        raise DataError(f"Extra-P's formats hold measurements, not {type_in_words(data)}")
-    roles = data.roles
-    if not roles.parameters or roles.value is None:
-        raise DataError(f"{data.source}: Extra-P's formats need parameters and a value column; name them")
-    metric = roles.value
-    # A name must not hold blanks; then the symbol that formulas use stands for it.
-    names = {column if len(column.split()) == 1 else symbol: column for symbol, column in roles.parameters.items()}
-    columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
-    numbers = pd.to_numeric(data.table[metric], errors="coerce")
-    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
-    observations = []
-    for row, value in enumerate(numbers.tolist()):
-        point = {name: float(column.iloc[row]) for name, column in columns.items()}
-        for name, number in {**point, metric: value}.items():
-            if not abs(number) < float("inf"):
-                data.refuse(row, f"{name} is no finite number, which Extra-P's formats need")
-        callpath = "->".join(parts[row] for parts in named) or DEFAULT_CALLPATH
-        observations.append(Observation(point, callpath, metric, float(value)))
-    return observations
-
-
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
-_OLDER = re.compile(rb'"(?:callpath|coordinate|metric|parameter)s?_?(?:id|value_pairs|value)"\s*:')
-_FIRST_KEYS = re.compile(rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:')
 _Number = float | None | str  # numbers that are not finite stand as texts
-_Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Point(msgspec.Struct):
@@ -156,7 +110,6 @@ class _Summary(msgspec.Struct):
     maximum: _Number = None
     std: _Number = None
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    values: tuple[_Natural, _Natural] | None = None
 
 
 class _Experiment(msgspec.Struct):
@@ -164,57 +117,19 @@ class _Experiment(msgspec.Struct):
     measurements: dict[str, dict[str, list[_Summary]]]
 
 
-class _Named(msgspec.Struct):
-    id: int
-    name: str
-
-
-class _Pair(msgspec.Struct):
-    parameter_id: int
-    parameter_value: float
-
-
-class _Coordinate(msgspec.Struct):
-    id: int
-    parameter_value_pairs: list[_Pair]
-
-
-class _Value(msgspec.Struct):
-    callpath_id: int
-    coordinate_id: int
-    metric_id: int
-    value: float
-
-
-class _Older(msgspec.Struct):
-    callpaths: list[_Named]
-    coordinates: list[_Coordinate]
-    metrics: list[_Named]
-    parameters: list[_Named]
-    measurements: list[_Value]
-
-
-class _Either(msgspec.Struct):
-    callpaths: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-
-
 class ExtrapJsonReader(Reader):
     """Measurements in Extra-P's JSON. For JSON Lines there is ``extrap-lines``."""
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first keys; a list of parameters begins the present kind, identifiers are in the older one."""
         head = source.head
         present = _PRESENT.match(head) and b'"measurements"' in head and b'"point"' in head
-        return 0.95 if present or (_FIRST_KEYS.match(head) and _OLDER.search(head)) else 0.0
+        return 0.95 if present else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        found, description = _Values(source.name), "JSON of Extra-P"
-        if bytes(decode_document(source, _Either, description).callpaths):
-            _add_older(found, decode_document(source, _Older, description))
-        else:
-            document = decode_document(source, _Present, description)
-            for _, point, callpath, metric, measured in _points(document, source.name):
-                found.add(point, callpath, metric, _as_list(measured.values))
+        found = _Values(source.name)
+        document = decode_document(source, _Present, "JSON of Extra-P")
+        for _, point, callpath, metric, measured in _points(document, source.name):
+            found.add(point, callpath, metric, _as_list(measured.values))
         return found.measurements()
 
 
@@ -235,41 +150,16 @@ def _points(document: Any, source: str) -> Iterator[tuple[str, Mapping[str, floa
                 yield place, dict(zip(document.parameters, levels, strict=True)), callpath, metric, measurement
 
 
-def _add_older(found: _Values, document: _Older) -> None:
-    def known(named: Mapping[int, T], identifier: int, place: str) -> T:
-        if identifier not in named:
-            raise InputError(found.source, f"`$.{place}` refers to the identifier {identifier}, which nothing has")
-        return named[identifier]
-
-    parameters, callpaths, metrics = (
-        {item.id: item.name for item in items} for items in (document.parameters, document.callpaths, document.metrics)
-    )
-    points: dict[int, Mapping[str, float]] = {
-        item.id: {
-            known(parameters, pair.parameter_id, f"coordinates[{index}]"): pair.parameter_value
-            for pair in sorted(item.parameter_value_pairs, key=lambda pair: pair.parameter_id)
-        }
-        for index, item in enumerate(document.coordinates)
-    }
-    for index, item in enumerate(document.measurements):
-        place = f"measurements[{index}]"
-        point = known(points, item.coordinate_id, place)
-        callpath, metric = known(callpaths, item.callpath_id, place), known(metrics, item.metric_id, place)
-        found.add(point, callpath, metric, [item.value])
-
-
 _DOCUMENT = "experiment.json"
-_VALUES, _INDEX = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
 _MEMBER = slice(30, 30 + len("experiment.json"))  # of a zip file: the name of its first member
-_ROUNDED = 1e-6  # the mean of the runs is that of the document, but for rounding
 
 
 class ExtrapArchiveReader(Reader):
-    """An experiment of Extra-P 4: the runs where they were kept, else means with their standard deviations."""
+    """An experiment of Extra-P 4: means with their standard deviations and numbers of runs."""
 
     def sniff(self, source: Source) -> float:
         name = source.head[_MEMBER]
-        ours = name == _DOCUMENT.encode() or name.startswith(b"values/")
+        ours = name == _DOCUMENT.encode() or name.startswith(b"values/")  # where it keeps runs
         return 0.95 if source.head.startswith(b"PK\x03\x04") and ours else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
@@ -278,11 +168,8 @@ class ExtrapArchiveReader(Reader):
                 with zipfile.ZipFile(path) as archive:
                     content = _member(archive, _DOCUMENT, source.name)
                     experiment = decode_content(content, _Experiment, "an experiment of Extra-P", source.name)
-                    found = _summaries(experiment, _Chunks(archive, source.name), source.name)
-            except (
-                *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error, ValueError),
-                *(lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError, TypeError),  # of NumPy's headers too
-            ) as error:
+                    found = _summaries(experiment, source.name)
+            except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
                 problem = f"is no experiment of Extra-P, or damaged: {' '.join(str(error).split())[:120]}"
                 raise InputError(source.name, problem) from error
         return found.measurements()
@@ -295,7 +182,7 @@ def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
     except KeyError:
         raise InputError(source, f"is no experiment of Extra-P: the archive has no {name}") from None
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may ask for any memory
-        raise InputError(source, f"{name} is compressed in a way that Extra-P does not use; save the experiment anew")
+        raise InputError(source, f"{name} is compressed in a way that Extra-P does not use; save the experiment again")
     with archive.open(info) as stream:
         content = stream.read(LARGEST_DOCUMENT + 1)
     if len(content) > LARGEST_DOCUMENT:
@@ -303,80 +190,17 @@ def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
     return content
 
 
-class _Chunks:
-    """Arrays of runs, by chunk and number; one chunk is held at a time."""
-
-    def __init__(self, archive: zipfile.ZipFile, source: str) -> None:
-        self._archive, self._source = archive, source
-        self._chunk = -1
-        self._index: tuple[int, ...] = ()
-        self._content = b""
-
-    def runs(self, chunk: int, number: int) -> list[float]:
-        """One value for each run; of several processes of a run their mean."""
-        if chunk != self._chunk:
-            self._read(chunk)
-        if number >= len(self._index):
-            raise InputError(self._source, f"values/{chunk}.indx has no entry {number}, to which {_DOCUMENT} refers")
-        return _array_means(self._content, self._index[number], f"values/{chunk}.vals", self._source)
-
-    def _read(self, chunk: int) -> None:
-        index = _member(self._archive, f"values/{chunk}.indx", self._source)
-        content = _member(self._archive, f"values/{chunk}.vals", self._source)
-        for name, member, begins in (("indx", index, _INDEX), ("vals", content, _VALUES)):
-            if not member.startswith(begins):
-                raise InputError(self._source, f"values/{chunk}.{name} does not begin as Extra-P writes it")
-        (count,) = struct.unpack_from("<Q", index, len(_INDEX))
-        if count > len(index) // 8:
-            raise InputError(self._source, f"values/{chunk}.indx is cut short: it has not {count} entries")
-        self._index = struct.unpack_from(f"<{count}Q", index, len(_INDEX) + 8)
-        self._chunk, self._content = chunk, content
-
-
-def _array_means(content: bytes, position: int, member: str, source: str) -> list[float]:
-    """The mean of each first index of an array; nothing is taken on trust, and no object is ever made of it."""
-    import numpy as np
-    from numpy.lib import format as npy
-
-    stream = cast(BinaryIO, io.BytesIO(content))
-    stream.seek(min(position, len(content)))
-    version = npy.read_magic(stream)
-    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if read_header is None:
-        raise InputError(source, f"{member} holds an array of an unknown version {version}")
-    shape, _, kind = read_header(stream)
-    size = math.prod(shape)
-    if min(shape, default=0) < 0 or kind.kind not in "fiu" or size * kind.itemsize > len(content) - stream.tell():
-        raise InputError(source, f"{member} holds an array that is cut short, or not one of numbers")
-    flat = np.frombuffer(content, kind, count=size, offset=stream.tell()).astype(np.float64)
-    if not size:
-        return []
-    means: list[float] = flat.reshape(shape[0] if shape else 1, -1).mean(axis=1).tolist()
-    return means
-
-
-def _summaries(experiment: _Experiment, chunks: _Chunks, source: str) -> _Values:
-    """The runs, and behind them the means of those that were not kept."""
-    found, means = _Values(source), list[tuple[Any, ...]]()
+def _summaries(experiment: _Experiment, source: str) -> _Values:
+    found = _Values(source)
     for place, point, callpath, metric, measured in _points(experiment, source):
-        mean = _finite(measured.mean)
-        runs = [] if measured.values is None else chunks.runs(*measured.values)
-        if not runs and mean is None:
-            raise InputError(source, f"the point at {place} has neither runs nor a mean that is finite")
-        of_runs = sum(runs) / len(runs) if runs else math.nan
-        # Of runs with gaps Extra-P keeps no mark; their mean then is not the one that it stored.
-        gaps = mean is not None and runs and abs(of_runs - mean) > _ROUNDED * abs(mean)
-        if runs and not gaps and all(map(math.isfinite, runs)):
-            found.add(point, callpath, metric, runs)
-            continue
-        figures = {name: _finite(getattr(measured, name)) for name in _FIGURES}
-        count = figures["repetitions"] = measured.repetitions
+        mean, count = _finite(measured.mean), measured.repetitions
+        if mean is None:
+            raise InputError(source, f"the point at {place} has no mean that is finite")
+        figures = {name: _finite(getattr(measured, name)) for name in _FIGURES} | {"repetitions": count}
         if figures["std"] is not None and count is not None and count > 1:
             figures["std"] *= math.sqrt(count / (count - 1))  # it is stored over N
-        means.append((point, callpath, metric, [of_runs if mean is None else mean], figures))
-    for *row, figures in means:
         found.figures[len(found.values)] = figures
-        found.add(*row)
+        found.add(point, callpath, metric, [mean])
     return found
 
 
@@ -423,11 +247,33 @@ class ExtrapLinesReader(Reader):
         return found.measurements()
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        lines = [
-            {"params": point, "callpath": callpath, "metric": metric, "value": value}
-            for point, callpath, metric, value in as_observations(data)
-        ]
-        Path(path).write_bytes(msgspec.json.Encoder().encode_lines(lines))
+        Path(path).write_bytes(msgspec.json.Encoder().encode_lines(_lines_of(data)))
+
+
+def _lines_of(data: Any) -> list[dict[str, Any]]:
+    """The values of a table, its code and category as call path and its value column as metric."""
+    import pandas as pd
+
+    if not isinstance(data, Measurements):
+        raise DataError(f"Extra-P's JSON Lines hold measurements, not {type_in_words(data)}")
+    roles = data.roles
+    if not roles.parameters or roles.value is None:
+        raise DataError(f"{data.source}: Extra-P's JSON Lines need parameters and a value column; name them")
+    metric = roles.value
+    # A name must not hold blanks; then the symbol that formulas use stands for it.
+    names = {column if len(column.split()) == 1 else symbol: column for symbol, column in roles.parameters.items()}
+    columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
+    numbers = pd.to_numeric(data.table[metric], errors="coerce")
+    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
+    lines = []
+    for row, value in enumerate(numbers.tolist()):
+        point = {name: float(column.iloc[row]) for name, column in columns.items()}
+        for name, number in {**point, metric: value}.items():
+            if not abs(number) < float("inf"):
+                data.refuse(row, f"{name} is no finite number, which Extra-P's JSON Lines need")
+        callpath = "->".join(parts[row] for parts in named) or DEFAULT_CALLPATH
+        lines.append({"params": point, "callpath": callpath, "metric": metric, "value": value})
+    return lines
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
@@ -469,12 +315,7 @@ _POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 
 
 class ExtrapTextReader(Reader):
-    """Measurements in Extra-P's text format.
-
-    It holds one metric in writing and any number in reading. Repeated runs of a point stand in one line.
-    """
-
-    writes: ClassVar[bool] = True
+    """Measurements in Extra-P's text format; repeated runs of a point stand in one line."""
 
     def sniff(self, source: Source) -> float:
         return 0.95 if _TEXT_STARTS.match(source.head) else 0.0
@@ -485,10 +326,6 @@ class ExtrapTextReader(Reader):
             parsed.line(raw.decode(errors="replace").strip(), number)
         parsed.check_region(None)
         return parsed.measurements()
-
-    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write measurements; every code needs values at every point, which the format demands."""
-        Path(path).write_text(_text(data), encoding="utf-8")
 
 
 class _Parsed(_Values):
@@ -526,7 +363,7 @@ class _Parsed(_Values):
                 raise InputError(self.source, problem, line=number)
 
     def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
-        """One point with its coordinates, each of which may stand in parentheses of its own."""
+        """One point with its coordinates, each of which may stand in parentheses."""
         texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
         if len(texts) != len(self.parameters):
             problem = f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters"
@@ -565,36 +402,3 @@ class _Parsed(_Values):
         if self.next_point and self.next_point < len(self.declared):
             problem = f"region {self.callpath!r} has {self.next_point} DATA lines for {len(self.declared)} points"
             raise InputError(self.source, problem, line=line)
-
-
-def _text(data: Any) -> str:
-    observations = as_observations(data)
-    parameters = list(observations[0].point)
-    values: dict[str, dict[tuple[float, ...], list[float]]] = {}
-    for observation in observations:
-        values.setdefault(observation.callpath, {}).setdefault(tuple(observation.point.values()), []).append(
-            observation.value
-        )
-    points = list(dict.fromkeys(tuple(observation.point.values()) for observation in observations))
-    lines = [f"PARAMETER {name}" for name in parameters]
-    lines += ["", *(f"POINTS ({' '.join(map(_number, point))})" for point in points), ""]
-    lines.append(f"METRIC {observations[0].metric}")
-    for callpath, of_region in values.items():
-        lines += ["", f"REGION {callpath}"]
-        for point in points:
-            if point not in of_region:
-                coordinates = ", ".join(
-                    f"{name}={_number(level)}" for name, level in zip(parameters, point, strict=True)
-                )
-                raise DataError(
-                    f"{data.source}: {callpath} has no value at {coordinates}; Extra-P's text format needs all points "
-                    "for each code; write .jsonl instead"
-                )
-            lines.append(f"DATA {' '.join(map(_number, of_region[point]))}")
-    return "\n".join(lines) + "\n"
-
-
-def _number(value: float) -> str:
-    """All digits without an exponent, which the grammar does not have."""
-    text = format(Decimal(repr(value)), "f")
-    return text.removesuffix(".0")

@@ -91,7 +91,7 @@ def _spread(deviation: float | None, runs: float | None, unit: str = "") -> Row:
     return {} if deviation is None else {f"stddev{unit}": deviation, **({"n_runs": runs} if runs else {})}
 
 
-# What a name holds beside arguments: how the run was set up, not what was varied.
+# What a name holds other than arguments: how the run was set up, not what was varied.
 _SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
 _MARKS = ("real_time", "manual_time", "process_time")
 _AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type

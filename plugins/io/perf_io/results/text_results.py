@@ -1,4 +1,4 @@
-"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, MLPerf, ReFrame's logs, JUBE, model factors."""
+"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, ReFrame's logs, JUBE, model factors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from perf_io.text import decode_document
 from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
-from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]
@@ -379,7 +378,7 @@ class IorReader(ResultReader):
     """Runs of IOR as text, JSON or CSV; each repetition of each access (write, read) is a row.
 
     The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, nodes, block
-    and transfer size are the parameters. A text may hold the output of several runs, of which the columns are told by
+    and transfer size are the parameters. A text may hold several runs, whose columns are identified by
     the heading, since versions differ: 3.0 has neither IOPS nor latency.
 
     Source: IOR 3.0 to 4.0, ``src/ior-output.c``; in JSON the results of the repetitions stand in the options of tests.
@@ -520,64 +519,6 @@ def _go_arguments(name: str) -> tuple[str, dict[str, str]]:
     return code, {**{key: value for key, equals, value in parts if equals and key}, "procs": processors}
 
 
-_MLPERF_NAMES = {"submission_benchmark": "benchmark", "submission_platform": "platform"}
-_REPETITIONS = ("epoch_num", "epoch_count", "samples_count", "step_num")
-
-
-class _Event(msgspec.Struct):
-    time_ms: float
-    event_type: str
-    key: str
-    value: Any = None
-    metadata: dict[str, Any] = {}
-
-
-class MlperfLogReader(ResultReader):
-    """Intervals of logs of MLPerf (lines with ``:::MLLOG``): runs, epochs, evaluations; each is a row.
-
-    The value is the time in seconds, the interval (``run``, ``epoch``, ``eval``, ...) and the benchmark are the code,
-    the platform is the system, the global batch size is a parameter. Runs that did not end in success and intervals
-    without end are left out.
-
-    Source: mlperf-logging 1 to 4, ``mlperf_logging/mllog/mllog.py`` and ``constants.py``.
-    """
-
-    holds = (re.compile(rb":::MLLOG \{"),)
-    parameters, value, code, system = ("global_batch_size",), "time_s", ("benchmark", "interval"), ("platform",)
-
-    def _take(self, content: Lines, found: Found, options: Any) -> None:
-        begun: dict[str, _Event] = {}
-        setup: Row = {}
-        left_out = 0
-        for number, text in content:
-            _, mark, document = text.partition(":::MLLOG")
-            if not mark:
-                continue
-            try:
-                event = decode_json(document.encode(), _Event)
-            except msgspec.MsgspecError as error:
-                found.refuse(f"is no event of MLPerf: {json_problem(document.encode(), error)[0]}", number)
-            interval = event.key.removesuffix("_start").removesuffix("_stop")
-            if event.event_type == "INTERVAL_START":
-                begun[interval] = event
-            elif event.event_type == "INTERVAL_END":
-                start = begun.pop(interval, None)
-                if start is None or event.metadata.get("status", "success") != "success":
-                    left_out += 1
-                    continue
-                row: Row = {"interval": interval, "time_s": (event.time_ms - start.time_ms) / 1000}
-                about = start.metadata | event.metadata
-                row |= {n: about[n] for n in _REPETITIONS if isinstance(about.get(n), (int, float))}
-                found.add(row, line=number)
-            elif event.key in _MLPERF_NAMES:
-                setup[_MLPERF_NAMES[event.key]] = str(event.value)
-            elif event.key in ("global_batch_size", "seed"):
-                setup[event.key] = number_or_text(event.value)
-        if left_out or begun:
-            found.left_out["since they did not begin and end in success: {} intervals"] = left_out + len(begun)
-        found.rows = [{**setup, **row} for row in found.rows]
-
-
 # Fields of a test of ReFrame that count what it ran on.
 TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
 _PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
@@ -594,7 +535,7 @@ class ReframePerflogReader(ResultReader):
     """A log of performance of ReFrame; each variable of each test that passed is a row.
 
     Roles are those of the report: the test is the code, system with partition and environment the system, the
-    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` tells repeated runs
+    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` sets repeated runs
     apart.
 
     Source: ReFrame, documentation, "Performance logging": the fields of ``perflogs`` are separated by ``|``, and each
@@ -667,7 +608,7 @@ class JubeReader(ResultReader):
         for number, text in content:
             if _RULE.fullmatch(text):
                 if columns:
-                    found.refuse("a second table begins; put each in a file of its own", number)
+                    found.refuse("a second table begins; put each in a separate file", number)
                 columns, barred = [one_line(cell) for cell in _cells(previous)], _is_barred(previous)
                 if len(set(columns)) < len(columns):
                     found.refuse("the names of the columns must differ", number - 1)

@@ -1,4 +1,4 @@
-"""What the columns of a table mean: guessed from their names, or told by options."""
+"""Roles of the columns of a table: guessed from their names, or given by options."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def without_row(bare: str) -> str:
     return _OF_ROWS.sub("", bare, count=1)
 
 
-# Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, told from curves.
+# Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, as opposed to curves.
 #
 # A curve is written ``time,value``: what stands before a time is what the run was given.
 
@@ -228,7 +228,7 @@ class Roles:
 
     A trace has two of ``start``, ``end`` and ``duration``; of kind "events" it has a time in ``start`` and ``change``.
     A location is what all its columns name together. Nothing says the unit where ``time_unit`` is empty; ``notes`` say
-    what was taken for granted. Measurements have ``varied`` and ``values`` only where their order told.
+    what was taken for granted. Measurements have ``varied`` and ``values`` only where their order decided.
     """
 
     kind: str
@@ -304,23 +304,8 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
     return next((column for column in texts if look.tells_changes(column)), None)
 
 
-_DEVICES = frozenset(
-    [
-        "index",
-        "id",
-        "uuid",
-        "gpu_index",
-        "gpu_uuid",
-        "serial",
-        "card",
-        "card_index",
-        "bus",
-        "pci_bus_id",
-        "interface",
-        "disk",
-        "dev",
-    ]
-)
+_DEVICE_WORDS = "index id uuid gpu_index gpu_uuid serial card card_index bus pci_bus_id interface disk dev"
+_DEVICES = frozenset(_DEVICE_WORDS.split())
 
 
 def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
@@ -394,7 +379,7 @@ def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
 
 
 def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Roles:
-    """The roles of measurements, with what the order of the columns tells where names and options do not."""
+    """The roles of measurements, from the order of the columns where names and options do not decide."""
     if sweep is None or options.parameters or options.value:
         return roles
     counted, time = sweep.columns

@@ -142,7 +142,7 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     relation = csv_scan(database.link(path), layout.names, layout.delimiter, layout.skip)
     if layout.has_empty_rows:
         relation = f"(SELECT * FROM {relation} WHERE coalesce({', '.join(map(quoted_name, layout.names))}) IS NOT NULL)"
-    # Numbers with the other decimal sign count as numbers: that is what is wrong with them, and then gets said. Between
+    # Numbers with the other decimal sign count as numbers: that is the error to report. Between
     # commas 0,1 is as often a list of two.
     decimal = layout.decimal
     signs = (decimal,) if layout.delimiter == "," else (decimal, "," if decimal == "." else ".")
@@ -207,7 +207,7 @@ def _records(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
 
 
 def _explain(path: Path, source: Source, layout: Layout, error: TableError) -> NoReturn:
-    """Say where the text is at fault, which DuckDB says in many lines of its own."""
+    """Say where the text is at fault, which DuckDB says in many lines."""
     try:
         records = _records(path, layout)
         for line, fields in records:

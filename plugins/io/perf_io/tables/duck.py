@@ -29,8 +29,8 @@ from perfcore.base.errors import InputError
 from perfcore.base.executors import thread_count
 
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
-METADATA_KEY = "perfcore"  # of the facts that Parquet files carry beside their columns
-_MAX_THREADS = 8  # each scanning thread has buffers of its own, some 40 MB with text
+METADATA_KEY = "perfcore"  # of the facts that Parquet files carry with their columns
+_MAX_THREADS = 8  # each scanning thread has buffers, some 40 MB with text
 _POLL_SECONDS = 0.1
 _VECTORS_PER_CHUNK = 512  # of 2,048 rows: about a million rows at a time
 # A byte that no line of text contains: the whole line is then the one field of its row.
@@ -70,7 +70,7 @@ class Database:
         return quoted(str(alias))
 
     def run(self, sql: str, parameters: Sequence[Any] = (), label: str = "reading") -> duckdb.DuckDBPyConnection:
-        """Run one statement in a thread beside this one, so that progress shows and Ctrl-C interrupts it."""
+        """Run one statement in another thread, so that progress shows and Ctrl-C interrupts it."""
         cursor = self._session()
         with progress.bar(f"{label} {self.source}", 100) as advance:
             work = self._thread.submit(cursor.execute, sql, list(parameters))
@@ -111,7 +111,7 @@ class Database:
         """One line of the several that DuckDB says."""
         text = str(error).strip() or type(error).__name__
         match = _LINE_OF_TEXT.search(text)
-        # About text: place, line, what is wrong, what could be done. Otherwise the first line tells.
+        # About text: place, line, what is wrong, what could be done. Otherwise the first line.
         telling = text.split("\nPossible")[0].strip().splitlines()[-1 if match else 0]
         message = telling.partition("Error: ")[2] or telling
         message = message.replace(f"{self._folder}{os.sep}", "").rstrip(" .!")

@@ -58,8 +58,8 @@ def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.
         if (outcomes == "").any():
             continue
         bad = (outcomes == "bad").to_numpy()
-        said = dict.fromkeys(str(cell).removesuffix(".0") for cell in frame[column][bad & good])
-        reasons.update(dict.fromkeys(said if name in _WORDS["states"] else (f"{column} {cell}" for cell in said)))
+        values = dict.fromkeys(str(cell).removesuffix(".0") for cell in frame[column][bad & good])
+        reasons.update(dict.fromkeys(values if name in _WORDS["states"] else (f"{column} {cell}" for cell in values)))
         good &= ~bad
     if good.all():
         return good
@@ -128,7 +128,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         unit=kept.get("unit"),
         source=table.source,
         lines=lines[kept_rows][frame.index].tolist(),
-        notes=table.said(*tidy.notes),
+        notes=table.report(*tidy.notes),
     )
 
 

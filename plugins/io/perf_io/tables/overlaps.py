@@ -1,4 +1,4 @@
-"""Overlapping intervals of one location: each on a lane of its own, or their union."""
+"""Overlapping intervals of one location: each on a separate lane, or their union."""
 
 from __future__ import annotations
 

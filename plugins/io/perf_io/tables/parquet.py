@@ -88,7 +88,7 @@ def _check_growth(table: Table, packed_bytes: int) -> None:
     n_values = n_rows * len(table.columns)
     if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):
         problem = f"says that its {packed_bytes} bytes are {n_values} values, which would fill the memory"
-        raise InputError(table.source, f"{problem}; select the rows that you need and write them anew")
+        raise InputError(table.source, f"{problem}; select the rows that you need and write them to a new file")
 
 
 def _kind(data_type: str) -> tuple[str, str]:

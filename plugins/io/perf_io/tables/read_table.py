@@ -338,7 +338,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
 
 
 def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -> TableOptions:
-    """What was varied and measured, where the order of the columns told and the file does not."""
+    """What was varied and measured, where the order of the columns decided and the file does not say."""
     if facts.get("roles"):
         return options
     parameters = options.parameters if roles.varied is None else (roles.varied.name,)

@@ -39,7 +39,7 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
             row,
             roles.start,
             f" but the step before ends at {ends[row - 1]!s}; steps must follow without gap or overlap; if each row "
-            "is an interval of its own: -r kind=trace",
+            "is an interval: -r kind=trace",
         )
     _check_heights(table, roles, heights)
     return _curve(table, roles, np.append(starts, ends[-1:]), heights)
@@ -52,7 +52,7 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
         notes = _check_missing(table, roles.values[0], values[0])
         steps = f"no column of times: the {len(values[0]):,} samples are numbered from 0, and taken 1 s apart"
         columns = {roles.values[0].name: values[0]}
-        return Series(np.arange(len(values[0])), columns, source=table.source, notes=table.said(steps, *notes))
+        return Series(np.arange(len(values[0])), columns, source=table.source, notes=table.report(steps, *notes))
     (times,), values = _load(table, roles, (roles.start,))
     if roles.location:
         return _by_device(table, roles, times, values)
@@ -64,8 +64,8 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     if roles.kind == "series":
         columns = {column.name: column_values for column, column_values in zip(roles.values, values, strict=True)}
         gaps = (_check_missing(table, column, columns[column.name]) for column in roles.values)
-        told = table.said(*itertools.chain(*gaps))
-        return Series(times, columns, roles.time_unit, source=table.source, notes=(*told, *roles.notes))
+        found = table.report(*itertools.chain(*gaps))
+        return Series(times, columns, roles.time_unit, source=table.source, notes=(*found, *roles.notes))
     heights = values[0]
     if len(heights) > 1 and np.isnan(heights[-1]) and not table.at_row(len(heights) - 1)[1].get(roles.values[0].name):
         _check_heights(table, roles, heights[:-1])
@@ -148,8 +148,9 @@ def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -
             of_device = np.full(len(axis), np.nan)
             of_device[row[number == k]] = cells[number == k]
             columns[f"{column.name} ({device.name.strip()} {str(name).strip()})"] = of_device
-    steps = f"{device.name.strip()} tells {len(devices)} series apart, each of {counts.max():,} samples"
-    return Series(axis, columns, roles.time_unit, source=table.source, notes=(*table.said(steps, *gaps), *roles.notes))
+    steps = f"{device.name.strip()} separates {len(devices)} series, each of {counts.max():,} samples"
+    notes = (*table.report(steps, *gaps), *roles.notes)
+    return Series(axis, columns, roles.time_unit, source=table.source, notes=notes)
 
 
 def _check_missing(table: Table, column: Column, values: Floats) -> list[str]:
@@ -184,7 +185,7 @@ def _curve(
     facts = {
         "n_locations": table.facts.get("n_locations"),
         "source": table.source,
-        "notes": (*table.said(), *roles.notes),
+        "notes": (*table.report(), *roles.notes),
     }
     # A curve that was written here is of processors.
     quantity = PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name

@@ -22,7 +22,7 @@ _BEGINNING = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class StateTable:
-    """State intervals as a query, and what is known beside them."""
+    """State intervals as a query, and further facts."""
 
     database: Database
     query: str

@@ -97,7 +97,7 @@ class Table:
         hint = decimal_hint(text, self.decimal)
         raise InputError(self.source, f"{one_line(column.name)} {description}{problem}{hint}", line=line)
 
-    def said(self, *notes: str) -> tuple[str, ...]:
+    def report(self, *notes: str) -> tuple[str, ...]:
         """What was done to the table, which is reported, too."""
         for note in (together := (*self.notes, *notes)):
             progress.note(f"{self.source}: {note}")

@@ -33,7 +33,7 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     """The table after all steps."""
     tidy = Tidy(frame)
     named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (_repetitions_in_columns, _levels_in_columns, _commands, _total_processors, _grid_of_processors):
+    for step in (_repetitions_in_columns, _levels_in_columns, _commands, _total_processors):
         step(tidy, named)
     return tidy
 
@@ -108,22 +108,8 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
-_VERSIONS = frozenset(
-    [
-        "old",
-        "new",
-        "before",
-        "after",
-        "baseline",
-        "base",
-        "optimized",
-        "optimised",
-        "patched",
-        "head",
-        "main",
-        "current",
-    ]
-)
+_VERSION_WORDS = "old new before after baseline base optimized optimised patched head main current"
+_VERSIONS = frozenset(_VERSION_WORDS.split())
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 
 
@@ -292,27 +278,3 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     tidy.frame = frame.assign(processors=total)
     tidy.roles["parameters"] = ["processors"]
     tidy.notes.append(f"processors is {' x '.join(sides)}")
-
-
-_GRID_SIZE = "processes"
-# HPL and ScaLAPACK; stencils and solvers. p and q in lower case may be anything.
-_GRIDS: tuple[tuple[str, ...], ...] = (
-    ("P", "Q"),
-    *(tuple(name.format(axis) for axis in axes) for axes in ("xyz", "xy") for name in ("p{}", "np{}", "nproc_{}")),
-    ("nprow", "npcol"),
-    ("prow", "pcol"),
-)
-
-
-def _grid_of_processors(tidy: Tidy, named: Set[str]) -> None:
-    """Add the number of processors of a grid where no column holds it."""
-    table = tidy.frame
-    sides = next((grid for grid in _GRIDS if set(grid) <= set(table.columns)), None)
-    if tidy.roles or named or sides is None or any(is_processors(name) for name in table.columns if name not in sides):
-        return
-    counts = table[list(sides)]
-    if any(kind.kind not in "iuf" for kind in counts.dtypes) or not ((counts >= 1) & (counts % 1 == 0)).all(axis=None):
-        return
-    tidy.frame = table.assign(**{_GRID_SIZE: counts.prod(axis=1)})
-    tidy.roles["parameters"] = [_GRID_SIZE]
-    tidy.notes.append(f"{' x '.join(sides)} is a grid of processors; their number was varied")

@@ -2,8 +2,8 @@
 
 Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), begin and end events (B, E) and, of the
 metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
-the one counts that began last; for nested ones that is the innermost. Events of GPU streams are told by their category
-``cat``, as Kineto sets it; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
+the one counts that began last; for nested ones that is the innermost. Events of GPU streams have the category
+``cat`` that Kineto sets; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
 host (see `perf_io.traces.intervals`). Others (flows, counters, instants, asynchronous events) are counted and passed
 over. Times become whole nanoseconds exactly, and count from the first event.
 Traces of any format are written for Perfetto; what is read of such a file has the same intervals, names and times.
@@ -53,7 +53,7 @@ _ARRAY = "traceEvents"
 # Keys that only this format has where the events come late; tools write them before.
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
-# profiler write beside the work.
+# profiler write in addition to the work.
 _MOST_MARKERS = 100_000  # that are kept
 _ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
@@ -79,7 +79,7 @@ class _Distributed(msgspec.Struct):
 
 
 class _Document(msgspec.Struct):
-    """What stands beside the events: Kineto's description of the job, and the moment from which times count."""
+    """Facts other than events: Kineto's description of the job, and the moment from which times count."""
 
     distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
     baseTimeNanoseconds: int = 0  # noqa: N815
@@ -178,7 +178,7 @@ def _numbered(name: str, number: int | str) -> str:
 
 
 def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Document]:
-    """Events, names, and what the file says beside them."""
+    """Events, names, and further facts of the file."""
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, _ARRAY, to_the_cut=to_the_cut)
@@ -305,7 +305,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
 
 
 def _with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
-    """The trace with what its rank sends and receives, as far as that is told without the files of other ranks."""
+    """The trace with what its rank sends and receives, as far as known without the files of other ranks."""
     if calls is None:
         return trace
     rank, size = trace.facts.get("rank", 0), trace.facts.get("world_size")

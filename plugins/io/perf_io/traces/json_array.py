@@ -1,7 +1,7 @@
 """A long array of JSON objects, piece by piece: as fast as msgspec decodes, in the memory of one piece.
 
 The array is the document itself or the value of one key of it. A piece ends behind an object that another one follows.
-Where that is the end of an element of the array, and not of an object within one, is told by decoding: a text that
+Where that is the end of an element of the array, and not of an object within one, is found by decoding: a text that
 begins where an element does and that becomes valid JSON when ``]`` is added can only end behind an element.
 """
 
@@ -68,7 +68,7 @@ class ArrayPieces:
         self.has_non_finite = False  # whether a NaN or inf was read as null
 
     def decoded(self, decoder: msgspec.json.Decoder[list[Any]]) -> Iterator[tuple[list[Any], bytes]]:
-        """Lists of elements in order, each with its text, which is an array by itself."""
+        """Lists of elements in order, each with its text, which is an array."""
         may_stay_open = self._find_array()
         while True:
             buffer = self._buffer

@@ -121,7 +121,7 @@ class LibraryEvents:
         if name.startswith(_CALLED):
             return _CALL, COLLECTIVE, 0, -1, -1, -1, max(_sizes(event.args), default=0), -1
         if not name.startswith(_ANNOTATED) or name.removeprefix(_ANNOTATED) in _KINDS:
-            return None  # of sends and receives the group is not told
+            return None  # the group of sends and receives is not recorded
         sizes = _sizes(event.args)
         n_bytes = min(sum(sizes), _MOST_BYTES) if sizes and min(sizes) >= 0 else _UNKNOWN
         return _ANNOTATION, COLLECTIVE, self._operation(name), -1, -1, -1, n_bytes, -1
@@ -156,7 +156,7 @@ class LibraryEvents:
     def rank_calls(
         self, launches: Sequence[npt.NDArray[Any]], place: npt.NDArray[np.int64], first: int
     ) -> RankCalls | None:
-        """Kernels of streams that are locations of the trace, with what is told of them; None where nothing is."""
+        """Kernels of streams that are locations of the trace, with what is recorded of them; None where nothing is."""
         rows = np.array(self._rows, np.int64).reshape(-1, len(_FIELDS))
         is_kernel = rows[:, 0] == _KERNEL
         kernel_rows = rows[is_kernel]

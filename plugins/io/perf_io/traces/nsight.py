@@ -4,7 +4,7 @@ Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUP
 ``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime
 (``CUPTI_ACTIVITY_KIND_RUNTIME``; without any, ranges of NVTX, ``NVTX_EVENTS``) by process and thread. Names come from
 ``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
-start of the session. Calls of MPI are states of threads, too, with their messages (see `perf_io.traces.nsight_mpi`).
+start of the session. Calls of MPI are states of threads, too.
 Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
 (see `perf_io.traces.intervals`).
 
@@ -25,9 +25,6 @@ import numpy.typing as npt
 
 from perf_io.options import NsightOptions
 from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
-from perf_io.traces.nsight_mpi import MPI_TABLES, mpi_calls, ranks_of_processes
-from perf_traces.messages.communication import carry
-from perf_traces.messages.matching import OF_RANK, communication_of_ranks
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
@@ -49,8 +46,9 @@ _TABLES = re.compile(
     rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|MPI_[A-Z0-9_]*_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_"
 )
 _OUTSIDE = "(outside of all regions)"  # as of OTF2, since often nothing but MPI is recorded
-_MPI_OF_THREADS = "calls of MPI are those of threads: --locations thread reads them and their messages"
-_BEGINS = "TARGET_INFO_SESSION_START_TIME"
+_MPI_OF_THREADS = "calls of MPI are those of threads: --locations thread reads them"
+_MPI_TABLES = ("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
+_BEGINS, _RANKS = "TARGET_INFO_SESSION_START_TIME", "MPI_RANKS"
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
@@ -134,7 +132,7 @@ class _Export:
         self._only_ranges = False
 
     def trace(self, options: NsightOptions) -> Trace:
-        if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *MPI_TABLES}:
+        if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *_MPI_TABLES}:
             problem = "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
             raise InputError(self._source, problem)
         location_kind = recorded_by(options.locations, bool(self._gpu_tables))
@@ -142,11 +140,11 @@ class _Export:
             for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)
         if location_kind != "streams":
-            # Ranges are what a user wrote beside the calls; without any calls they are all that is known of a thread.
-            self._only_ranges = not self._tables & {_CALLS, *MPI_TABLES} and _RANGES in self._tables
-            for table in (_RANGES,) if self._only_ranges else (_CALLS, *MPI_TABLES):
+            # Ranges are what a user added to the calls; without any calls they are all that is known of a thread.
+            self._only_ranges = not self._tables & {_CALLS, *_MPI_TABLES} and _RANGES in self._tables
+            for table in (_RANGES,) if self._only_ranges else (_CALLS, *_MPI_TABLES):
                 self._take_threads(table)
-            if self._tables & {*MPI_TABLES}:
+            if self._tables & {*_MPI_TABLES}:
                 self._fill_threads()
         if not self._pieces:
             missing = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(
@@ -185,7 +183,7 @@ class _Export:
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *([WITHOUT_LAUNCHES] if without else []),
-                *([_MPI_OF_THREADS] if location_kind == "streams" and self._tables & {*MPI_TABLES} else []),
+                *([_MPI_OF_THREADS] if location_kind == "streams" and self._tables & {*_MPI_TABLES} else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
             levels=self._levels(locations, several),
@@ -193,41 +191,22 @@ class _Export:
         where = np.searchsorted(location_codes, location[callers]).astype(np.int32)
         nesting = Nesting(where, state[callers].astype(np.int32), start[callers], end[callers], is_call)
         keep_nesting(trace, nesting)
-        return (
-            trace
-            if location_kind == "streams"
-            else self._with_calls(trace, {key: k for k, key in enumerate(locations)})
-        )
-
-    def _with_calls(self, trace: Trace, places: dict[_Location, int]) -> Trace:
-        """The trace with its calls of MPI; of the file of one rank those of others are missing."""
-        if "StringIds" not in self._tables:
-            return trace
-        columns = {table: self._columns(table) for table in MPI_TABLES if table in self._tables}
-        of_process = mpi_calls(
-            self._connection, columns, lambda process, thread: places.get(_Location(process, 0, thread, False), -1)
-        )
-        ranks = ranks_of_processes(self._connection, self._tables)
-        if len(of_process) == 1:
-            (process, calls), = of_process.items()  # fmt: skip
-            trace.facts = {**trace.facts, OF_RANK: calls} | ({"rank": ranks[process]} if process in ranks else {})
-            ranks.setdefault(process, 0)
-        if missing := [process for process in of_process if process not in ranks]:
-            trace.notes = (*trace.notes, f"messages are not read: of process {missing[0]} the rank is not recorded")
-        elif of_process:
-            parts = [(ranks[process], 0, 0, calls) for process, calls in of_process.items()]
-            carry(trace, lambda: communication_of_ranks(parts, trace.locations, trace.span_ns, trace.source, None))
         return trace
 
     def _facts(self) -> dict[str, int]:
-        """The moment of time 0, if the session says when it began."""
-        if _BEGINS not in self._tables or "utcEpochNs" not in self._columns(_BEGINS):
-            return {}
-        row = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS}").fetchone()
-        return {"epoch_ns": row[0]} if row is not None and type(row[0]) is int else {}
+        """The moment of time 0, and the rank, if the file says when the session began and is of one rank."""
+        facts = {}
+        if _BEGINS in self._tables and "utcEpochNs" in self._columns(_BEGINS):
+            row = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS}").fetchone()
+            facts = {"epoch_ns": row[0]} if row is not None and type(row[0]) is int else {}
+        if _RANKS in self._tables:
+            ranks = self._connection.execute(f"SELECT DISTINCT rank FROM {_RANKS} LIMIT 2").fetchall()
+            if len(ranks) == 1 and type(ranks[0][0]) is int and ranks[0][0] >= 0:
+                facts["rank"] = ranks[0][0]
+        return facts
 
     def _levels(self, keys: list[_Location], several: bool) -> dict[str, list[str]]:
-        """GPU and process of each location, as far as the export tells them."""
+        """GPU and process of each location, as far as the export has them."""
         processes = [f"process {key.process}" if self._process_known or not key.stream else "" for key in keys]
         devices = [key.label(several).rpartition(" / ")[0] if key.stream else "" for key in keys]
         return {level: names for level, names in (("device", devices), ("process", processes)) if any(names)}
@@ -284,7 +263,7 @@ class _Export:
         self._take(
             # A call of MPI that waits for several requests has a row for each.
             table,
-            f"SELECT {'DISTINCT' if table in MPI_TABLES else ''} start, end, {process}, 0, {thread}, {names}, NULL "
+            f"SELECT {'DISTINCT' if table in _MPI_TABLES else ''} start, end, {process}, 0, {thread}, {names}, NULL "
             f"FROM {table}{ranges}",
             stream=False,
         )

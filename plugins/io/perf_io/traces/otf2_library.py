@@ -372,7 +372,7 @@ def _check_anchor(anchor: Path, source: str) -> None:
 
 
 class _Silent:
-    """Keeps what the library would print to the terminal: it is said in the error instead."""
+    """Keeps what the library would print to the terminal: it goes into the error instead."""
 
     def __init__(self) -> None:
         self.last = ""

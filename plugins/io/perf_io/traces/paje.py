@@ -274,7 +274,7 @@ class PajeReader(Reader):
     """States, or variables, of a Pajé trace.
 
     Choose it for what StarPU, SimGrid and other tools of the Pajé family write. A container in which states occur is a
-    location; containers of the same name are told apart by their parents.
+    location; containers of the same name are identified by their parents.
     """
 
     Options = PajeOptions

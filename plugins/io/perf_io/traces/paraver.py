@@ -1,4 +1,4 @@
-"""Paraver traces: the state records of a ``.prv`` file, with the names of states from the ``.pcf`` beside it.
+"""Paraver traces: the state records of a ``.prv`` file, with the names of states from its ``.pcf``.
 
 The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``; the unit is microseconds unless the
 duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Messages (3), collectives among the
@@ -92,7 +92,7 @@ class _Header:
     time_unit: str
     duration_ns: int
     threads: tuple[tuple[int, ...], ...]  # of each task of each application
-    nodes: tuple[tuple[str, ...], ...]  # of each task, by their numbers; empty where none is said
+    nodes: tuple[tuple[str, ...], ...]  # of each task, by their numbers; empty where unknown
 
 
 class ParaverReader(Reader):
@@ -112,7 +112,7 @@ class ParaverReader(Reader):
 
     def read(self, source: Source, options: Any) -> Trace:
         if source.suffix in self.parts and not source.head.startswith(_MAGIC):
-            raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
+            raise InputError(source.name, "holds names for a Paraver trace; name the .prv file instead")
         with source.open() as stream:
             first = stream.readline(_LONGEST_HEADER)
             header = _header(first.decode(errors="replace").strip(), source.name)
@@ -147,7 +147,7 @@ def _header(line: str, source: str) -> _Header:
 
 @dataclass
 class _Names:
-    """What the ``.pcf`` beside a trace calls states (None where there is no such file), calls, and types of events."""
+    """What the ``.pcf`` of a trace calls states (None where there is no such file), calls, and types of events."""
 
     states: dict[str, str] | None = None
     calls: dict[int, str] = field(default_factory=dict)
@@ -220,7 +220,7 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     }
     notes = [f"{count} {description}" for kind, description in descriptions.items() if (count := records.count(kind))]
     if named.states is None:
-        notes.append("no .pcf beside it: the states have their usual names")
+        notes.append("no .pcf found: the states have their usual names")
     elif unnamed := [number for number in sorted(numbers, key=int) if number not in named.states]:
         notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
     trace = store.trace(

@@ -1,10 +1,10 @@
-"""Calls, messages and collectives of a Paraver trace, in a pass of its own over the file.
+"""Calls, messages and collectives of a Paraver trace, in a separate pass over the file.
 
 A call is a pair of events of one of the types 50000001 to 50000005 (point to point, collective, other, one-sided and
 input or output calls of MPI): a value other than 0 enters, 0 leaves. A record of type 3 is a message: its send call is
 the sender's last one entered at its logical send, its post the receiver's last one entered at its logical receive, and
 it completes in the receiver's first call left at its physical receive or after. Calls of type 50000002 are collective,
-and of 50000003 those that MPI defines as such; events beside them say the communicator (50100004), whether the caller
+and of 50000003 those that MPI defines as such; further events have the communicator (50100004), whether the caller
 is the root (50100003), and the bytes (50100001, 50100002).
 
 Source: Paraver's trace description, and the event types of Extrae (BSC).
@@ -310,7 +310,7 @@ def _collective_calls(
     longest = int(max(moments[:, 1].max(initial=0), calls.enter_ns.max(initial=0))) + 1
     of_call = calls.location.astype(np.int64) * longest + calls.enter_ns
 
-    def beside(kind: int) -> Ints:
+    def attached(kind: int) -> Ints:
         """The value of an event at the moment at which each call is entered, -1 where there is none."""
         rows = moments[moments[:, 2] == kind]
         key = rows[:, 0] * longest + rows[:, 1]
@@ -322,7 +322,7 @@ def _collective_calls(
         value[present] = rows[order[position[present]], 3]
         return value
 
-    communicator = beside(_COMMUNICATOR)
+    communicator = attached(_COMMUNICATOR)
     entered = moments[(moments[:, 2] == _COLLECTIVE) & (moments[:, 3] != 0)]
     is_collective = np.isin(of_call, entered[:, 0] * longest + entered[:, 1])
     jointly = called_jointly(calls, n_locations)
@@ -334,5 +334,5 @@ def _collective_calls(
     group = np.where(alone, -1 - calls.operation[chosen].astype(np.int64), joined)
     numbers, inverse = np.unique(joined, return_inverse=True)
     size = np.array([sizes.get(number, -1) for number in numbers.tolist()], np.int64)[inverse.reshape(-1)]
-    n_bytes = np.maximum(np.maximum(beside(_SENT), beside(_RECEIVED)), 0)[chosen]
-    return chosen, joined, n_bytes, beside(_ROOT)[chosen] > 0, np.where(alone, -1, size), group
+    n_bytes = np.maximum(np.maximum(attached(_SENT), attached(_RECEIVED)), 0)[chosen]
+    return chosen, joined, n_bytes, attached(_ROOT)[chosen] > 0, np.where(alone, -1, size), group

@@ -2,7 +2,7 @@
 
 A trace is ``NAME.sts``, which names the entry methods, and ``NAME.0.log``, ``NAME.1.log``, ... of the processors, also
 compressed; a tar archive of them is read too. Read are the records BEGIN_COMPUTATION and END_COMPUTATION (6, 7), the
-begin and end of entry methods (2, 3), of idle times (14, 15) and of tracing (11, 12); what is left of the time belongs
+begin and end of entry methods (2, 3), of idle times (14, 15) and of tracing (11, 12); the rest of the time belongs
 to the scheduler. Other records (messages, packing, user events) are counted and passed over. Times are microseconds.
 
 Source: the tracer of Charm++ (``trace-projections.C``) and the "Projections manual", section on log files.
@@ -70,7 +70,7 @@ class ProjectionsReader(Reader):
     def read(self, source: Source, options: Any) -> Trace:
         if source.head.startswith((_HEADER.encode(), _SUMMARY)):
             kind = "summary" if source.head.startswith(_SUMMARY) else "log"
-            raise InputError(source.name, f"is the {kind} of one processor; name the .sts file beside it")
+            raise InputError(source.name, f"is the {kind} of one processor; name the .sts file instead")
         with anchor_file(source, ".sts", _LOGS, "a Projections trace", never=".sum.sts") as anchor:
             name = f"{source.name}({anchor.name})" if is_tar(source) else source.name
             return _Run(anchor, source.name, name).trace()
@@ -136,7 +136,7 @@ class _Run:
             if match and int(match[1]) < self._n_processors:
                 logs.setdefault(int(match[1]), path)
         if not logs:
-            raise InputError(self._source, f"there is no log of a processor beside it, such as {base}.0.log")
+            raise InputError(self._source, f"there is no log of a processor next to it, such as {base}.0.log")
         return dict(sorted(logs.items()))
 
     def _read_log(self, processor: int, path: Path) -> None:

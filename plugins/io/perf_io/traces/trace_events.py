@@ -38,8 +38,8 @@ _TYPES = {
     "correlation": np.int64,
 }
 # Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
-_CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver"})
-_CORRELATED = _CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
+CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver"})
+_CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
 _CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 
@@ -49,7 +49,7 @@ class _ExactEvent(msgspec.Struct, gc=False):
     dur: Decimal | None = Decimal(0)
 
 
-_EXACT = msgspec.json.Decoder(list[_ExactEvent])
+EXACT = msgspec.json.Decoder(list[_ExactEvent])
 
 
 class TimeError(Exception):
@@ -73,7 +73,7 @@ class Codes(dict[K, int], Generic[K]):
 class EventColumns:
     """All events that last, in 41 bytes each.
 
-    Events are told apart by ``ph``: X has its duration, B and E begin and end one. All others are counted.
+    Events are distinguished by ``ph``: X has its duration, B and E begin and end one. All others are counted.
     """
 
     def __init__(self) -> None:
@@ -99,16 +99,16 @@ class EventColumns:
                 rows = [event for event in events if event.ph in _DURATIONS]
         if not rows:
             return
-        start = _nanoseconds([event.ts for event in rows])
-        duration = _nanoseconds([event.dur for event in rows])
+        start = nanoseconds([event.ts for event in rows])
+        duration = nanoseconds([event.dur for event in rows])
         if start is None or duration is None:
             try:
-                exact = [event for event in _EXACT.decode(text) if event.ph in _DURATIONS]
+                exact = [event for event in EXACT.decode(text) if event.ph in _DURATIONS]
             except msgspec.ValidationError as error:  # an event has one time twice, or spaces in it
                 raise TimeError(f"a time is no number of microseconds ({error})") from None
-            start = np.array([0 if event.ts is None else _exactly(event.ts) for event in exact])
+            start = np.array([0 if event.ts is None else exactly(event.ts) for event in exact])
             duration = np.array(
-                [-1 if event.ts is None or event.dur is None else _exactly(event.dur) for event in exact]
+                [-1 if event.ts is None or event.dur is None else exactly(event.dur) for event in exact]
             )
         if (wrong := duration < 0).any():
             self._first_wrong = self._first_wrong or rows[int(np.argmax(wrong))]
@@ -123,7 +123,7 @@ class EventColumns:
             "category": np.array([self.categories[event.cat] for event in rows], np.int32),
             "start": start,
             "end": start + duration,
-            "correlation": np.fromiter(map(_correlation, rows), np.int64, len(rows)),
+            "correlation": np.fromiter(map(correlation_of, rows), np.int64, len(rows)),
         }
         self.of_library.add(rows, columns, self.names)
         for name, values in columns.items():
@@ -131,13 +131,13 @@ class EventColumns:
 
     def launches(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Correlations of the calls that launch work, sorted, when each of them returned, and on which location."""
-        is_call = np.array([*(name.lower() in _CALLS for name in self.categories), False])
+        is_call = np.array([*(name.lower() in CALLS for name in self.categories), False])
         columns = {name: np.frombuffer(self._columns[name], _TYPES[name]) for name in _TYPES}
         calls = np.flatnonzero(
             is_call[columns["category"]] & (columns["correlation"] >= 0) & (columns["phase"] == _COMPLETE)
         )
         numbers, ends = columns["correlation"][calls], columns["end"][calls]
-        # A call of the run-time system may be one of the driver, which returns first: then the work is handed over.
+        # A call of the run-time system may be one of the driver, which returns first: then the work is submitted.
         order = np.lexsort((ends, numbers))
         calls, numbers, ends = calls[order], numbers[order], ends[order]
         first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
@@ -181,7 +181,7 @@ class EventColumns:
         return {name: column[begins] for name, column in columns.items()}
 
 
-def _correlation(event: TraceEvent) -> int:
+def correlation_of(event: TraceEvent) -> int:
     """The number that a launch and what it launches have in common; -1 for all else."""
     if event.cat.lower() not in _CORRELATED:
         return -1
@@ -189,7 +189,7 @@ def _correlation(event: TraceEvent) -> int:
     return -1 if match is None else int(match[1])
 
 
-def _nanoseconds(values: list[int | float | str | None]) -> npt.NDArray[np.int64] | None:
+def nanoseconds(values: list[int | float | str | None]) -> npt.NDArray[np.int64] | None:
     """Whole nanoseconds of microseconds; None where doubles cannot tell them exactly."""
     try:
         column = np.array(values, np.float64)
@@ -208,7 +208,8 @@ def _nanoseconds(values: list[int | float | str | None]) -> npt.NDArray[np.int64
     return exact
 
 
-def _exactly(value: Decimal) -> int:
+def exactly(value: Decimal) -> int:
+    """Whole nanoseconds of microseconds."""
     if value == MISSING:
         raise TimeError("an event has no time 'ts'")
     if not abs(value) < _LARGEST_US:

@@ -329,7 +329,7 @@ def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
 
 
 def _without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:
-    """Without the threads that never call beside one of their process that does."""
+    """Without the threads that never call in processes with one that does."""
     first = communication.first_call
     calling = first[1:] > first[:-1]
     with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}

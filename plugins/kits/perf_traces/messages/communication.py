@@ -107,7 +107,7 @@ class Communication:
     collectives: Collectives
     unmatched: Mapping[str, int] = field(default_factory=dict)  # what was left out, in words, and how many of it
     source: str = "trace"
-    not_replayed: str = ""  # why nobody knows what the run would be on another network; empty where a replay tells it
+    not_replayed: str = ""  # why the run cannot be replayed on another network; empty where it can
 
     @property
     def first_call(self) -> Ints:
@@ -211,6 +211,6 @@ def communication_of(trace: Trace) -> Communication | None:
 
 
 def replayable_communication_of(trace: Trace) -> Communication | None:
-    """As `communication_of`, and None also where it tells not all that a location waits for."""
+    """As `communication_of`, and None also where not all that a location waits for is recorded."""
     communication = communication_of(trace)
     return None if communication is None or communication.not_replayed else communication

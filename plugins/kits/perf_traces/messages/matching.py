@@ -91,7 +91,7 @@ def collectives_in_order(
 
 
 OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
-UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is told
+UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is known
 COLUMNS = (
     "location", "enter_ns", "leave_ns", "operation", "kind", "group", "size", "number", "bytes", "peer", "tag", "done",
 )  # fmt: skip
@@ -109,7 +109,7 @@ class RankCalls:
     operations: tuple[str, ...]  # A group is named so that no other one of the run has the same name
     groups: tuple[str, ...]
     unmatched: Mapping[str, int]  # what was left out, in words, and how many of it
-    not_replayed: str  # why nobody knows what the run would be on another network
+    not_replayed: str  # why the run cannot be replayed on another network
 
     def save(self, path: Path) -> None:
         """Write them to ``PATH.calls.npy`` and ``PATH.calls.json``."""

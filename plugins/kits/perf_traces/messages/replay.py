@@ -308,14 +308,14 @@ class Replay:
         communication = self.communication
         lines = communication.remark_lines()
         if communication.unmatched and any(communication.unmatched.values()):
-            lines.append("nobody waits in the replay for what was left out; the calls keep the time that they took")
+            lines.append("the replay does not wait for omitted messages; the calls keep their recorded time")
         names = {MESSAGE: "messages", POSTED: "sends that wait for their receive"}
         for kind in sorted({kind for kind, _ in self.graph.dropped}):
             subjects = sorted({subject for dropped, subject in self.graph.dropped if dropped == kind})
             named = "; ".join(self._named(kind, subject) for subject in subjects[:3])
             lines.append(
-                f"{len(subjects)} {names.get(kind, 'collectives')} wait for one another in a circle; nobody waits for "
-                f"them in the replay: {named}{', ...' if len(subjects) > 3 else ''}"
+                f"{len(subjects)} {names.get(kind, 'collectives')} wait in a circle; the replay ignores "
+                f"them: {named}{', ...' if len(subjects) > 3 else ''}"
             )
         silent = int((communication.first_call[1:] == communication.first_call[:-1]).sum())
         if silent:

@@ -46,7 +46,7 @@ class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     def check(self, path: Path) -> None:
         """Refuse a file that is not as it was listed."""
         if _size_and_ends(path) != (self.size, self.ends):
-            raise InputError(path, "changed while the run was summarized; begin anew when it is finished")
+            raise InputError(path, "changed while the run was summarized; start again when it is finished")
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -111,7 +111,7 @@ def run_of(
     clocks = option_texts.pop("clocks", "auto")
     _check_options(option_texts, clocks)
     named = (path for name in paths for path in _named(os.fsdecode(name), reader))
-    files = [Path(os.path.abspath(path)) for path in named]  # noqa: PTH100 - a link keeps its name, which tells its rank
+    files = [Path(os.path.abspath(path)) for path in named]  # noqa: PTH100 - a link keeps its name, which has its rank
     if not files:
         raise OptionError("there is no file; name the traces of one run")
     for path in files:

@@ -55,7 +55,7 @@ class SummarizedTrace(Trace):
             if (size := traces[0].facts.get("world_size")) is not None:
                 self.facts["world_size"] = size
             missing = check_job(ranked, source, "")
-            missing = [] if summary.missing() else missing  # which is said already
+            missing = [] if summary.missing() else missing  # reported already
             assumed = [ASSUMED] if summary.run.clocks == "auto" and is_synchronised(traces) else []
             self.notes = (*notes, *missing, f"clocks: {clocks}", *assumed, *notes_of_ranks(ranks, traces))
         else:
@@ -141,7 +141,7 @@ class SummarizedTrace(Trace):
     @property
     def _no_intervals(self) -> NoReturn:
         raise DataError(
-            f"{self.source}: a summary holds no intervals; what tells more than time by location, state and window "
+            f"{self.source}: a summary holds no intervals; anything but time by location, state and window "
             "needs the traces themselves"
         )
 
@@ -170,7 +170,7 @@ def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[i
     if len(ranked) < len(parts):
         ranked_paths = {part.path for _, part in ranked}
         unknown = listing([part.path for part in parts if part.path not in ranked_paths], 3)
-        raise DataError(f"{source}: nothing tells which rank {unknown} is; leave it out, or name ranks by --from-name")
+        raise DataError(f"{source}: the rank of {unknown} is not recorded; leave it out, or name ranks by --from-name")
     members = [part for _, part in ranked]
     problem = no_common_clock(members, [rank for rank, _ in ranked])
     if run.clocks == "auto" and problem and not is_synchronised(members):

@@ -33,7 +33,7 @@ Named = str | os.PathLike[str]
 
 
 class Checkpoint:
-    """The file beside an output that has the sums of the files that are done."""
+    """The file next to an output that has the sums of the files that are done."""
 
     def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
         self.path = path

@@ -118,7 +118,7 @@ def add_intervals(
 
 
 class FileFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one file says beside its intervals."""
+    """Facts of one file other than its intervals."""
 
     at: Annotated[int, msgspec.Meta(ge=0)]  # its position among the files of the run
     time_unit: str

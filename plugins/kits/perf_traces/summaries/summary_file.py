@@ -150,7 +150,7 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
     archive = zipfile.ZipFile(file)
     content = _member(archive, DOCUMENT)
     if (version := msgspec.json.decode(content, type=_Version).version) != VERSION:
-        problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize anew"
+        problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize again"
         raise InputError(name, problem)
     document = msgspec.json.decode(content, type=_Document)
     count = n_buckets(hull(file.shifted_ns for file in document.files), document.cell_bits)

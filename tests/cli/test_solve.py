@@ -1,4 +1,4 @@
-"""``perf stochastic solve`` and ``perf gate``: what is printed, as JSON too, and what is refused."""
+"""``perf stochastic solve``: what is printed, as JSON too, and what is refused."""
 
 import json
 
@@ -27,13 +27,3 @@ def test_solve(perf, refused):
     assert (content["kind"], content["value"], content["probability"]) == ("solution", 13, 0.99)
     assert "--for 'n=9..1': NAME=LOW..HIGH is expected" in refused(*words[:4], "n=9..1", *words[5:])
     assert "the probability is 2; a number between 0 and 1" in refused(*words, "--probability", "2")
-
-
-def test_decide(perf, refused, folder):
-    (folder / "a.txt").write_text("10\n12\n11\n")
-    (folder / "b.txt").write_text("20\n22\n21\n")
-    assert perf("decide", "a.txt", "b.txt").lines[0].startswith("a.txt is smaller than b.txt: mean difference ")
-    content = json.loads(perf("decide", "b.txt", "a.txt", "--json").out)
-    assert (content["kind"], content["verdict"], content["more"]) == ("decision", "second", [0, 0])
-    assert "c.txt: there is no such file" in refused("decide", "a.txt", "c.txt")
-    assert "--min-effect -1: a share of at least 0" in refused("decide", "a.txt", "b.txt", "--min-effect", "-1")

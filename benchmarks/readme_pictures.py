@@ -1,0 +1,55 @@
+"""Makes the pictures of README.md and of the start page: ``python benchmarks/readme_pictures.py``."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import perfcore
+from perfcore.results import presenter_of
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+TIMES = "p,time_s\n1,10.2\n2,5.3\n4,2.9\n8,1.68\n16,1.12\n32,0.86\n"  # as in README.md
+LOOK = {"font.size": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "legend.fontsize": 7, "savefig.dpi": 160}
+
+
+def main() -> None:
+    """Draw phases, a scaling model and lost time, each alone and all in one picture."""
+    trace = perfcore.read(EXAMPLES / "cholesky" / "cholesky_trace.csv.gz")
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "runs.csv"
+        table.write_text(TIMES)
+        times = perfcore.read(table)
+    halo = perfcore.read(EXAMPLES / "halo" / "halo.prv")
+    results = (
+        ("phases", perfcore.fit(trace, fitter="phases", degree=2), trace, "Phases of a run, with 95% intervals"),
+        ("scaling", perfcore.fit(times, fitter="scaling", at="p=128"), times, "Predicted time on 128 processors"),
+        ("cycles", perfcore.overheads(halo), halo, "Lost time on four ranks"),
+    )
+    plt.rcParams.update(LOOK)
+    overview = Figure(figsize=(9.0, 5.4), layout="constrained")
+    grid = overview.add_gridspec(2, 2, height_ratios=(1.0, 1.1))
+    places = (grid[0, :], grid[1, 0], grid[1, 1])
+    for (name, result, data, title), place in zip(results, places, strict=True):
+        draw = next(iter(presenter_of(result).panels(result, data).values()))
+        alone = Figure(figsize=(6.0, 3.2), layout="constrained")
+        for axes in (alone.subplots(), overview.add_subplot(place)):
+            draw(axes)
+            finish(axes, title)
+        alone.savefig(IMAGES / f"{name}.png")
+    overview.savefig(IMAGES / "overview.png")
+
+
+def finish(axes: Axes, title: str) -> None:
+    """Give a panel its title and a legend within it."""
+    axes.set_title(title, loc="left", fontweight="bold", pad=22 if "Phases" in title else 8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+if __name__ == "__main__":
+    main()

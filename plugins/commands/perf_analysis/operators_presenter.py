@@ -1,0 +1,84 @@
+"""How GPU time by operator is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perf_analysis.operators import OperatorTimes
+from perf_views.names import existing_file, plain_names, shortened_apart
+from perfcore.data.units import readable
+from perfcore.results import Column, Presenter, Table, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_ROWS, _LETTERS = 10, 44
+
+
+class OperatorTimesPresenter(Presenter):
+    """The largest own times, and what is left."""
+
+    def title(self, result: OperatorTimes) -> str:
+        return f"GPU time by {result.by}: {result.sources[0]}"
+
+    def answer(self, result: OperatorTimes) -> str:
+        rows = result.last_rows
+        first, whole = rows[0], sum(row["own_ns"] for row in rows)
+        name, calls = Path(result.sources[-1]).name, first["calls"]
+        if len(result.sources) > 1:
+            name = (
+                f"{len(result.sources)} runs, last {name}" if result.parameters[0] else f"{len(result.sources)} files"
+            )
+        return (
+            f"{name}: {first['own_ns'] / max(whole, 1):.0%} of the GPU work ({readable(whole, 'ns')}) is "
+            f"{_labels(result.by, [first['name']])[0]} ({calls} call{'s' * (calls != 1)}); GPU busy "
+            f"{result.busy_ns / max(result.elapsed_ns, 1):.1%} of {readable(result.elapsed_ns, 'ns', 4)}"
+        )
+
+    def caveats(self, result: OperatorTimes) -> dict[str, Sequence[str]]:
+        return {"Not recorded": result.notes}
+
+    def next_command(self, result: OperatorTimes) -> str:
+        file = existing_file(result.sources[0])
+        finer = {"operator": "shape", "shape": "kernel"}.get(result.by, "")
+        return f"perf profile {file} --by {finer}" if file and finer and len(result.sources) == 1 else ""
+
+    def tables(self, result: OperatorTimes) -> Tables:
+        last = result.last_rows
+        whole = max(sum(row["own_ns"] for row in last), 1)
+        n_shown = min(_MOST_ROWS, max(sum(row["own_ns"] > 0 for row in last), 1))
+        shown, rest = last[:n_shown], last[n_shown:]
+        names = _labels(result.by, [row["name"] for row in shown])
+        rows = [{**row, "label": name} for row, name in zip(shown, names, strict=True)]
+        if rest:
+            own, pieces = (sum(row[key] for row in rest) for key in ("own_ns", "pieces"))
+            rows.append({"label": f"{len(rest)} others", "own_ns": own, "pieces": pieces})
+        pieces = sum(row["pieces"] for row in last)
+        rows.append({"label": "sum", "own_ns": sum(row["own_ns"] for row in last), "pieces": pieces})
+        columns = [
+            Column(result.by, "label"),
+            Column("own", "own_ns", "us", _microseconds),
+            Column("share", lambda row: row["own_ns"] / whole, format=".1%"),
+            *([] if result.by == "kernel" else [Column("total", "total_ns", "us", _microseconds)]),
+            Column("calls", "calls"),
+            Column("pieces", "pieces"),
+            Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "us", _microseconds),
+        ]  # fmt: skip
+        return [Table(columns, rows)]
+
+    def plain_tables(self, result: OperatorTimes) -> Tables:
+        frame = result.table()
+        return [Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)])]
+
+    def frame(self, result: OperatorTimes) -> pd.DataFrame:
+        return result.table()
+
+
+def _labels(by: str, names: Sequence[str]) -> list[str]:
+    return plain_names(names) if by == "kernel" else shortened_apart(names, _LETTERS)
+
+
+def _microseconds(time_ns: float) -> str:
+    return f"{time_ns / 1000:.3f}"

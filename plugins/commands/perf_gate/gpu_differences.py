@@ -1,0 +1,206 @@
+"""Which operators, kernels or shapes make two GPU traces differ: ``perf compare old.json new.json --by operator``.
+
+Times of rows add up to the difference of GPU work; with those of overlap and of idle time by cause they add up to that
+of the elapsed time. Steps, where markers tell them, give Welch's interval of each row, judged by Holm's procedure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
+from perf_statistics.gating import holm
+from perfcore.base.arrays import Floats, Ints
+from perfcore.base.errors import DataError, OptionError
+from perfcore.results import Result
+
+GroupBy = Literal["operator", "kernel", "shape"]
+_LEVEL, _LEAST_STEPS = 0.05, 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GpuDifference(Result):
+    """Differences of two GPU traces; times in nanoseconds, of the whole run or of each step."""
+
+    json_kind: ClassVar[str] = "gpu_difference"
+
+    by: str
+    names: tuple[str, str]
+    files: tuple[str, str]
+    rows: tuple[dict[str, Any], ...]  # by the size of the difference
+    elapsed: tuple[float, float]
+    parts: dict[str, tuple[float, float]]  # GPU work, overlap (negative) and idle times: they add up to elapsed
+    work_interval: tuple[float, float, float] | None  # difference of work of each step, with its 95% interval
+    steps: tuple[int, int]
+    per_step: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def totals(self) -> dict[str, tuple[int, float]]:
+        """Number of names that are new, gone or in both, and their differences; a renamed kernel is gone and new."""
+        found = dict.fromkeys(("new", "gone", "in both"), (0, 0.0))
+        for row in self.rows:
+            pairs = {"changed": [("in both", row["difference_ns"])], "new": [("new", row["new_ns"])],
+                     "gone": [("gone", -row["old_ns"])]}  # fmt: skip
+            for change, amount in pairs.get(row["change"], [*pairs["new"], *pairs["gone"]]):
+                found[change] = found[change][0] + 1, found[change][1] + amount
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All as plain data."""
+        return {
+            "by": self.by, "old": self.files[0], "new": self.files[1], "rows": list(self.rows),
+            "totals_ns": {name: list(pair) for name, pair in self.totals.items()},
+            "elapsed_ns": list(self.elapsed), "parts_ns": {name: list(pair) for name, pair in self.parts.items()},
+            "work_per_step_ns": self.work_interval and list(self.work_interval), "steps": list(self.steps),
+            "per_step": self.per_step, "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def compare_gpu_traces(
+    old: Any, new: Any, names: tuple[str, str], by: str | None, per: str | None
+) -> GpuDifference | None:
+    """Compare two files; None where they are no GPU traces and nothing asks for them to be."""
+    paths = [side for side in (old, new) if isinstance(side, (str, os.PathLike))]
+    read = [read_gpu_activity(path) for path in paths]
+    first, second = read if len(read) == 2 else (None, None)
+    if first is None or second is None:
+        if by is None and per is None:
+            return None
+        lacking = [os.fspath(path) for path, activity in zip(paths, read, strict=True) if activity is None]
+        raise DataError(f"{(lacking or ['data in memory'])[0]}: --by {by or 'operator'} needs files of two GPU traces")
+    notes = [f"{name}: {note}" for name, side in zip(("old", "new"), read, strict=True) if side for note in side.notes]
+    if by is None:
+        by = "operator" if first.has_operators and second.has_operators else "kernel"
+    elif by != "kernel" and not (first.has_operators and second.has_operators):
+        raise DataError(f"--by {by}: operators are not recorded in both; use --by kernel")
+    return differences((first, second), names, by, per == "step", tuple(notes))
+
+
+def differences(
+    sides: tuple[GpuActivity, GpuActivity], names: tuple[str, str], by: str, per_step: bool, notes: tuple[str, ...]
+) -> GpuDifference:
+    """The difference of two activities."""
+    steps = [side.steps() for side in sides]
+    counts = tuple(len(lengths) for _, lengths in steps)
+    if per_step and not all(counts):
+        raise OptionError("--per step: no markers tell the steps of both traces; leave it out")
+    divisors = [max(count, 1) if per_step else 1 for count in counts]
+    tables = [_sums(side, by, step, count) for side, (step, _), count in zip(sides, steps, counts, strict=True)]
+    enough = min(counts) >= _LEAST_STEPS
+    rows: list[dict[str, Any]] = []
+    for name in dict.fromkeys([*tables[0], *tables[1]]):
+        (n1, t1, each1), (n2, t2, each2) = (
+            table.get(name, (0, 0, np.zeros(count))) for table, count in zip(tables, counts, strict=True)
+        )
+        calls1, calls2, old, new = (
+            value / d if per_step else value
+            for value, d in zip((n1, n2, t1, t2), divisors * 2, strict=True)
+        )  # fmt: skip
+        row: dict[str, Any] = {"name": name, "old_calls": calls1, "new_calls": calls2, "old_ns": old, "new_ns": new}
+        row |= {"difference_ns": new - old, "change": "new" if not n1 else "gone" if not n2 else "changed"}
+        if n1 and n2:
+            count = (calls2 - calls1) * old / calls1
+            row |= {"count_ns": count, "each_ns": new - old - count}
+        if enough:
+            row["per_step_ns"], row["p_value"] = welch(each1, each2)
+        rows.append(row)
+    if by == "kernel":
+        rows = _renamed(rows, sides)
+    if enough:
+        for row, p in zip(rows, holm(np.array([row["p_value"] for row in rows])).tolist(), strict=True):
+            row |= {"p_holm": p, "real": bool(p < _LEVEL)}
+    rows.sort(key=lambda row: (-abs(row["difference_ns"]), row["name"]))
+    sums = [_parts(side) for side in sides]
+    parts = {name: (sums[0][name] / divisors[0], sums[1][name] / divisors[1]) for name in sums[0]}
+    elapsed = tuple(sum(part.values()) / d for part, d in zip(sums, divisors, strict=True))
+    work = None
+    if enough:
+        work = welch(*(sum((each for _, _, each in table.values()), np.zeros(count))
+                       for table, count in zip(tables, counts, strict=True)))[0]  # fmt: skip
+    return GpuDifference(
+        by, names, (sides[0].source, sides[1].source), tuple(rows), (elapsed[0], elapsed[1]), parts, work,
+        (counts[0], counts[1]), per_step, notes,
+    )  # fmt: skip
+
+
+def _sums(side: GpuActivity, by: str, step: Ints, n_steps: int) -> dict[str, tuple[int, int, Floats]]:
+    """Pieces or calls, time, and time of each step, by name."""
+    labels, group = side.keys(by)
+    time, owner = side.time_ns, side.pieces["owner"]
+    sums = np.zeros(len(labels), np.int64)
+    np.add.at(sums, group, time)
+    pieces = np.bincount(group, minlength=len(labels))
+    calls = pieces
+    if by != "kernel":
+        owners = np.unique(np.stack([group, owner])[:, owner >= 0], axis=1)[0]
+        calls = np.bincount(owners, minlength=len(labels))
+        calls = np.where(calls > 0, calls, pieces)
+    each = np.zeros((len(labels), n_steps))
+    np.add.at(each, (group[step >= 0], step[step >= 0]), time[step >= 0])
+    return {labels[k]: (int(calls[k]), int(sums[k]), each[k]) for k in np.flatnonzero(pieces).tolist()}
+
+
+def _parts(side: GpuActivity) -> dict[str, int]:
+    busy, work = int((side.busy[1] - side.busy[0]).sum()), int(side.time_ns.sum())
+    parts = {"GPU work": work, "overlap of GPU work": busy - work, **side.idle_ns()}
+    if sum(parts.values()) != side.elapsed_ns():
+        raise AssertionError(f"{side.source}: {parts} do not add up to {side.elapsed_ns()} ns")
+    return parts
+
+
+def welch(first: Floats, second: Floats) -> tuple[tuple[float, float, float], float]:
+    """Difference of the means with its 95% interval, and the two-sided probability, of unequal variances."""
+    from scipy.stats import t
+
+    variances = [float(np.var(values, ddof=1)) / len(values) for values in (first, second)]
+    difference, error = float(np.mean(second) - np.mean(first)), float(np.sqrt(sum(variances)))
+    if error == 0.0:
+        return (difference, difference, difference), float(difference == 0.0)
+    freedom = sum(variances) ** 2 / sum(v**2 / (len(y) - 1) for v, y in zip(variances, (first, second), strict=True))
+    reach = float(t.ppf(1.0 - _LEVEL / 2.0, freedom)) * error
+    return (difference, difference - reach, difference + reach), float(2.0 * t.sf(abs(difference) / error, freedom))
+
+
+def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity]) -> list[dict[str, Any]]:
+    """Rows with the only gone and the only new kernel of one operator and as many calls in one row."""
+    operators: list[dict[str, set[str]]] = []
+    for side in sides:
+        labels, group = side.keys("operator")
+        pairs = np.unique(np.stack([side.pieces["name"], group]), axis=1).T.tolist()
+        of_kernel: dict[str, set[str]] = {}
+        for kernel, operator in pairs:
+            of_kernel.setdefault(side.names[kernel], set()).add(labels[operator])
+        operators.append(of_kernel)
+
+    def key(row: dict[str, Any]) -> tuple[str, Any] | None:
+        is_new = row["change"] == "new"
+        of = operators[is_new][row["name"]] if row["change"] != "changed" else set()
+        named = len(of) == 1 and not next(iter(of)).startswith("(")
+        return (next(iter(of)), row["new_calls" if is_new else "old_calls"]) if named else None
+
+    ends = {change: Counter(key(row) for row in rows if row["change"] == change) for change in ("gone", "new")}
+    news = {key(row): row for row in rows if row["change"] == "new"}
+    folded, used = [], set()
+    for row in rows:
+        match = key(row) if row["change"] == "gone" else None
+        if match is None or ends["gone"][match] != 1 or ends["new"][match] != 1:
+            folded.append(row)
+            continue
+        other = news[match]
+        used.add(other["name"])
+        merged = {**row, "change": "renamed", "name": f"{match[0]}: {row['name']} -> {other['name']}",
+                  "operator": match[0], "old_name": row["name"], "new_name": other["name"],
+                  "new_calls": other["new_calls"], "new_ns": other["new_ns"]}  # fmt: skip
+        merged |= {"difference_ns": other["new_ns"] - row["old_ns"], "count_ns": 0.0}
+        merged["each_ns"] = merged["difference_ns"]
+        if "p_value" in row:
+            merged["p_value"] = min(row["p_value"], other["p_value"])
+            merged.pop("per_step_ns")
+        folded.append(merged)
+    return [row for row in folded if row["name"] not in used]

@@ -1,0 +1,224 @@
+"""Weighing laws of several parameters, whose exponents and shares are continuous.
+
+A law is ``c (floor + sum_t e^b_t prod_p (x_p / top_p)^a_tp)``, with all numbers but c in a vector theta that has a
+normal prior. Around the theta that explains a path best its logarithm is nearly linear, so that with covariance S of
+the means the evidence is that of a normal distribution (D. MacKay, "Information theory, inference, and learning
+algorithms", 2003, chapter 27). Draws of theta are weighed by what the law itself says of the data over what its linear
+form says.
+
+Shapes: K paths, k measured points, H noises, P numbers in theta, N draws of each path.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from perf_scaling.posterior.few_paths import half_variogram, inverse_roots, inverses, projected
+from perfcore.base.arrays import Floats, Ints
+
+_LOG_2PI = math.log(2.0 * math.pi)
+_ITERATIONS, _TRIES = 40, 8
+_LEAST, _MOST = 0.3, 4.0  # exponents with which the search begins
+_FARTHER, _FAR = 1.5, 15.0  # a cost of so many times the least and this more: no scatter or drift makes up for that
+
+
+class Form(NamedTuple):
+    """Logarithms of T terms at k points: ``constant + slopes theta``, times powers of logarithms."""
+
+    floor: float
+    constant: Floats  # (T, k)
+    factor: Floats  # (T, k)
+    slopes: Floats  # (P, T, k)
+    is_exponent: Ints  # parameter of each number in theta (P,), -1 of shares and of numbers that are not used
+    middle: Floats  # of the prior of theta (P,)
+    precision: Floats
+    log_weight: float
+
+    def at(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Logarithm of the law (B, k) for theta (B, P), and its gradient (B, k, P)."""
+        power = self.constant + np.tensordot(theta, self.slopes, axes=1)
+        terms = self.factor * np.exp(np.minimum(power, 300.0))
+        total = np.maximum(self.floor + terms.sum(axis=1), 1e-300)
+        return np.log(total), np.einsum("bti,ati->bia", terms / total[:, None], self.slopes)
+
+    def best(self, values: Floats, weights: Floats, slopes: Floats, scales: Floats) -> tuple[Floats, Floats]:
+        """Theta (K, P) that explains each path best, and its cost (K,), by Levenberg and Marquardt's method.
+
+        The search for exponents begins at slopes (K, q) times each of some scales.
+        """
+        is_free = self.is_exponent >= 0
+        starts = slopes[:, None, self.is_exponent] * (scales if is_free.any() else scales[:1])[:, None]
+        starts = np.where(is_free, np.copysign(np.clip(np.abs(starts), _LEAST, _MOST), starts), 0.0)
+        theta = starts.reshape(-1, starts.shape[2])
+        values, weights = (np.repeat(array, starts.shape[1], axis=0) for array in (values, weights))
+        shares = weights / weights.sum(axis=1, keepdims=True)
+
+        def centred(theta: Floats, rows: Ints) -> tuple[Floats, Floats, Floats]:
+            value, gradient = self.at(theta)
+            residual = values[rows] - value
+            residual -= (shares[rows] * residual).sum(axis=1, keepdims=True)
+            gradient -= np.einsum("bi,bia->ba", shares[rows], gradient)[:, None]
+            prior = (self.precision * (theta - self.middle) ** 2).sum(axis=1)
+            return residual, gradient, 0.5 * ((weights[rows] * residual**2).sum(axis=1) + prior)
+
+        rows = np.arange(len(theta))
+        residuals, gradients, costs = centred(theta, rows)
+        damping, tries, iterations = np.full(len(theta), 1e-2), np.zeros(len(theta)), np.zeros(len(theta))
+        if not self.slopes.any():
+            rows = rows[:0]
+        while len(rows):
+            weighed = gradients[rows] * weights[rows][:, :, None]
+            right = np.einsum("bia,bi->ba", weighed, residuals[rows]) - self.precision * (theta[rows] - self.middle)
+            normal = np.swapaxes(weighed, 1, 2) @ gradients[rows] + np.diag(self.precision)
+            normal[:, range(theta.shape[1]), range(theta.shape[1])] *= 1.0 + damping[rows, None]
+            trial = theta[rows] + np.clip(np.linalg.solve(normal, right[:, :, None])[:, :, 0], -2.0, 2.0)
+            residual, gradient, cost = centred(trial, rows)
+            better = cost < costs[rows]
+            goes_on = ~better | (costs[rows] - cost > 1e-6 * (1.0 + costs[rows]))
+            accepted = rows[better]
+            theta[accepted], residuals[accepted] = trial[better], residual[better]
+            gradients[accepted], costs[accepted] = gradient[better], cost[better]
+            damping[rows] = np.where(better, np.maximum(0.2 * damping[rows], 1e-9), 6.0 * damping[rows])
+            tries[rows] = np.where(better, 0, tries[rows] + 1)
+            iterations[accepted] += 1
+            rows = rows[goes_on & (tries[rows] < _TRIES) & (iterations[rows] < _ITERATIONS)]
+        costs = costs.reshape(starts.shape[:2])
+        best = costs.argmin(axis=1)[:, None]
+        theta = np.take_along_axis(theta.reshape(starts.shape), best[:, :, None], axis=1)[:, 0]
+        return theta, np.take_along_axis(costs, best, axis=1)[:, 0]
+
+
+class Draws(NamedTuple):
+    """Draws of each path: theta (K, N, P), and form, noise, level that deviates or -1, and weight (K, N)."""
+
+    theta: Floats
+    form: Ints
+    setting: Ints
+    level: Ints
+    weight: Floats
+
+
+def weigh_forms(
+    forms: list[Form], points: Floats, values: Floats, noise: Floats, slopes: Floats, scales: Floats, settings: Floats,
+    log_setting: Floats, deviates: float, deviating: Floats, reference: float, normals: Floats,
+) -> Draws:  # fmt: skip
+    """Components of each path: draws of a law, a noise, and which level deviates.
+
+    `points` (k, q) are logarithms of levels, `values` and `noise` (K, k) of means, and the variances that runs give
+    them. `settings` (H, 3) are scatter, drift and its length, with their prior, and the further variance of a level
+    that deviates, which each does with a probability, at most 1/2 in all. The best theta is looked for with a variance
+    `reference` of a level. `normals` (N, P) are standard normal.
+    """
+    (n_paths, k), n_draws = values.shape, len(normals)
+    theta, costs = (
+        np.stack(arrays, axis=1)
+        for arrays in zip(
+            *(form.best(values, 1.0 / (reference + noise), slopes, scales) for form in forms), strict=True
+        )
+    )
+    path, number = np.nonzero(costs <= _FARTHER * costs.min(axis=1, keepdims=True) + _FAR)
+    theta, middle = theta[path, number], np.array([form.middle for form in forms])[number]
+    precision, gradients = (
+        np.array([form.precision for form in forms])[number],
+        np.empty((len(path), k, theta.shape[1])),
+    )
+    linear = values[path].copy()
+    for f, form in enumerate(forms):
+        chosen = number == f
+        value, gradients[chosen] = form.at(theta[chosen])
+        linear[chosen] -= value
+    linear += (gradients @ (theta - middle)[:, :, None])[:, :, 0]  # what a law that is linear in theta leaves
+    probability = min(0.5, deviates * k)
+    log_none, log_one = math.log(1.0 - probability), math.log(probability / k)
+    prior = np.array([form.log_weight for form in forms])[number] + 0.5 * np.log(precision).sum(axis=1)
+    masses = np.full((n_paths, len(settings), len(forms), k + 1), -np.inf)
+    projections = np.empty((len(settings), n_paths, k, k))
+    for h, (tau, kappa, length) in enumerate(settings.tolist()):
+        between = half_variogram(np.abs(points[:, None] - points), length).sum(axis=2)
+        covariances = 0.5 * kappa * kappa * length * (between[0] + between[:, :1] - between) + np.zeros((n_paths, 1, 1))
+        covariances[:, range(k), range(k)] += tau * tau + noise
+        inverse, determinants = inverses(covariances)
+        _, totals, projections[h] = projected(inverse)
+        common = log_setting[h] - 0.5 * (determinants + np.log(totals) + (k - 1) * _LOG_2PI) + log_none
+        fit = _linear_fit(projections[h][path], linear, gradients, precision)
+        explained = (fit.q * linear).sum(axis=1) - (fit.right * fit.solution).sum(axis=1)
+        none = common[path] + prior - 0.5 * (explained + fit.determinant)
+        residual = fit.q - (fit.along @ fit.solution[:, :, None])[:, :, 0]
+        diagonal = np.einsum("hii->hi", projections[h])[path] - (fit.along * (fit.along @ fit.inverse)).sum(axis=2)
+        spread = 1.0 + deviating[h] * np.maximum(diagonal, 0.0)
+        more = 0.5 * deviating[h] * residual**2 / spread - 0.5 * np.log(spread)
+        masses[path, h, number] = none[:, None] + np.insert(more + (log_one - log_none), 0, 0.0, axis=1)
+    shares = np.exp(masses - masses.max(axis=(1, 2, 3), keepdims=True)).reshape(n_paths, -1).cumsum(axis=1)
+    sides = np.arange(n_draws) + 0.5
+    kinds = np.stack([np.searchsorted(row / row[-1] * n_draws, sides) for row in shares])
+    setting, of_form, level = np.unravel_index(kinds.ravel(), masses.shape[1:])
+    pairs = np.zeros(costs.shape, dtype=np.int64)
+    pairs[path, number] = np.arange(len(path))
+    of_draws = np.stack([np.repeat(np.arange(n_paths), n_draws), setting, of_form, level - 1])
+    return _drawn(
+        forms, values, linear, gradients, middle, precision, pairs, projections, of_draws, deviating, normals
+    )  # fmt: skip
+
+
+class _LinearFit(NamedTuple):
+    """The normal distribution of theta for laws that are linear in it, of B laws and covariances."""
+
+    q: Floats  # inverse covariance times what is left (B, k)
+    along: Floats  # inverse covariance times the gradient (B, k, P)
+    right: Floats  # (B, P)
+    roots: Floats  # inverse of the Cholesky factor of the precision (B, P, P)
+    inverse: Floats  # covariance of theta (B, P, P)
+    determinant: Floats  # logarithm of that of the precision (B,)
+    solution: Floats  # mean of theta less that of its prior (B, P)
+
+
+def _linear_fit(projections: Floats, linear: Floats, gradients: Floats, precision: Floats) -> _LinearFit:
+    q = (projections @ linear[:, :, None])[:, :, 0]
+    along = projections @ gradients
+    right = np.einsum("bka,bk->ba", along, linear)
+    normal = np.swapaxes(gradients, 1, 2) @ along
+    normal[:, range(precision.shape[1]), range(precision.shape[1])] += precision
+    roots, determinants = inverse_roots(normal)
+    inverse = np.swapaxes(roots, 1, 2) @ roots
+    return _LinearFit(q, along, right, roots, inverse, determinants, (inverse @ right[:, :, None])[:, :, 0])
+
+
+def _drawn(
+    forms: list[Form], values: Floats, linear: Floats, gradients: Floats, middle: Floats, precision: Floats,
+    pairs: Ints, projections: Floats, kinds: Ints, deviating: Floats, normals: Floats,
+) -> Draws:  # fmt: skip
+    """Draws of theta for each path and the kind (4, K N): path, noise, form, level that deviates or -1.
+
+    `linear`, `gradients`, `middle` and `precision` are of pairs of a path and a form, with their numbers in `pairs`.
+    """
+    n_draws = len(normals)
+    groups, group = np.unique(kinds, axis=1, return_inverse=True)
+    group = group.ravel()
+    path, h, form, level = groups
+    pair, far = pairs[path, form], np.flatnonzero(level >= 0)
+    of_groups = projections[h, path]
+    rows = of_groups[far, level[far]]
+    shrink = deviating[h[far]] / (1.0 + deviating[h[far]] * rows[np.arange(len(far)), level[far]])
+    of_groups[far] -= shrink[:, None, None] * rows[:, :, None] * rows[:, None]  # that level counts for less
+    fit = _linear_fit(of_groups, linear[pair], gradients[pair], precision[pair])
+    left = linear[pair] - (gradients[pair] @ fit.solution[:, :, None])[:, :, 0]
+    of_solution = np.einsum("bi,bij,bj->b", left, of_groups, left) + (precision[pair] * fit.solution**2).sum(axis=1)
+    of_draws = np.tile(normals, (len(values), 1))
+    shifts = np.einsum("ba,bac->bc", of_draws, fit.roots[group]) + fit.solution[group]
+    theta = shifts + middle[pair][group]
+    residuals = values[path[group]].copy()
+    for f, drawn_form in enumerate(forms):
+        chosen = form[group] == f
+        residuals[chosen] -= drawn_form.at(theta[chosen])[0]
+    exact = (residuals * (of_groups[group] @ residuals[:, :, None])[:, :, 0]).sum(axis=1)
+    exact += (precision[pair][group] * shifts**2).sum(axis=1)
+    excess = 0.5 * (of_solution[group] + (of_draws**2).sum(axis=1) - exact)
+    weight = np.exp(np.clip(excess, -30.0, 2.0)).reshape(-1, n_draws)
+    shape = weight.shape
+    return Draws(
+        theta.reshape(*shape, -1), form[group].reshape(shape), h[group].reshape(shape), level[group].reshape(shape),
+        weight / weight.sum(axis=1, keepdims=True),
+    )  # fmt: skip

@@ -1,0 +1,283 @@
+"""GPU work of a PyTorch (Kineto) trace with the host calls that launched it and the operators around these.
+
+A piece is a kernel, copy or memset of a GPU. Its launch is the host runtime call of the same correlation number, and
+its owner the innermost operator (``cpu_op``) that encloses the launch on its thread. Times are whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_io.traces.chrome import ChromeReader
+from perf_io.traces.json_array import ArrayPieces, TraceEvent
+from perf_io.traces.trace_events import CALLS, EXACT, Codes, TimeError, correlation_of, exactly, nanoseconds
+from perfcore.base import progress
+from perfcore.base.arrays import Ints
+from perfcore.base.errors import DataError, InputError
+from perfcore.data.units import readable
+from perfcore.reading.source import Source
+
+OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
+BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
+_PIECES = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+_OTHER, _SURE = -1, 0.5
+_KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
+          **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
+_DIMS = re.compile(rb'"Input Dims"\s*:\s*([^"}]*)')
+_TYPES = re.compile(rb'"Input type"\s*:\s*(\[[^\]]*\])')
+_EVENTS = msgspec.json.Decoder(list[TraceEvent])
+_CORRELATED = (CALL, PIECE)
+_COUNT, _STEP, _LEAST_STEPS = re.compile(r"#\d+$"), "ProfilerStep", 3
+_LAST_EMPTY = re.compile(rb"(?:,\[\])+\]$")
+_TYPE = re.compile(rb'"([^"]+)"')
+_ROWS = ("location", "name", "start", "end", "correlation", "category", "shape")
+
+
+@dataclass(frozen=True, eq=False)
+class GpuActivity:
+    """Columns of host events and of pieces, sorted by thread or stream and begin."""
+
+    source: str
+    names: tuple[str, ...]
+    shapes: tuple[str, ...]
+    locations: tuple[tuple[int | str, int | str], ...]
+    host: dict[str, Ints]  # operators and runtime calls: location, name, start, end, correlation, kind, shape, parent
+    pieces: dict[str, Ints]  # location, name, start, end, correlation, launch and owner (rows of host or -1)
+    markers: tuple[tuple[str, int, int], ...]
+    syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
+    span_ns: tuple[int, int]  # from the first to the last event of any kind
+    notes: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def time_ns(self) -> Ints:
+        """Duration of each piece."""
+        return self.pieces["end"] - self.pieces["start"]
+
+    @property
+    def has_operators(self) -> bool:
+        """Whether any piece was launched within an operator."""
+        return bool((self.pieces["owner"] >= 0).any())
+
+    def keys(self, by: str) -> tuple[list[str], Ints]:
+        """What pieces are grouped by, and the group of each: its kernel, its operator, or that with its shapes."""
+        pieces, host = self.pieces, self.host
+        if by == "kernel":
+            return list(self.names), pieces["name"]
+        labels, of_host = self._operators(by == "shape")
+        owner, n = pieces["owner"], len(labels)
+        group = np.where(owner >= 0, of_host[owner], np.where(pieces["launch"] >= 0, n + 1, n)) if len(
+            host["name"]) else np.full(len(owner), n)  # fmt: skip
+        return [*labels, BEFORE, NO_OPERATOR], group
+
+    def _operators(self, with_shapes: bool) -> tuple[list[str], Ints]:
+        if not with_shapes:
+            return list(self.names), self.host["name"]
+        pairs, of_host = np.unique(np.stack([self.host["name"], self.host["shape"]]), axis=1, return_inverse=True)
+        labels = [f"{self.names[name]} {self.shapes[shape]}".strip() for name, shape in pairs.T.tolist()]
+        return labels, of_host.ravel()
+
+    def within(self, by: str) -> tuple[Ints, Ints, Ints]:
+        """Pieces, groups and operator calls of all operators around each piece."""
+        _, of_host = self._operators(by == "shape")
+        piece, call = np.arange(len(self.time_ns)), self.pieces["owner"]
+        rows: list[tuple[Ints, Ints, Ints]] = []
+        while (call >= 0).any():
+            piece, call = piece[call >= 0], call[call >= 0]
+            rows.append((piece, of_host[call], call))
+            call = self.host["parent"][call]
+        columns = zip(*rows, strict=True) if rows else [(np.empty(0, np.int64),)] * 3
+        pieces, groups, calls = (np.concatenate(column) for column in columns)
+        return pieces, groups, calls
+
+    @functools.cached_property
+    def busy(self) -> tuple[Ints, Ints]:
+        """Begins and ends of the stretches in which any stream is busy; several GPUs count as one."""
+        return united(self.pieces["start"], self.pieces["end"])
+
+    def idle_ns(self) -> dict[str, int]:
+        """Idle time between pieces by cause."""
+        begins, ends = self.busy
+        gaps_from, gaps_to = ends[:-1], begins[1:]
+        order = np.argsort(self.pieces["start"], kind="stable")
+        first = order[np.searchsorted(self.pieces["start"][order], gaps_to)]
+        launch = self.pieces["launch"][first]
+        known = launch >= 0
+        returned = np.clip(self.host["end"][launch], gaps_from, gaps_to) if known.any() else gaps_from
+        host = int((returned - gaps_from)[known].sum())
+        queued = int((gaps_to - returned)[known].sum())
+        unknown = int((gaps_to - gaps_from)[~known].sum())
+        return {"waiting for the host": host, "launched, not started": queued, "idle, launch not recorded": unknown}
+
+    def elapsed_ns(self) -> int:
+        """From the begin of the first to the end of the last piece."""
+        return int(self.pieces["end"].max() - self.pieces["start"].min())
+
+    def steps(self) -> tuple[Ints, Ints]:
+        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps.
+
+        Steps are ``ProfilerStep#`` markers, or else those of one name that occurs at least three times and covers at
+        least half of the run.
+        """
+        families: dict[str, list[tuple[int, int]]] = {}
+        for name, start, end in self.markers:
+            families.setdefault(_COUNT.sub("", name), []).append((start, end))
+        covered = {name: sum(end - start for start, end in spans) for name, spans in families.items()}
+        least = (self.span_ns[1] - self.span_ns[0]) / 2
+        repeated = [name for name, spans in families.items() if len(spans) >= _LEAST_STEPS and covered[name] >= least]
+        name = _STEP if _STEP in families else max(repeated, key=lambda each: covered[each], default="")
+        starts, ends = (np.array(column, np.int64) for column in zip(*sorted(families.get(name, [])), strict=True)) if (
+            name) else (np.empty(0, np.int64),) * 2  # fmt: skip
+        if not name:
+            return np.full(len(self.time_ns), -1), starts
+        launch = self.pieces["launch"]
+        begin = self.host["start"][launch] if len(self.host["start"]) else self.pieces["start"]
+        moment = np.where(launch >= 0, begin, self.pieces["start"])
+        step = np.searchsorted(starts, moment, "right") - 1
+        return np.where((step >= 0) & (moment < ends[step]), step, -1), ends - starts
+
+
+def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """The union of intervals."""
+    order = np.argsort(start, kind="stable")
+    start, last = start[order], np.maximum.accumulate(end[order])
+    fresh = np.append(True, start[1:] > last[:-1])
+    return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
+
+
+def read_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity | None:
+    """Read the GPU activity of a file; None where it is no Chrome trace or has no work of GPUs."""
+    if not Path(path).is_file():
+        return None
+    with contextlib.closing(Source(path)) as source:
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source)
+
+
+def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
+    """The same; refuse other data."""
+    activity = read_gpu_activity(path)
+    if activity is None:
+        raise DataError(
+            f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's profiler"
+        )
+    return activity
+
+
+def _activity(source: Source) -> GpuActivity | None:
+    locations: Codes[Any] = Codes()
+    names, shapes = Codes[str](), Codes[bytes]()
+    shapes[b""]
+    parts: list[npt.NDArray[np.int64]] = []
+    syncs: list[tuple[int, int, int, dict[str, Any]]] = []
+    with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
+        array = ArrayPieces(stream, source.name, "traceEvents", to_the_cut=True)
+        for events, text in array.decoded(_EVENTS):
+            advance(len(text))
+            kept = [(row, kind) for row, event in enumerate(events)
+                    if event.ph == "X" and (kind := _KINDS.get(event.cat.lower(), _OTHER)) != _OTHER]  # fmt: skip
+            if not kept:
+                continue
+            rows, kinds = zip(*kept, strict=True)
+            try:
+                start, duration = _times(events, text, rows)
+            except (TimeError, msgspec.ValidationError) as error:
+                raise InputError(source.name, str(error), line=array.line) from None
+            chosen = [events[row] for row in rows]
+            part = np.empty((len(rows), len(_ROWS)), np.int64)
+            part[:, 0] = [locations[event.pid, event.tid] for event in chosen]
+            part[:, 1] = [names[event.name] for event in chosen]
+            part[:, 2], part[:, 3] = start, start + duration
+            part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
+                          for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
+            part[:, 5] = kinds
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else 0
+                          for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
+            syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
+                      for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
+            parts.append(part[duration >= 0])
+        notes = ["the file is cut short: what stands before its end is read"] if array.cut else []
+    table = np.concatenate(parts) if parts else np.empty((0, len(_ROWS)), np.int64)
+    if not (table[:, 5] == PIECE).any():
+        return None
+    order = np.lexsort((table[:, 5], -table[:, 3], table[:, 2], table[:, 0]))
+    table = table[order]
+    code = table[:, 5]
+    markers = [(row[1], row[2], row[3]) for row in table[code == MARKER].tolist()]
+    host, pieces = (dict(zip(_ROWS, table[mask].T, strict=True)) for mask in (code <= CALL, code == PIECE))
+    host["parent"] = _parents(host)
+    pieces["launch"] = _launches(host, pieces["correlation"])
+    launched = pieces["launch"] >= 0
+    pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
+        pieces["launch"])  # fmt: skip
+    if n_lacking := int((~launched).sum()):
+        lacking = int((pieces["end"] - pieces["start"])[~launched].sum())
+        notes.append(
+            f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) have no recorded "
+            "launch: launched before the trace, or without correlation ids"
+        )
+    called = tuple(names)
+    return GpuActivity(
+        source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), tuple(locations), host, pieces,
+        tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
+        (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes),
+    )  # fmt: skip
+
+
+def _times(events: list[TraceEvent], text: bytes, rows: tuple[int, ...]) -> tuple[Ints, Ints]:
+    start = nanoseconds([events[row].ts for row in rows])
+    duration = nanoseconds([events[row].dur for row in rows])
+    if start is None or duration is None:
+        exact = EXACT.decode(text)
+        pairs = [(exact[row].ts, exact[row].dur) for row in rows]
+        start = np.array([0 if ts is None else exactly(ts) for ts, _ in pairs])
+        duration = np.array([-1 if ts is None or dur is None else exactly(dur) for ts, dur in pairs])
+    return start, duration
+
+
+def _shape(text: msgspec.Raw) -> bytes:
+    """Dimensions of the inputs of an operator that have any, and their types."""
+    match = _DIMS.search(text)
+    if match is None:
+        return b""
+    dims = _LAST_EMPTY.sub(b"]", b"".join(match[1].split()).rstrip(b","))
+    types = _TYPES.search(text)
+    kinds = dict.fromkeys(_TYPE.findall(types[1])) if types else {}
+    named = [kind.rpartition(b"::")[2].lower() for kind in kinds if not kind.startswith(b"Scalar")]
+    return b" ".join([dims, b",".join(named)]).strip() if dims not in (b"[]", b"[[]]") else b""
+
+
+def _parents(host: dict[str, Ints]) -> Ints:
+    """The innermost operator around each host event of its thread, -1 outside of all; events are sorted."""
+    parent = np.full(len(host["start"]), -1, np.int64)
+    stack: list[int] = []
+    ends, location = host["end"].tolist(), -1
+    rows = zip(*(host[name].tolist() for name in ("location", "start", "end", "category")), strict=True)
+    for row, (place, start, end, kind) in enumerate(rows):
+        if place != location:
+            stack, location = [], place
+        while stack and (ends[stack[-1]] < start or ends[stack[-1]] == start < end):
+            stack.pop()
+        parent[row] = next((above for above in reversed(stack) if ends[above] >= end), -1)
+        if kind == OPERATOR:
+            stack.append(row)
+    return parent
+
+
+def _launches(host: dict[str, Ints], correlation: Ints) -> Ints:
+    """The runtime call with each correlation number, -1 where there is none; of several the one that began first."""
+    calls = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))
+    calls = calls[np.lexsort((host["start"][calls], host["correlation"][calls]))]
+    if not len(calls):
+        return np.full(len(correlation), -1)
+    numbers = host["correlation"][calls]
+    place = np.minimum(np.searchsorted(numbers, correlation), len(numbers) - 1)
+    return np.where((correlation >= 0) & (numbers[place] == correlation), calls[place], -1)

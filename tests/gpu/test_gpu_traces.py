@@ -1,0 +1,169 @@
+"""GPU work by operator and differences of traces, against calculations by hand and values of independent scripts."""
+
+import json
+
+import pytest
+
+import perfcore
+from perf_gate.gpu_differences import welch
+from perfcore.base.errors import DataError, OptionError
+
+
+def event(cat, name, ts, dur, tid=1, **args):
+    """A complete event of the host (pid 100), or of a stream of the GPU 0."""
+    pid = 0 if cat in ("kernel", "gpu_memcpy", "gpu_memset") else 100
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def write(path, events):
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def run(kernels, step=0):
+    """Events of operators in turn, each with a launch after 5 us and a kernel of the duration 10 us later."""
+    events = []
+    for k, (name, duration) in enumerate(kernels):
+        at = 200 * k
+        events += [event("cpu_op", f"aten::{name}", at, 20), event("cuda_runtime", "launch", at + 5, 5, correlation=k)]
+        events.append(event("kernel", name, at + 15, duration, 7, correlation=k))
+        if step and k % step == 0:
+            events.append(event("user_annotation", f"ProfilerStep#{k // step}", at, 200 * step))
+    return events
+
+
+def own(result, key="own_ns"):
+    return {row["name"]: row[key] / 1000 for row in result.rows}
+
+
+def test_own_and_total_time_of_recursive_operators(tmp_path):
+    """An operator within one of its name counts once in its total; unlaunched work and launches outside have rows."""
+    dims = {"Input Dims": [[2, 3], [3], []], "Input type": ["float", "c10::BFloat16", "Scalar"]}
+    events = [
+        event("cpu_op", "f", 0, 100, **dims), event("cpu_op", "f", 10, 50), event("cpu_op", "g", 10, 40),
+        event("cuda_runtime", "launch", 12, 3, correlation=1), event("cuda_runtime", "launch", 70, 3, correlation=2),
+        event("cuda_driver", "launch", 300, 3, correlation=3),
+        event("kernel", "a", 20, 30, 7, correlation=1), event("kernel", "b", 80, 5, 7, correlation=2),
+        event("gpu_memset", "Memset", 310, 2, 7, correlation=3), event("kernel", "c", 400, 9, 7, correlation=99),
+    ]  # fmt: skip
+    found = perfcore.profile(write(tmp_path / "t.json", events), by="operator")
+    assert own(found) == {"g": 30, "(launched before the trace)": 9, "f": 5, "(no operator)": 2}
+    assert own(found, "total_ns")["f"] == 35
+    assert found.own_ns == 46_000
+    shapes = own(perfcore.profile(tmp_path / "t.json", by="shape"))
+    assert shapes["f [[2,3],[3]] float,bfloat16"] == 5
+
+
+def test_traces_that_lack_something(tmp_path):
+    bare = write(tmp_path / "bare.json", [event("kernel", "k", 0, 5, 7), event("kernel", "k", 9, 5, 7)])
+    assert own(perfcore.profile(bare, by="kernel")) == {"k": 10}
+    with pytest.raises(DataError, match="record activities"):
+        perfcore.profile(bare, by="operator")
+    with pytest.raises(DataError, match="no kernels"):
+        perfcore.profile(write(tmp_path / "host.json", [event("cpu_op", "f", 0, 5)]), by="kernel")
+    full = write(tmp_path / "full.json", run([("a", 5), ("b", 6)]))
+    assert "shapes are not recorded" in perfcore.profile(full, by="shape").notes[0]
+    (tmp_path / "cut.json").write_bytes(full.read_bytes()[:-150])
+    assert "cut short" in perfcore.profile(tmp_path / "cut.json", by="kernel").notes[0]
+    with pytest.raises(DataError, match="--by operator"):
+        perfcore.compare(bare, full, by="operator")
+    assert perfcore.compare(bare, full).by == "kernel"
+    with pytest.raises(OptionError, match="steps"):
+        perfcore.compare(full, full, per="step")
+
+
+def test_differences_add_up_and_renames_are_folded(tmp_path):
+    old = write(tmp_path / "old.json", run([("gemm", 100)] * 4 + [("copy", 20)]))
+    events = run([("gemm", 90)] * 5)
+    new = write(tmp_path / "new.json", [{**e, "name": "Cijk"} if e["cat"] == "kernel" else e for e in events])
+    found = perfcore.compare(old, new)
+    rows = {row["name"]: row for row in found.rows}
+    assert rows["aten::gemm"]["count_ns"] == 100_000
+    assert rows["aten::gemm"]["each_ns"] == -50_000
+    assert rows["aten::copy"]["change"] == "gone"
+    assert sum(new - old for old, new in found.parts.values()) == found.elapsed[1] - found.elapsed[0] == 70_000
+    renamed = write(tmp_path / "renamed.json", [{**e, "name": "K"} if e["name"] == "copy" else e for e in run(
+        [("gemm", 100)] * 4 + [("copy", 30)])])  # fmt: skip
+    found = perfcore.compare(old, renamed, by="kernel")
+    assert found.rows[0]["name"] == "aten::copy: copy -> K"
+    assert found.rows[0]["difference_ns"] == 10_000
+    assert found.totals == {"new": (1, 30_000), "gone": (1, -20_000), "in both": (1, 0.0)}
+
+
+def test_welch_agrees_with_scipy():
+    from scipy.stats import ttest_ind
+
+    first, second = [3.0, 4.0, 6.0, 1.0], [5.0, 9.0, 8.0]
+    expected = ttest_ind(second, first, equal_var=False)
+    (middle, low, high), p = welch(first, second)
+    assert (middle, p) == pytest.approx((sum(second) / 3 - 3.5, expected.pvalue))
+    assert (low, high) == pytest.approx(tuple(expected.confidence_interval()))
+
+
+OPERATORS = {
+    "syn/ops.json": (110, {"aten::addmm": (90, 90, 2, 3), "aten::clamp_min": (8, 8, 1, 1), "aten::relu": (0, 8, 1, 0),
+                           "(launched before the trace)": (12, 12, 0, 1), "aten::linear": (0, 90, 2, 0)}),
+    "real/bert_h100.json.gz": (309.437, {
+        "aten::addmm": (197.598, 197.598, 26, 26), "aten::_flash_attention_forward": (37.408, 37.408, 4, 4),
+        "aten::native_layer_norm": (30.912, 30.912, 10, 10), "aten::add": (14.752, 14.752, 9, 9),
+        "aten::index_select": (9.824, 9.824, 3, 3), "aten::gelu": (9.599, 9.599, 5, 5),
+        "aten::linear": (0, 197.598, 26, 0)}),
+    "real/vit_h100.json.gz": (1225.310, {
+        "aten::addmm": (735.037, 735.037, 73, 73), "aten::cudnn_convolution": (125.632, 125.632, 1, 6),
+        "aten::_flash_attention_forward": (122.848, 122.848, 12, 12), "aten::conv2d": (0, 129.6, 1, 0)}),
+    "real/nccl_data.json.gz": (165185.838, {
+        "record_param_comms": (46876.493, 46876.493, 21, 21),
+        "aten::convolution_backward": (39529.069, 39529.069, 159, 1005),
+        "aten::cudnn_batch_norm_backward": (20477.579, 20477.579, 159, 159),
+        "aten::max_pool2d_with_indices_backward": (1796.008, 1994.469, 3, 3)}),
+}  # fmt: skip
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("file", OPERATORS)
+def test_operators_of_real_traces(real_data, file):
+    """By hand, and by independent scripts that agree with TraceLens."""
+    work, expected = OPERATORS[file]
+    found = perfcore.profile(real_data / "traces" / "gpu" / file, by="operator")
+    assert found.own_ns / 1000 == work
+    rows = {row["name"]: row for row in found.rows}
+    for name, (own_us, total_us, calls, pieces) in expected.items():
+        row = rows[name]
+        assert (row["own_ns"], row["total_ns"], row["calls"]) == (own_us * 1000, total_us * 1000, calls)
+        assert row["pieces"] == pieces
+
+
+DIFFERENCES = [
+    ("syn/diff_a.json", "syn/diff_b.json", "kernel", 61, {"gemm": 80, "copy": -40, "fused": 21, "relu": 0}),
+    ("real/bert_h100.json.gz", "real/bert_mi300.json.gz", "operator", 81.311, {
+        "aten::_flash_attention_forward": 76.248, "aten::addmm": -23.468, "aten::gelu": 12.125,
+        "aten::native_layer_norm": 8.607, "aten::add": 4.563, "aten::eq": 2.288, "aten::add_": 0.869,
+        "aten::index_select": -0.766}),
+    ("real/vit_h100.json.gz", "real/vit_mi300.json.gz", "operator", 490.991, {
+        "aten::_flash_attention_forward": 251.839, "aten::addmm": 207.288, "aten::cudnn_convolution": -125.632,
+        "aten::miopen_convolution": 46.342, "aten::add": 72.722, "aten::native_layer_norm": 28.494,
+        "aten::gelu": 5.117, "aten::add_": 2.807}),
+]  # fmt: skip
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("old", "new", "by", "work", "expected"), DIFFERENCES)
+def test_differences_of_real_traces(real_data, old, new, by, work, expected):
+    folder = real_data / "traces" / "gpu"
+    found = perfcore.compare(folder / old, folder / new, by=by)
+    rows = {row["name"]: round(row["difference_ns"]) for row in found.rows}
+    assert {name: rows[name] / 1000 for name in expected} == expected
+    assert sum(rows.values()) == round(work * 1000)
+
+
+@pytest.mark.real_data
+def test_kernels_and_steps(real_data):
+    folder = real_data / "traces" / "gpu"
+    kernels = perfcore.compare(folder / "real/bert_h100.json.gz", folder / "real/bert_mi300.json.gz", by="kernel")
+    assert kernels.totals == {"new": (9, 338_123), "gone": (9, -266_941), "in both": (3, 10_129)}
+    steps = perfcore.compare(folder / "syn/steps_a.json", folder / "syn/steps_b.json", by="kernel")
+    rows = {row["name"]: row for row in steps.rows}
+    assert [round(v / 1000, 3) for v in rows["gemm"]["per_step_ns"]] == [3.925, 2.315, 5.535]
+    assert [round(v / 1000, 3) for v in rows["relu"]["per_step_ns"]] == [-0.476, -1.156, 0.204]
+    assert (rows["gemm"]["real"], rows["relu"]["real"]) == (True, False)
+    assert [round(v / 1000, 3) for v in steps.work_interval] == [3.450, 1.442, 5.457]
