@@ -1,17 +1,19 @@
 """Compiled kernels: numba's ``njit`` that also works where nothing can be cached, and says when it compiles.
 
-Numba is imported when the first kernel is made, not with this module. So a module of kernels imports it, and is itself
-imported by who is about to call one.
+Numba is imported when the first kernel is compiled. Little work is left to Python, since compiling takes longer.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from perfcore.base import progress
 
@@ -25,27 +27,62 @@ _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "forceinline": True,
 }
+_lock = threading.Lock()  # one thread compiles
+_interpreting = threading.local()
 _note_once = functools.cache(progress.note)
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile on first use; keep the machine code on disk where a cache folder can be written."""
-    import numba
+class Kernel:
+    """A function over arrays that is compiled on first use, or left to Python where all arrays are small."""
 
-    # Numba finds machine code on disk by this name, and does not look at the options that it was made with.
-    options = json.dumps(_OPTIONS, default=sorted, sort_keys=True)
-    function.__qualname__ = f"{function.__name__}_{zlib.crc32(options.encode()):08x}"
-    try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:
-        return numba.njit(**_OPTIONS)(function)
+    def __init__(self, function: Callable[..., Any], small: int = 0) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self.small = function, small
+        # Numba finds machine code on disk by this name, and does not look at the options that it was made with.
+        options = json.dumps(_OPTIONS, default=sorted, sort_keys=True)
+        function.__qualname__ = f"{function.__name__}_{zlib.crc32(options.encode()):08x}"
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function; kernels that it calls are compiled where it is, and otherwise not."""
+        if getattr(_interpreting, "is_on", False):
+            return self._function(*args)
+        if all(np.size(value) < self.small for value in args):
+            _interpreting.is_on = True
+            try:
+                with np.errstate(all="ignore"):
+                    return self._function(*args)
+            finally:
+                _interpreting.is_on = False
+        compiled = self.compiled
+        if not _is_cached(compiled):
+            _note_once("compiling numerical kernels, a few seconds, first use only")
+        return compiled(*args)
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """Numba's dispatcher; the machine code is kept on disk where a cache folder can be written."""
+        with _lock:
+            if "compiled" in self.__dict__:
+                return self.__dict__["compiled"]
+            numba = _numba()
+            try:
+                return numba.njit(cache=True, **_OPTIONS)(self._function)
+            except RuntimeError:
+                return numba.njit(**_OPTIONS)(self._function)
+
+
+def kernel(function: Callable[..., Any] | None = None, *, small: int = 0) -> Any:
+    """Decorate a kernel. Calls whose arrays all have fewer than `small` elements are left to Python."""
+    return functools.partial(Kernel, small=small) if function is None else Kernel(function, small)
 
 
 @functools.cache
-def announce_compilation(*kernels: Any) -> None:
-    """Tell the user, once in a process, if any of the kernels that are about to be called must be compiled first."""
-    if not all(_is_cached(compiled) for compiled in kernels):
-        _note_once("compiling numerical kernels, about 10 s, first use only")
+def _numba() -> Any:
+    import numba
+    from numba.extending import typeof_impl
+
+    typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.compiled))  # type: ignore[no-untyped-call]
+    return numba
 
 
 def _is_cached(compiled: Any) -> bool:

@@ -125,10 +125,8 @@ def test_texts_use_the_fields_words():
 
 def test_a_short_window_falls_back_to_all_samples(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    column = ["--column", "cpu 0 available"]
-    monkeypatch.setattr(
-        sys, "argv", ["perf", "stochastic", "summarize", "availability.csv", *column, "--window", "10s"]
-    )
+    options = ["--column", "cpu 0 available", "--window", "10s"]
+    monkeypatch.setattr(sys, "argv", ["perf", "stochastic", "summarize", "availability.csv", *options])
     with pytest.raises(SystemExit):
         main()
     assert "--window 10s holds only 6 samples: all 110 are used" in capsys.readouterr().out

@@ -179,7 +179,8 @@ def by_instants(trace, edges):
 @pytest.fixture(params=["interpreted", "compiled"])
 def passes(request, monkeypatch):
     """Both ways in which the passes run; the compiled one is compiled before any example is timed."""
-    monkeypatch.setattr(two_passes, "_INTERPRETED", 10**9 if request.param == "interpreted" else 0)
+    for passed in (two_passes.number_vectors, two_passes.attribute_time):
+        monkeypatch.setattr(passed, "small", 10**9 if request.param == "interpreted" else 0)
     profile_overheads(trace_of([(0, "run", 0, 1)], 1))
 
 

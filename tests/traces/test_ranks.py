@@ -294,7 +294,7 @@ def test_many_intervals_are_merged_alike(monkeypatch):
     columns[2], columns[3] = edges[:, ::2].ravel(), edges[:, 1::2].ravel()
     place, rank = np.array([0, 1, 0, 1, 2, 0]), np.array([2, 0, 1, 1, 2])
     slow = nesting.merged_states(*columns, place=place, rank=rank)
-    monkeypatch.setattr(nesting, "_INTERPRETED", 0)
+    monkeypatch.setattr(nesting._sweep, "small", 0)
     fast = nesting.merged_states(*columns, place=place, rank=rank)
     assert all((one == two).all() for one, two in zip(slow, fast, strict=True))
 

@@ -20,7 +20,7 @@ from perf_traces.messages.kernels import last_not_after
 from perf_traces.nesting import Nesting
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import listing
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 Codes = npt.NDArray[np.int32]
@@ -28,7 +28,7 @@ Codes = npt.NDArray[np.int32]
 _BEFORE = np.iinfo(np.int64).min
 
 
-@kernel
+@kernel(small=20_000)
 def _unite(cell: Ints, start: Ints, end: Ints, edges: Ints, part: Ints, pieces: Ints) -> int:  # pragma: no cover
     """Unite each cell's intervals, sorted by cell and start and cut at edges: row, part, start and end of pieces."""
     n_stretches, reach, count = len(part), _BEFORE, 0
@@ -72,7 +72,6 @@ class UnitedCalls:
         end = np.concatenate([nesting.end_ns, trace.end_ns[leaves]])
         order = np.lexsort((start, cell))
         cell, columns = cell[order], (start[order], end[order], stretches.edges_ns, stretches.part)
-        announce_compilation(_unite)
         pieces = np.empty((_unite(cell, *columns, np.empty((0, 4), np.int64)), 4), np.int64)
         _unite(cell, *columns, pieces)
         self._location = cell[pieces[:, 0]] % shape[1]

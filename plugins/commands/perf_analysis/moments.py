@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +10,10 @@ import numpy.typing as npt
 
 from perf_analysis.categories import StateClasses
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
+_FIRST_CAPACITY = 1 << 15
 _BITS = 63  # of an int64 that is not negative
 
 
@@ -70,6 +69,7 @@ _HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay
 _HASH_MASK = (1 << 40) - 1
 
 
+@kernel(small=2 * _FIRST_CAPACITY + 1)
 def number_vectors(
     times: Any, codes: Any, state_bits: int, location_bits: int, n_locations: int, member: Any, ready_times: Any,
     ready_index: Any, end: int, ids: Any, vectors: Any, table: Any,
@@ -126,6 +126,7 @@ def number_vectors(
     return n_vectors, n_moments
 
 
+@kernel(small=2 * _FIRST_CAPACITY + 1)
 def attribute_time(
     times: Any, codes: Any, state_bits: int, location_bits: int, class_of: Any, ids: Any, clock_of: Any,
     first_clock: Any, ready_times: Any, phase_edges: Any, bin_edges: Any, spent: Any, timeline: Any, first: Any,
@@ -192,10 +193,6 @@ def attribute_time(
                 phase += 1
 
 
-_FIRST_CAPACITY = 1 << 15
-_INTERPRETED = 3_000  # intervals below which compiling, or even loading the compiler, takes longer than the work
-
-
 @dataclass(frozen=True)
 class Moments:
     """What changes when: states, and the amount of ready work."""
@@ -204,17 +201,6 @@ class Moments:
     ready_times: Ints
     ready_index: Ints
     n_locations: int
-
-    def kernel(self, function: Callable[..., Any]) -> Any:
-        """A pass over the moments, compiled where they are many."""
-        return function if len(self.events.times) < 2 * _INTERPRETED else _compiled(function)
-
-
-@functools.cache
-def _compiled(function: Callable[..., Any]) -> Any:
-    compiled = kernel(function)
-    announce_compilation(compiled)
-    return compiled
 
 
 @dataclass(frozen=True)
@@ -234,7 +220,7 @@ def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int3
     capacity = _FIRST_CAPACITY
     while True:
         vectors = np.empty((min(capacity, most), len(names.counted) + 1), dtype=np.int64)
-        n_vectors, n_moments = moments.kernel(number_vectors)(
+        n_vectors, n_moments = number_vectors(
             events.times, events.what, events.state_bits, events.location_bits, moments.n_locations, names.member,
             moments.ready_times, moments.ready_index, events.end_ns - events.start_ns, ids, vectors,
             np.full(2 * capacity, -1, dtype=np.int32),
@@ -253,7 +239,7 @@ def attributed(
     spent = np.zeros((len(edges) - 1, moments.n_locations, n_clocks), dtype=np.int64)
     timeline = np.zeros((len(bins) - 1, n_clocks), dtype=np.int64)
     first = np.full(n_clocks, -1, dtype=np.int64)
-    moments.kernel(attribute_time)(
+    attribute_time(
         events.times, events.what, events.state_bits, events.location_bits, class_of, ids, clocks.clock_of,
         first_clock, moments.ready_times, edges, bins, spent, timeline, first,
     )  # fmt: skip

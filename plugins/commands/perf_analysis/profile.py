@@ -19,7 +19,7 @@ from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 Codes = npt.NDArray[np.int32]
@@ -35,7 +35,7 @@ _LOCATIONS, _STATES = "profiled_locations", "profiled_states"  # tables and type
 _CODED = (("location", _LOCATIONS), ("state", _STATES))
 
 
-@kernel
+@kernel(small=20_000)
 def _add(
     location: Codes, state: Codes, start: Ints, end: Ints, function: Codes, edges: Ints, part: Ints,
     times: Ints, begun: Ints,
@@ -68,7 +68,6 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
         )
     place = {name: index for index, name in enumerate(functions)}
     function = np.array([place[called[name]] for name in trace.states], dtype=np.int32)
-    announce_compilation(_add)
     times, begun = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     incomplete = is_incomplete(trace)
     if isinstance(trace, SummarizedTrace) and shape[2] == 1:

@@ -19,7 +19,7 @@ from perf_worley.cells import Cells, cells_of
 from perf_worley.factor_tree import moment_tree
 from perf_worley.segmenters.hill_climb import HillClimb
 from perfcore import UtilizationCurve
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
@@ -119,7 +119,6 @@ def best_partitions(costs, most, shortest, total, back):  # type: ignore[no-unty
 
 def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels:
     """The best models of 1 to ``most`` phases, fewer where the cells do not suffice."""
-    announce_compilation(stretch_costs, best_partitions)
     n_cells = len(cells.values)
     shortest = min(max(2, degree + 1, math.ceil(2.0 * cells.period)), n_cells)
     most = max(1, min(most, n_cells // shortest))

@@ -14,7 +14,7 @@ from perf_worley.moment_tree import MomentTree, Reach, relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.contracts import Basis
 
 _MACHINE_EPSILON = 2.0**-52
@@ -150,7 +150,6 @@ class FactorTree:
     """Tree of triangular factors of one curve; the same face as `MomentTree`."""
 
     def __init__(self, curve: UtilizationCurve, basis: PhaseBasis) -> None:
-        announce_compilation(factor_blocks, stack, absorb)
         self.functions = basis.functions
         self.names = basis.names
         self.edges = relative_edges(curve)

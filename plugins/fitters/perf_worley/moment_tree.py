@@ -28,7 +28,7 @@ import numpy.typing as npt
 from perf_traces.scratch_arrays import chunks, zeros
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 
 
 def relative_edges(curve: UtilizationCurve) -> npt.NDArray[np.float64]:
@@ -327,7 +327,6 @@ class MomentTree:
     """Moment tree of one curve."""
 
     def __init__(self, curve: UtilizationCurve) -> None:
-        announce_compilation(build, join_levels, interval, squared_error)
         self.edges = relative_edges(curve)
         self.heights = curve.heights
         # Near the heights, so that a large common height costs no digits: a difference of near numbers is exact.
@@ -354,7 +353,6 @@ class MomentTree:
 
     def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
-        announce_compilation(reach)
         return Reach(*reach(*self.arrays, begin, step, limit, degree, gap))
 
     def interval(self, begin: float, end: float) -> Summary:

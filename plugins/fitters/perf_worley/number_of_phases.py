@@ -28,7 +28,7 @@ import numpy.typing as npt
 from perf_worley.bounded_models import BoundedModels, bounded_models
 from perf_worley.cells import LONGEST_OUTLIER, Cells, averaged_over_period, without_outliers
 from perf_worley.phase_errors import autoregressive, block_variance, event_variance, first_order, residuals
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 
 # Whether phases say more than a level that wanders would, as a random walk or 1/f noise does.
 #
@@ -62,7 +62,6 @@ class RandomWalk:
     """A level that wanders about one curve, which phases are compared with."""
 
     def __init__(self, values: Floats, models: Mapping[int, BoundedModels]) -> None:
-        announce_compilation(likeliest)
         self._values, self._models = values, models
         self._parameter = 0.5 * math.log(len(values))
 
@@ -146,7 +145,6 @@ class Choice:
 
 def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, last: int | None = None) -> Choice:
     """Number of phases and degree."""
-    announce_compilation(residuals, first_order, autoregressive)
     last = max(len(each.squares) for each in models.values()) if last is None else last
 
     def answer_of(variant: Cells) -> Choice:

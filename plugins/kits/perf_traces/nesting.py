@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.arrays import Ints
+from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
@@ -105,10 +105,9 @@ def merged_states(
     members = np.argsort(place, kind="stable")
     first_member = np.searchsorted(place[members], np.arange(int(place.max()) + 2))
     of_all = (times, changed, entered, place.astype(np.int64), rank.astype(np.int64), members, first_member)
-    sweep = _sweep if n < _INTERPRETED else _compiled()
-    n_merged = sweep(*of_all, *_columns(0))
+    n_merged = _sweep(*of_all, *_columns(0))
     merged = _columns(n_merged)
-    sweep(*of_all, *merged)
+    _sweep(*of_all, *merged)
     return merged
 
 
@@ -116,15 +115,7 @@ def _columns(n: int) -> Columns:
     return np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
 
 
-@functools.cache
-def _compiled() -> Any:
-    from perfcore.base.kernels import announce_compilation, kernel
-
-    compiled = kernel(_sweep)
-    announce_compilation(compiled)
-    return compiled
-
-
+@kernel(small=2 * _INTERPRETED)
 def _sweep(
     times: Any,
     changed: Any,

@@ -20,7 +20,7 @@ from perf_traces.states import CLASSES, OTHER, state_classes
 from perf_views.names import shortened
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
@@ -88,7 +88,7 @@ class SortedIntervals:
         order = np.argsort(locations, kind="stable")
         places, begins = np.unique(np.asarray(locations, np.int64)[order], return_index=True)
         rows_of = np.append(begins, len(order)).astype(np.int64), np.asarray(rows, np.int64)[order]
-        _compiled()(
+        _add_time(
             self.first, self.start_ns, self.before_ns, np.asarray(edges_ns, np.int64), places, *rows_of, time
         )  # fmt: skip
         return time
@@ -134,13 +134,7 @@ class SortedIntervals:
         return positions
 
 
-@functools.cache
-def _compiled() -> Any:
-    compiled = kernel(_add_time)
-    announce_compilation(compiled)
-    return compiled
-
-
+@kernel(small=20_000)
 def _add_time(
     first: Ints,
     start: Ints,

@@ -26,7 +26,6 @@ from perf_scaling.posterior.family import (
 )
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.kernels import announce_compilation
 
 PARTS = 256
 _PATHS_AT_ONCE = 200
@@ -49,7 +48,6 @@ def weigh_one_parameter(
     if len(means) > few_paths.FEW:
         from perf_scaling.posterior.evidence_kernels import weigh_shapes
 
-        announce_compilation(weigh_shapes)
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")

@@ -25,7 +25,6 @@ from perf_scaling.posterior.family import (
 from perf_scaling.terms import Factor, Law, PathData, Term
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.executors import thread_count
-from perfcore.base.kernels import announce_compilation
 
 Result = TypeVar("Result")
 
@@ -49,9 +48,6 @@ def _kernels(n_paths: int) -> Any:
         return few_paths
     from perf_scaling.posterior import prediction_kernels
 
-    announce_compilation(
-        prediction_kernels.predict_components, prediction_kernels.predict_quantiles, prediction_kernels.draw_paths
-    )
     return prediction_kernels
 
 

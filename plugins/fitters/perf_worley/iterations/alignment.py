@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_worley.iterations.periods import FEWEST, Candidate, Signal
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 
 # How likely sections of a run without iterations are as alike as these are: an analysis of variance.
 #
@@ -367,7 +367,6 @@ def _chain_loop(gains, durations, gap):  # type: ignore[no-untyped-def]
 
 def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple[float, list[tuple[int, int]]]:
     """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price."""
-    announce_compilation(_chain_loop)
     total, end, best_duration, before = _chain_loop(gains, durations, gap)
     sections = []
     while total > 0.0 and end > 0:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perf_worley.moment_tree import EMPTY, join, squared_error
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 # The least sum of squared errors over pieces of a curve, by dynamic programming: exact, phases begin where pieces do.
@@ -60,7 +60,6 @@ def _one_phase(pieces, cost, degree):  # type: ignore[no-untyped-def]
 
 def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list[npt.NDArray[np.int64]]:
     """Where the phases begin, and the number of pieces, for each number of phases."""
-    announce_compilation(_one_phase, _extend_table)
     n_pieces = len(pieces)
     most = min(max(counts), n_pieces)
     cost = np.full((most + 1, n_pieces + 1), np.inf)

@@ -13,14 +13,14 @@ from perf_io.tables.tabular_trace import INTERVALS, IntervalStore, coded_query
 from perf_io.traces.intervals import latest_running
 from perf_traces.nesting import mark_nested
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 _FREE = np.iinfo(np.int64).min
 _FEWEST = 8  # lanes for which there is room at first; a power of two
 
 
-@kernel
+@kernel(small=20_000)
 def _first_free(start: Ints, end: Ints, first: int, until: Ints, lane: Ints) -> int:  # pragma: no cover
     """Lanes of the intervals from ``first`` on, until none is free; ``until`` is a tree of the earliest ends."""
     size = len(until) // 2
@@ -50,7 +50,6 @@ class Lanes:
 
     def split(self, blocks: Iterable[tuple[Ints, Ints, Ints]]) -> Iterator[Ints]:
         """The lane of each interval, counted through all locations."""
-        announce_compilation(_first_free)
         for location, start, end in blocks:
             lane = np.empty(len(start), np.int64)
             changes = np.flatnonzero(location[1:] != location[:-1]) + 1

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 
 AnyIntegers = npt.NDArray[Any]
 
 
-@kernel
+@kernel(small=20_000)
 def _pairs(location: Ints, begins: npt.NDArray[np.bool_], partner: Ints) -> None:  # pragma: no cover
     stack = np.empty(len(location), np.int64)
     depth = 0
@@ -30,7 +30,7 @@ def _pairs(location: Ints, begins: npt.NDArray[np.bool_], partner: Ints) -> None
             partner[row] = stack[depth]
 
 
-@kernel
+@kernel(small=20_000)
 def _running(location: Ints, start: Ints, end: Ints, owner: Ints, first: Ints, last: Ints) -> int:  # pragma: no cover
     n_pieces, depth, since = 0, 0, 0
     stack = np.empty(len(location) + 1, np.int64)
@@ -62,7 +62,6 @@ def pair_events(location: Ints, time: Ints, begins: npt.NDArray[np.bool_]) -> tu
     """Which event ends what another one began."""
     order = np.lexsort((time, location))
     partner = np.full(len(order), -1, np.int64)
-    announce_compilation(_pairs)
     _pairs(location[order].astype(np.int64), begins[order], partner)
     return order, partner
 
@@ -86,7 +85,6 @@ def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, 
         lasting = last > first
         return (order, first, last) if lasting.all() else (order[lasting], first[lasting], last[lasting])
     place = place.astype(np.int64)
-    announce_compilation(_running)
     nothing = np.empty(0, np.int64)
     n_pieces = _running(place, first, last, nothing, nothing, nothing)
     owner, starts, ends = (np.empty(n_pieces, np.int64) for _ in range(3))

@@ -12,11 +12,9 @@ Source: Paraver's trace description, and the event types of Extrae (BSC).
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +25,7 @@ from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.matching import called_jointly, collectives_in_order
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.reading.source import Source
 
 # The compiled loop over the records of a Paraver trace that are no states.
@@ -44,6 +42,7 @@ _MESSAGE_TIMES = (5, 6, 11, 12)
 _LARGEST_BYTES = 1 << 40  # of one message: no rank has so much memory, and millions of them have a sum
 
 
+@kernel(small=1 << 18)
 def scan_messages(
     text: npt.NDArray[np.uint8],
     start: int,
@@ -168,13 +167,6 @@ _NAMES = {
 }  # fmt: skip
 
 
-@functools.cache
-def _compiled() -> Any:
-    compiled = kernel(scan_messages)
-    announce_compilation(compiled)
-    return compiled
-
-
 def read_communication(
     source: Source,
     locations: Sequence[str],
@@ -227,7 +219,7 @@ def read_records(
                 np.empty((len(text) // _SHORTEST_MESSAGE + 2, 8), np.int64),
             )
             cursor[[EVENTS, MESSAGES]] = 0
-            start = _compiled()(
+            start = scan_messages(
                 block, start, len(text), tasks, offsets, nanoseconds, event_types, ends, cursor, *tables
             )
             for rows, table, counter in zip(collected, tables, (EVENTS, MESSAGES), strict=True):

@@ -6,7 +6,6 @@ decimal times or of a location that the header does not have, and those of small
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
@@ -18,7 +17,7 @@ from perf_io.text import parse_ns
 from perf_io.traces.paraver_scan import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.units import nanoseconds_per
 
 _BLOCK_BYTES = 1 << 20
@@ -32,11 +31,7 @@ _PASSED_OVER = b"#234c"  # comments, events, communications, global operations, 
 Columns = dict[str, npt.NDArray[Any]]
 
 
-@functools.cache
-def _compiled() -> Any:
-    compiled = kernel(scan)
-    announce_compilation(compiled)
-    return compiled
+_scan = kernel(scan)
 
 
 class StateRecords:
@@ -108,7 +103,7 @@ class StateRecords:
         return after
 
     def _scan(self, text: bytes, start: int, end: int, columns: Columns) -> int:
-        stopped: int = _compiled()(
+        stopped: int = _scan(
             np.frombuffer(text, np.uint8),
             start,
             end,

@@ -9,7 +9,7 @@ from perfcore.base.arrays import Ints
 from perfcore.base.kernels import kernel
 
 
-@kernel
+@kernel(small=20_000)
 def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:  # pragma: no cover
     """Index of the last of a location's times that is not after a moment, -1 where there is none."""
     indices = np.full(len(when), -1, np.int64)
@@ -31,7 +31,7 @@ def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints
 Codes = npt.NDArray[np.int32]
 
 
-@kernel
+@kernel(small=20_000)
 def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Ints, Codes, int]:  # pragma: no cover
     """Number nodes so that each comes after all that it depends on, and sort edges by the node that they lead to."""
     n_edges = len(source)
@@ -76,7 +76,7 @@ def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Ints, Co
     return place, begins, edge, tail
 
 
-@kernel
+@kernel(small=20_000)
 def latest_cause(begins: Ints, source: Codes, times: Ints) -> Ints:  # pragma: no cover
     """For each node the latest time of those that it depends on; the smallest number where there are none."""
     latest = np.full(len(begins) - 1, np.iinfo(np.int64).min, np.int64)
@@ -86,7 +86,7 @@ def latest_cause(begins: Ints, source: Codes, times: Ints) -> Ints:  # pragma: n
     return latest
 
 
-@kernel
+@kernel(small=20_000)
 def longest(begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints) -> None:  # pragma: no cover
     """When each node happens if all start at 0 and each edge takes ``cost[index]``."""
     for node in range(len(begins) - 1):
@@ -99,7 +99,7 @@ def longest(begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints) 
         times[node] = latest
 
 
-@kernel
+@kernel(small=20_000)
 def longest_of_several(begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints) -> None:  # pragma: no cover
     """The same for costs (n, k) and times (n_nodes, k) of k replays, which wait for memory once."""
     several = times.shape[1]
@@ -113,7 +113,7 @@ def longest_of_several(begins: Ints, source: Codes, index: Codes, cost: Ints, ti
                 times[node, k] = max(times[node, k], times[origin, k] + cost[price, k])
 
 
-@kernel
+@kernel(small=20_000)
 def longest_with_causes(
     begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints, cause: Codes
 ) -> None:  # pragma: no cover
@@ -128,7 +128,7 @@ def longest_with_causes(
         times[node], cause[node] = latest, chosen
 
 
-@kernel
+@kernel(small=20_000)
 def path_to(node: int, source: Codes, cause: Codes) -> Codes:  # pragma: no cover
     """The edges that lead to a node, the last one first."""
     n_edges, current = 0, node

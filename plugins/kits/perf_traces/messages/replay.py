@@ -15,7 +15,6 @@ from perf_traces.messages import kernels as graph_kernels
 from perf_traces.messages.communication import Communication
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
-from perfcore.base.kernels import announce_compilation
 
 Waits = Literal["all", "the root", "nobody"]
 
@@ -235,7 +234,6 @@ class Replay:
             raise DataError(f"{communication.source}: has no calls of a communication library; a replay needs them")
         if communication.not_replayed:
             raise DataError(f"{communication.source}: cannot be replayed: {communication.not_replayed}")
-        announce_compilation(graph_kernels.arrange, graph_kernels.longest, graph_kernels.latest_cause)
         self.communication, self.rules = communication, observed_rules(communication) if rules is None else rules
         self.graph: EventGraph = event_graph(communication, self.rules)
         calls, first = communication.calls, communication.first_call

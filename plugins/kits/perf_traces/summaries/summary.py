@@ -21,7 +21,7 @@ from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import Run
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 Array = npt.NDArray[Any]
@@ -53,7 +53,7 @@ def bits_of_windows(span_ns: tuple[int, int], cell_bits: int, n_states: int) -> 
     return max(cell_bits, bucket_bits(span_ns, max(1, min(_MOST_WINDOWS, _MOST_WINDOW_CELLS // max(1, n_states)))))
 
 
-@kernel
+@kernel(small=20_000)
 def in_order(location: Array, start: Array, end: Array, last_end: Array) -> bool:  # pragma: no cover
     """Whether the intervals of each location follow one another; ``last_end`` (n_locations,) is overwritten."""
     for row in range(len(location)):
@@ -64,7 +64,7 @@ def in_order(location: Array, start: Array, end: Array, last_end: Array) -> bool
     return True
 
 
-@kernel
+@kernel(small=20_000)
 def add_intervals(
     columns: tuple[Array, Array, Array, Array],
     shift: int,
@@ -201,7 +201,6 @@ class Gathered:
 
     def add_trace(self, position: int, trace: Trace, columns: Columns) -> None:
         """Add the trace of the file at a position, whose columns are those of `ordered_columns`."""
-        announce_compilation(add_intervals)
         n_states, n_locations = len(trace.states), len(trace.locations)
         if n_states * n_locations > _MOST_STATES_AT_LOCATIONS:
             raise DataError(f"{trace.source}: {n_states:,} states of {n_locations:,} locations are too many")
