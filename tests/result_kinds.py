@@ -56,6 +56,10 @@ def summary_of_trace():
         return perfcore.summarize(HALO, Path(folder) / "halo.summary")
 
 
+def projection():
+    return perfcore.project([f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)], at="p=16")
+
+
 # Data and structural models by their files, from which pages open them.
 def gpu_trace(name, duration):
     """A trace of an operator that launches a kernel of so many microseconds."""
@@ -91,6 +95,8 @@ KINDS = {
     "ModgenModel": lambda: golden("modgen"),
     "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),
     "OverheadProfile": lambda: perfcore.overheads(HALO)[0],
+    "ProjectionModel": projection,
+    "Projection": lambda: projection().answer,
     "Profiles": lambda: perfcore.profile(HALO),
     "Decomposition": lambda: perfcore.schedule(
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"

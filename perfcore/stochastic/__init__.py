@@ -10,29 +10,31 @@ University, NWU-CS-99-2, 1999.
 """
 
 from perfcore.stochastic.defaults import default_name, default_representation
-from perfcore.stochastic.operations import (
+from perfcore.stochastic.value import (
+    Quantity,
+    StochasticValue,
     absolute,
     add,
+    as_value,
+    checked_samples,
     divide,
     exp,
+    from_dict,
+    from_text,
     log,
     maximum,
     minimum,
     multiply,
     negative,
+    of_bounds,
+    of_moments,
+    perform,
+    performer_of,
     power,
+    representation_named,
     sqrt,
     subtract,
 )
-from perfcore.stochastic.reading import (
-    checked_samples,
-    from_dict,
-    from_text,
-    of_bounds,
-    of_moments,
-    representation_named,
-)
-from perfcore.stochastic.value import Quantity, StochasticValue, as_value, perform, performer_of
 
 __all__ = [
     "Quantity",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from perfcore.base.errors import DataError, PluginError
 from perfcore.base.files import write_bytes
 from perfcore.hooks.options import NoOptions, build
+from perfcore.hooks.registry import registry
 from perfcore.stochastic.defaults import default_representation
 from perfcore.stochastic.forms import field_names, from_row, from_table, row_from_words, words_of
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Quantity", "StochasticValue", "as_value", "perform", "performer_of"]
 
 _CONVERTED_LEVELS = 1000  # by which a value of another representation is summarised
 
@@ -442,3 +442,120 @@ def perform(operation: str, values: Sequence[Quantity], options: Mapping[str, An
     return performer.operate(
         operation, operands, build(arithmetic, options, performer.name) if options else arithmetic()
     )
+
+
+def add(*values: Quantity, **options: Any) -> StochasticValue:
+    """Sum of two or more; ``x + y``."""
+    return perform("add", values, options)
+
+
+def subtract(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
+    """Difference; ``x - y``."""
+    return perform("subtract", (x, y), options)
+
+
+def multiply(*values: Quantity, **options: Any) -> StochasticValue:
+    """Product of two or more; ``x * y``."""
+    return perform("multiply", values, options)
+
+
+def divide(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
+    """Quotient; ``x / y``."""
+    return perform("divide", (x, y), options)
+
+
+def power(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
+    """Power; ``x ** y``."""
+    return perform("power", (x, y), options)
+
+
+def maximum(*values: Quantity, **options: Any) -> StochasticValue:
+    """Distribution of the largest of several values."""
+    return perform("maximum", values, options)
+
+
+def minimum(*values: Quantity, **options: Any) -> StochasticValue:
+    """Distribution of the smallest of several values."""
+    return perform("minimum", values, options)
+
+
+def negative(x: Quantity) -> StochasticValue:
+    """``-x``."""
+    return perform("negative", (x,), {})
+
+
+def absolute(x: Quantity, **options: Any) -> StochasticValue:
+    """``abs(x)``."""
+    return perform("absolute", (x,), options)
+
+
+def exp(x: Quantity, **options: Any) -> StochasticValue:
+    """Exponential function."""
+    return perform("exp", (x,), options)
+
+
+def log(x: Quantity, **options: Any) -> StochasticValue:
+    """Natural logarithm."""
+    return perform("log", (x,), options)
+
+
+def sqrt(x: Quantity, **options: Any) -> StochasticValue:
+    """Square root."""
+    return perform("sqrt", (x,), options)
+
+
+def representation_named(name: str) -> type[StochasticValue]:
+    """The representation that is registered under a name."""
+    representation: type[StochasticValue] = registry().load("representations", name)
+    return representation
+
+
+def from_dict(content: object) -> StochasticValue:
+    """The value that some representation's ``to_dict`` wrote."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("representation"), str):
+        names = ", ".join(registry().entries("representations"))
+        raise DataError(f"a stochastic value needs the key 'representation', one of {names}")
+    return representation_named(content["representation"]).from_dict(content)
+
+
+def from_text(text: str) -> StochasticValue:
+    """The value that a user types: a number, or the name of a representation, a colon and what that one reads."""
+    name, colon, words = (part.strip() for part in text.partition(":"))
+    if colon:
+        return representation_named(name).from_words(words)
+    try:
+        number = float(text)
+    except ValueError:
+        forms = ", ".join(f"{name}:..." for name in registry().entries("representations"))
+        raise DataError(f"{text!r} is neither a number nor one of {forms}") from None
+    return as_value(number)
+
+
+def of_moments(mean: float, std: float) -> StochasticValue:
+    """A value of which no more than mean and standard deviation are known, as the representation for that says it."""
+    value: StochasticValue = default_representation("moments")(mean, std)
+    return value
+
+
+def of_bounds(lower: float, upper: float) -> StochasticValue:
+    """A value of which no more than bounds are known, as the representation for that says it."""
+    value: StochasticValue = default_representation("bounds")(lower, upper)
+    return value
+
+
+def checked_samples(samples: npt.ArrayLike) -> Floats:
+    """Samples as a new array (n,)."""
+    import numpy as np
+
+    try:
+        values: Floats = np.array(samples, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("samples must be numbers") from None
+    if values.ndim != 1:
+        raise DataError(f"samples must be in one row, found {values.ndim} dimensions")
+    if not len(values):
+        raise DataError("there are no samples; at least one is needed")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise DataError(f"sample {bad[0] + 1} of {len(values)} is {values[bad[0]]}; finite numbers are expected")
+    return values

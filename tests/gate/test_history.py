@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 import perfcore
-from perf_gate.change_detection import detect
-from perf_gate.change_scan import scan
+from perf_gate.change_detection import detect, scan
 from perf_statistics.known_order import GRID, first_variance, whitened
 from perfcore.base.errors import DataError, InputError, OptionError
 

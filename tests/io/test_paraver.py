@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io.traces import paraver, paraver_records
+from perf_io.traces import paraver
 from perfcore.base.errors import InputError
 
 HEADER = "#Paraver (26/01/04 at 16:35):{duration}:4(2,2):1:2(2:1,1:2),3\n"
@@ -70,7 +70,7 @@ def test_the_header_tells_the_unit(write):
 @pytest.mark.parametrize(("in_memory", "compiled_from"), [(1 << 20, 1), (2, 1), (2, 1 << 20)])
 def test_bad_records_are_refused_with_their_line(write, monkeypatch, line, problem, in_memory, compiled_from):
     monkeypatch.setattr(paraver, "IN_MEMORY_ROWS", in_memory)
-    monkeypatch.setattr(paraver_records, "_COMPILED_FROM", compiled_from)
+    monkeypatch.setattr(paraver, "_COMPILED_FROM", compiled_from)
     with pytest.raises(InputError, match=problem):
         perfcore.read(write(BODY + line + "\n"))
 
@@ -96,7 +96,7 @@ UNUSUAL = (
 
 @pytest.mark.parametrize("compiled_from", [1, 1 << 20])
 def test_unusual_records_are_read_as_well(write, monkeypatch, compiled_from):
-    monkeypatch.setattr(paraver_records, "_COMPILED_FROM", compiled_from)
+    monkeypatch.setattr(paraver, "_COMPILED_FROM", compiled_from)
     assert intervals(perfcore.read(write(UNUSUAL))) == [
         ("1.1.1", "Running", 1, 10_250),  # 0.5 ns, half up
         (" 1.1.x", "State 70000", 20_000, 30_000),
@@ -133,8 +133,8 @@ def test_blocks_tables_and_compilation_change_nothing(tmp_path_factory, threads,
     path.with_suffix(".pcf").write_text("STATES\n" + "".join(f"{state} task {state}\n" for state in range(21)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paraver, "IN_MEMORY_ROWS", rows)
-        patch.setattr(paraver_records, "_BLOCK_BYTES", block)
-        patch.setattr(paraver_records, "_COMPILED_FROM", compiled_from)
+        patch.setattr(paraver, "_BLOCK_BYTES", block)
+        patch.setattr(paraver, "_COMPILED_FROM", compiled_from)
         trace = perfcore.read(path)
     assert trace.n_intervals == len(expected)
     assert intervals(trace) == [(name, f"task {state}", start, end) for name, state, start, end in expected]

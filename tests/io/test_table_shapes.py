@@ -6,7 +6,7 @@ import pytest
 
 import perfcore
 from perf_basics.describe import describe
-from perf_io.tables.tidy import numbers_of_commands
+from perf_io.tables.measurement_table import numbers_of_commands
 from perf_scaling.data import told_scaling
 from perf_tables.suites import parts_of
 from perfcore import Measurements, Series

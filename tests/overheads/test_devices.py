@@ -10,10 +10,11 @@ from messages_by_hand import by_hand
 
 import perfcore
 from perf_analysis.attribution import profile_overheads, usual_categories
-from perf_analysis.efficiencies import factors_of, losses_of
+from perf_analysis.efficiencies import losses_of
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
+from perf_traces.pop_steps import factors_of
 from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
@@ -312,7 +313,7 @@ def threads_at(n_processes, n_threads=4, work_ns=1 << 26):
 
 
 def test_several_hybrid_runs_and_what_limits_them():
-    compared = perfcore.overheads([threads_at(n) for n in (2, 4, 8)], at="p=64")
+    compared = perfcore.overheads([threads_at(n) for n in (2, 4, 8)])
     small, _, large = efficiencies_of_runs(list(compared))
     for row in (small, large):
         assert row["MPI parallel"] * row["OpenMP parallel"] == pytest.approx(row["parallel"], rel=1e-14)
@@ -323,12 +324,12 @@ def test_several_hybrid_runs_and_what_limits_them():
     assert titles[2] == "MPI x OpenMP, whose product is the parallel efficiency"
     assert compared.tables()[2][1][2:4] == ["MPI parallel", "MPI load balance"]
     [true] = efficiencies_of_runs(list(perfcore.overheads([threads_at(2), threads_at(16)])))[1:]
-    [predicted] = compared.predicted
-    value = {name: row[0] for name, row in predicted.factors.items()}
-    assert value["MPI parallel"] * value["OpenMP parallel"] == pytest.approx(value["parallel"], rel=1e-14)
-    for name, (_, low, high) in predicted.factors.items():
+    at = perfcore.project([threads_at(n) for n in (2, 4, 8)], at="p=64").answer.at[0]
+    value = {name: row[0] for name, row in at.efficiencies.items()}
+    assert value["MPI parallel"] * value["OpenMP parallel"] == pytest.approx(value["parallel"], rel=1e-12)
+    for name, (_, low, high) in at.efficiencies.items():
         assert low - 1e-9 <= true[name] <= high + 1e-9
-    assert predicted.summary().startswith("at p=64: most is lost by MPI transfer")
+    assert at.limits.name == "MPI transfer"
 
 
 def test_gpus_by_hand():

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perf_stochastic.bins import place_edges, rebin
+from perf_stochastic.histogram_arithmetic import QuotientLaw, product, quotient
 from perf_stochastic.laws import EXP, LOG, SQRT, SumLaw, image, largest, power
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
-from perf_stochastic.products import QuotientLaw, product, quotient
 
 
 def pieces(knots, masses):

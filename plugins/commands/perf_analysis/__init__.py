@@ -24,7 +24,7 @@ _SHOWS = {  # and the help of --output
     "messages": (("plot", "table"), ""),
     "whatif": (("plot", "table"), "Write the runtime with noise, in seconds, as a value."),
 }
-_FORMER = {"overheads": ("--set=--label",), "summarize": ("merge", "--on=--parallel")}
+_FORMER = {"overheads": ("--set=--label", "--at=perf project RUNS --at"), "summarize": ("merge", "--on=--parallel")}
 _PRESENTERS = (
     ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
     ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),

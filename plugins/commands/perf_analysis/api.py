@@ -48,7 +48,6 @@ def overheads(
     ready: Annotated[Named | Series | UtilizationCurve | None, Option(metavar="SERIES")] = None,
     ready_column: Annotated[str | None, Option(metavar="NAME", needs="--ready SERIES")] = None,
     pop: Annotated[Literal["strict", "bsc"], Option()] = "strict",
-    at: Annotated[str | None, Option(metavar="p=N,...")] = None,
     settings: Annotated[
         Mapping[str, Sequence[float]] | Sequence[str] | None,
         Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
@@ -87,9 +86,6 @@ def overheads(
     pop : {"strict", "bsc"}
         Serialisation and transfer by the rules that the trace shows, or as BSC's tools define them, to compare with
         published tables.
-    at : str, optional
-        Efficiencies of several traces at other numbers of locations, with 95 % intervals: ``"p=4096"``,
-        ``"p=64..4096*4"``.
     settings : mapping of str to sequence of float, or sequence of str, optional
         Column of the output, one value or one for each trace (default: p, the locations).
     read : callable, optional
@@ -106,8 +102,7 @@ def overheads(
     UnknownNameError
         There is no such definition ``pop``.
     DataError
-        A file holds no trace, or its states cannot be put into the categories; runs are of different programs; or there
-        are too few numbers of locations for ``at``.
+        A file holds no trace, or its states cannot be put into the categories; or runs are of different programs.
     InputError
         A file cannot be read.
 
@@ -117,7 +112,7 @@ def overheads(
 
         perf overheads trace.prv --phases 4 --plot lost.png
         perf overheads trace.prv --phases model.json
-        perf overheads p2.prv p4.prv p8.prv --by burst --at p=4096
+        perf overheads p2.prv p4.prv p8.prv --by burst
         perf overheads p2.prv p4.prv p8.prv -o lost.csv
         perf fit lost.csv --fitter modgen
         perf overheads p4.prv p8.prv --phases 3 -o phases.csv
@@ -131,12 +126,12 @@ def overheads(
     """
     from perf_analysis.attribution import profile_overheads
     from perf_analysis.categories import read_categories
-    from perf_analysis.efficiencies import COMPUTING, FACTORS
+    from perf_analysis.efficiencies import COMPUTING
     from perf_analysis.overhead_profile import add_communication_metrics, whole_run_only
     from perf_analysis.overheads import OverheadRuns, edges_of_phases
-    from perf_analysis.predicted_efficiencies import predicted_efficiencies, sizes_at
     from perf_analysis.scaling_efficiencies import runs_of_table
     from perf_traces.messages.bursts import Definition, refuse_different_programs
+    from perf_traces.pop_steps import FACTORS
     from perf_traces.summaries.summarized_trace import SummarizedTrace
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.kinds import type_in_words
@@ -150,9 +145,6 @@ def overheads(
         raise OptionError("there is no trace; give one or several")
     if pop not in get_args(Definition):
         raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
-    if at is not None and (len(sources) < 2 or phases is not None or by not in (None, "burst")):
-        raise OptionError("--at compares several traces by their efficiencies: give them, without --phases and --by")
-    sizes = [] if at is None else sizes_at(at)
     if by == "phase" and phases is None:
         raise OptionError("--by phase needs --phases N")
     if ready is not None and len(sources) > 1:
@@ -212,8 +204,7 @@ def overheads(
     refuse_different_programs(
         [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles], "function that computes"
     )
-    predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
-    return OverheadRuns(profiles, table_by, dict(columns), predicted, tuple(others))
+    return OverheadRuns(profiles, table_by, dict(columns), tuple(others))
 
 
 def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:

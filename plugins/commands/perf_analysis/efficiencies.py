@@ -7,13 +7,24 @@ on an ideal network, which splits communication efficiency, comes from a replay 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.pop_steps import (
+    COMMUNICATION,
+    COPIES,
+    IMBALANCE,
+    MPI,
+    OF_OPENMP,
+    ORCHESTRATION,
+    RANKS,
+    SERIALISATION,
+    TRANSFER,
+    factors_of,
+)
 from perfcore.base.errors import DataError
 
 COMPUTING = "computing"
@@ -71,31 +82,6 @@ def efficiencies(
     return Efficiencies(balance, longest / elapsed, serialisation_shares)
 
 
-_IMBALANCE, _SERIALISATION, _TRANSFER, _COMMUNICATION = "load imbalance", "serialisation", "transfer", "communication"
-_REGIONS, _SCHEDULING, _SERIAL = "OpenMP load imbalance", "OpenMP scheduling", "OpenMP serialisation"
-_RANKS, _MPI = "MPI load imbalance", "MPI "
-_COPIES, _ORCHESTRATION = "GPU communication", "GPU orchestration"
-
-_OF_OPENMP = (_REGIONS, _SCHEDULING, _SERIAL)
-_OF_NETWORK = (_SERIALISATION, _TRANSFER, _COMMUNICATION)
-_OF_MPI = (_RANKS, *(_MPI + name for name in _OF_NETWORK))
-LOST = frozenset({_IMBALANCE, *_OF_NETWORK, *_OF_OPENMP, *_OF_MPI, _COPIES, _ORCHESTRATION})
-
-# Factors that are the product of those of several steps.
-_PRODUCTS = {
-    "communication": (_SERIALISATION, _TRANSFER, _COPIES, _ORCHESTRATION),
-    "MPI parallel": _OF_MPI,
-    "MPI communication": _OF_MPI[1:],
-    "OpenMP parallel": _OF_OPENMP,
-}
-# Names, in the order of tables: a product stands before its factors.
-FACTORS = (
-    "global", "parallel", "load balance", "communication", "serialisation", "transfer",
-    "MPI parallel", "MPI load balance", "MPI communication", "MPI serialisation", "MPI transfer",
-    "OpenMP parallel", "OpenMP serialisation", "OpenMP load balance", "OpenMP scheduling",
-    "GPU communication", "GPU orchestration",
-    "computation scalability", "instruction scalability", "IPC scalability", "frequency scalability",
-)  # fmt: skip
 _OF_THREADS = {
     "parallel": "mean computing of all threads / elapsed = MPI parallel x OpenMP parallel",
     "MPI parallel": "mean time of processes outside MPI / elapsed = load balance x communication",
@@ -123,11 +109,6 @@ def of_gpus(profile: Any) -> bool:
     return bool(profile.devices) and tuple(each.device for each in profile.devices) == profile.locations
 
 
-def is_of_mpi(part: str) -> bool:
-    """Whether a step is between the processes of a run whose processes have threads."""
-    return part in _OF_MPI
-
-
 def losses_of(profile: Any, with_network: bool = True) -> tuple[float, dict[str, float]]:
     """A location's mean computing, and what the steps from it to the elapsed time take, in nanoseconds."""
 
@@ -139,7 +120,7 @@ def losses_of(profile: Any, with_network: bool = True) -> tuple[float, dict[str,
     mean, longest = float(computing.mean()), int(computing.max())
     if of_gpus(profile):
         busiest = int((computing + time_in(_EXCHANGING)).max())
-        lost = {_IMBALANCE: longest - mean, _COPIES: busiest - longest, _ORCHESTRATION: profile.elapsed_ns - busiest}
+        lost = {IMBALANCE: longest - mean, COPIES: busiest - longest, ORCHESTRATION: profile.elapsed_ns - busiest}
         return mean, {name: float(time) for name, time in lost.items()}
     prefix = ""
     if profile.threads:
@@ -148,33 +129,17 @@ def losses_of(profile: Any, with_network: bool = True) -> tuple[float, dict[str,
         parallel = available - sum((each.n_threads - 1) * (each.outside_ns - each.regions_ns) for each in times)
         balanced = sum(each.n_threads * each.longest_ns + each.serial_ns for each in times)
         steps = int(computing.sum()), balanced, parallel, available
-        lost = {name: (steps[step + 1] - steps[step]) / n for step, name in enumerate(_OF_OPENMP)}
-        longest, prefix = max(each.outside_ns for each in times), _MPI
-        lost[_RANKS] = longest - available / n
+        lost = {name: (steps[step + 1] - steps[step]) / n for step, name in enumerate(OF_OPENMP)}
+        longest, prefix = max(each.outside_ns for each in times), MPI
+        lost[RANKS] = longest - available / n
     else:
-        lost = {_IMBALANCE: longest - mean}
+        lost = {IMBALANCE: longest - mean}
     if with_network and profile.replayed is not None:
         ideal = profile.replayed.ideal_ns
-        lost |= {prefix + _SERIALISATION: ideal - longest, prefix + _TRANSFER: profile.elapsed_ns - ideal}
+        lost |= {prefix + SERIALISATION: ideal - longest, prefix + TRANSFER: profile.elapsed_ns - ideal}
     else:
-        lost[prefix + _COMMUNICATION] = profile.elapsed_ns - longest
+        lost[prefix + COMMUNICATION] = profile.elapsed_ns - longest
     return mean, {name: float(time) for name, time in lost.items()}
-
-
-def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -> dict[str, Any]:
-    """Parallel efficiency and its factors, in the order of tables."""
-    limits, reached = {}, computing
-    for name, time in lost.items():
-        limits[name] = reached, reached + time
-        reached = reached + time
-    shares = {name.replace("imbalance", "balance"): inner / outer for name, (inner, outer) in limits.items()}
-    if products:
-        shares["parallel"] = computing / reached
-        for product, members in _PRODUCTS.items():
-            member_limits = [limits[name] for name in lost if name in members]
-            if member_limits:
-                shares[product] = member_limits[0][0] / member_limits[-1][1]
-    return {name: shares[name] for name in FACTORS if name in shares}
 
 
 def level_factors(profile: Any) -> dict[str, float]:

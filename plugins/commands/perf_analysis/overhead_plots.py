@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_analysis.efficiencies import FACTORS
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
+from perf_traces.pop_steps import FACTORS
 from perf_views.colours import AREAS, CLASS_COLOURS, INK, PAPER, SIZES, pale, size_colour, text_on
 from perf_views.data_pictures import time_axis
 from perf_views.names import shortened, unique_suffixes
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
-    from perf_analysis.predicted_efficiencies import Predicted
     from perf_analysis.scaling_efficiencies import ExternalMetrics
 
 
@@ -40,25 +39,17 @@ _LABEL_POINTS = 125  # as wide as the longest name with its indentation
 # Efficiencies below have the darkest colour; POP's own tables are red from 80 % down, but half is not all.
 _DARKEST, _LIGHTEST = 0.4, 1.0
 
-Column = tuple[str, dict[str, float | None], dict[str, tuple[float, float]]]
+Column = tuple[str, dict[str, float | None]]
 
 
-def efficiency_columns(
-    profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = (), predicted: Sequence[Predicted] = ()
-) -> list[Column]:
-    """What stands above each column, its factors, and bounds of those that were predicted; in the order of
-    locations.
-    """
+def efficiency_columns(profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = ()) -> list[Column]:
+    """What stands above each column, and its factors; in the order of locations."""
     rows = efficiencies_of_runs(profiles) or []
     columns_by_p: list[tuple[float, Column]] = []
     for profile, row in zip(profiles, rows, strict=False):
-        columns_by_p.append((len(profile.locations), (_named(profile.source, len(profile.locations)), row, {})))
+        columns_by_p.append((len(profile.locations), (_named(profile.source, len(profile.locations)), row)))
     for other in others:
-        columns_by_p.append((other.p, (_named(other.source, other.p), dict(other.factors), {})))
-    for each in predicted:
-        values: dict[str, float | None] = {name: row[0] for name, row in each.factors.items()}
-        bounds = {name: (row[1], row[2]) for name, row in each.factors.items()}
-        columns_by_p.append((each.p, (f"{each.p:g}\npredicted", values, bounds)))
+        columns_by_p.append((other.p, (_named(other.source, other.p), dict(other.factors))))
     return [column for _, column in sorted(columns_by_p, key=lambda item: item[0])]
 
 
@@ -66,15 +57,15 @@ def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
     """Draw numbers in cells, darker for less, so that they can be read without colours."""
     if len(columns) > _MOST_COLUMNS:
         columns = [columns[index] for index in np.unique(np.linspace(0, len(columns) - 1, _MOST_COLUMNS).astype(int))]
-    names = [name for name in FACTORS if any(values.get(name) is not None for _, values, _ in columns)]
-    shares = np.array([[_number(values.get(name)) for _, values, _ in columns] for name in names])
+    names = [name for name in FACTORS if any(values.get(name) is not None for _, values in columns)]
+    shares = np.array([[_number(values.get(name)) for _, values in columns] for name in names])
     axes.imshow(
         np.ma.masked_invalid(shares), cmap=SIZES, vmin=_DARKEST, vmax=_LIGHTEST, aspect="auto",
         interpolation="nearest", label="efficiency",
     )  # fmt: skip
     for (row, column), share in np.ndenumerate(shares):
-        _write(axes, column, row, share, columns[column][2].get(names[row]))
-    axes.set_xticks(range(len(columns)), [title for title, _, _ in columns], fontsize=7, parse_math=False)
+        _write(axes, column, row, share)
+    axes.set_xticks(range(len(columns)), [title for title, _ in columns], fontsize=7, parse_math=False)
     labels = ["    " * _LEVEL.get(name, 2) + name for name in names]
     axes.set_yticks(range(len(names)), labels, fontsize=8, ha="left")
     axes.tick_params(axis="y", pad=_LABEL_POINTS)
@@ -88,17 +79,13 @@ def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
     axes.set_title("POP efficiencies in % (locations; darker is less)", fontsize=9, loc="left")
 
 
-def _write(axes: Axes, column: int, row: int, share: float, bounds: tuple[float, float] | None) -> None:
+def _write(axes: Axes, column: int, row: int, share: float) -> None:
     if np.isnan(share):
         axes.text(column, row, "-", ha="center", va="center", fontsize=8)
         return
     place = (share - _DARKEST) / (_LIGHTEST - _DARKEST)
     colour = text_on(size_colour(place))
-    has_bounds = bounds is not None and bool(np.isfinite(bounds).all())
-    axes.text(column, row - 0.15 * has_bounds, f"{100 * share:.1f}", ha="center", va="center", fontsize=8, color=colour)
-    if bounds is not None and has_bounds:
-        text = f"{100 * bounds[0]:.0f} to {100 * bounds[1]:.0f}"
-        axes.text(column, row + 0.25, text, ha="center", va="center", fontsize=6, color=colour)
+    axes.text(column, row, f"{100 * share:.1f}", ha="center", va="center", fontsize=8, color=colour)
 
 
 def _named(source: str, p: int) -> str:
@@ -136,7 +123,7 @@ def profile_panels(profile: OverheadProfile) -> Panels:
 
 def comparison_panels(runs: OverheadRuns) -> Panels:
     """The share of each category in each of several runs by the same set, and the table of their efficiencies."""
-    columns = efficiency_columns(list(runs), runs.others, runs.predicted)
+    columns = efficiency_columns(list(runs), runs.others)
     shares = partial(_draw_shares, list(runs))
     if not columns:
         return {"categories": shares}

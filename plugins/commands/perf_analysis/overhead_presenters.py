@@ -262,7 +262,7 @@ class RunsPresenter(Presenter):
             return [_answer(profile) for profile in result]
         n, (first, *more) = len(result), limit(list(result)) or [""]
         start = f"{n} run{'s' * (n != 1)}" + (f": {first}" if first else "")
-        return [start, *more, *work_differs(list(result)), *(each.summary() for each in result.predicted)]
+        return [start, *more, *work_differs(list(result))]
 
     def caveats(self, result: OverheadRuns) -> dict[str, Sequence[str]]:
         return _caveats(result[0].notes if len(result) == 1 else common_notes(list(result)))
@@ -276,8 +276,7 @@ class RunsPresenter(Presenter):
             bursts = burst_tables(list(result)) if result.by == "burst" else []
             if result.by == "burst" and not bursts:  # all runs have one size
                 bursts = [table for profile in result if (table := burst_table(profile)) is not None]
-            at_sizes = [table for each in result.predicted for table in each.tables()]
-            return [comparison(list(result)), *scaling_tables(list(result), result.others), *bursts, *at_sizes]
+            return [comparison(list(result)), *scaling_tables(list(result), result.others), *bursts]
         run_tables = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""

@@ -12,9 +12,9 @@ from perf_analysis.attribution import usual_categories
 from perf_analysis.categories import CategorySet, classify
 from perf_analysis.efficiencies import COMPUTING, DEFINITIONS
 from perf_analysis.overhead_profile import OverheadProfile
-from perf_analysis.predicted_efficiencies import Predicted
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data
 from perf_analysis.stretches import phase_edges
+from perf_analysis.time_components import TimeComponents, time_components
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import atomic_path
 from perfcore.data.trace import Trace
@@ -37,7 +37,6 @@ class OverheadRuns(Result):
     profiles: tuple[OverheadProfile, ...]  # at least one
     by: By | None = None  # the table that is shown next to the categories of each run
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    predicted: tuple[Predicted, ...] = ()  # efficiencies at numbers of locations that were asked for
     others: tuple[ExternalMetrics, ...] = ()  # what other tools say of such runs
 
     @property
@@ -67,9 +66,12 @@ class OverheadRuns(Result):
             }
         if self.others:
             scaling["other_tools"] = [other.to_dict() for other in self.others]
-        if self.predicted:
-            scaling["predicted"] = [each.to_dict() for each in self.predicted]
         return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}
+
+    def components(self) -> TimeComponents:
+        """The steps from computing to the elapsed time in each run, for models of how they scale."""
+        check_same_categories(self.profiles)
+        return time_components(self.profiles)
 
     def closing(self, width: int | None = None) -> list[str]:
         """How efficiencies are defined, below the tables of single runs."""

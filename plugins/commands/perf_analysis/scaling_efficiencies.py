@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from perf_analysis.efficiencies import COMPUTING, FACTORS, factors_of, level_factors, losses_of, of_gpus
+from perf_analysis.efficiencies import COMPUTING, level_factors, losses_of, of_gpus
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_traces.messages.bursts import BurstClasses
+from perf_traces.pop_steps import FACTORS, factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements

@@ -20,6 +20,7 @@ from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import compare as compare
 from perf_gate.api import gate as gate
 from perf_gate.api import validate as validate
+from perf_project.api import project as project
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import solve as solve

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -169,7 +170,15 @@ class ExtrapArchiveReader(Reader):
                     content = _member(archive, _DOCUMENT, source.name)
                     experiment = decode_content(content, _Experiment, "an experiment of Extra-P", source.name)
                     found = _summaries(experiment, source.name)
-            except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+            except (
+                zipfile.BadZipFile,
+                NotImplementedError,
+                RuntimeError,
+                EOFError,
+                OSError,
+                ValueError,
+                zlib.error,
+            ) as error:
                 problem = f"is no experiment of Extra-P, or damaged: {' '.join(str(error).split())[:120]}"
                 raise InputError(source.name, problem) from error
         return found.measurements()

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perf_io.options import TableOptions
+from perf_io.tables.measurement_table import levels_of_columns, numbered_runs
 from perf_io.tables.table import Column, Table, one_line
-from perf_io.tables.tidy import levels_of_columns, numbered_runs
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.roles import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name

@@ -5,12 +5,16 @@ Blank lines and lines before the column names that begin with ``#`` are passed o
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
+import io
+import itertools
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -18,16 +22,281 @@ from perf_io.exported_formats import export_command
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
-from perf_io.tables.layout import INDEX, Layout, layout_of, tail_of
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Column, Table, sql_number
+from perf_io.tables.table import Column, Table, has_decimal_comma, sql_number
 from perf_io.tables.table_write import write_table
+from perf_io.text import is_number
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
+from perfcore.data.selection import is_mark
+from perfcore.data.units import unit_of_text
 from perfcore.reading.recognise import UNSURE
 from perfcore.reading.source import Source
+
+DELIMITERS = ",;\t|"
+INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them
+_UNNAMED = "(unnamed {})"
+_TAIL = 4096  # bytes at the end, of which the first line may be a part
+_LOOKED_AT = 50  # rows behind the column names
+_BARS = re.compile(r"[|\u2502\u2503\u2551]")
+_RULER = re.compile(r"[\s\-=+:|_\u2500-\u257f]*[-=\u2500\u2501\u2550][\s\-=+:|_\u2500-\u257f]*")
+_COMMENT = re.compile(r"\s*(?:#|%|//)")
+_WORDS = re.compile(r'"[^"]*"|\S+')
+_HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the table begins in its text and how its fields are separated."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    first_line: int  # of the column names, counted from 1
+    skip: int  # lines up to and with the column names
+    encoding: str = "utf-8-sig"
+    rewrite: Callable[[str], str] | None = None  # makes each line one with delimiters; empty where it is no row
+    steps: tuple[str, ...] = ()  # what was done, for a person
+    has_empty_rows: bool = False
+    holds_one_number: bool = False  # one column, of numbers
+    decimal: str = "."
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the file can be read as it is."""
+        return self.rewrite is None and self.encoding == "utf-8-sig"
+
+    def is_unnamed(self, name: str) -> bool:
+        """Whether a column has no name in the file."""
+        return name.startswith(_UNNAMED[:-3]) and name != INDEX
+
+
+def layout_of(source: Source, decimal: str = "auto") -> Layout:
+    """The layout of a table, by the first lines of its file."""
+    encoding, text = _decoded(source)
+    lines = text.splitlines(keepends=True)
+    separator = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # of Excel
+    first = next(
+        (n for n, line in enumerate(lines) if line.strip() and not line.startswith("#") and (n or not separator)), None
+    )
+    if first is None:
+        raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
+    rewrite: Callable[[str], str] | None = None
+    steps = list[str]()
+    if not separator and (below := _below_title(lines, first)) > first:
+        steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r} and what follows it")
+        first = below
+    delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
+    candidates = range(first, len(lines)) if _BARS.search(text) else ()
+    if (boxed := next((n for n in candidates if _is_boxed(lines, n)), None)) is not None:
+        first, rewrite, delimiter = boxed, _cells_of_box, "\t"
+        prose = [line.strip() for line in lines if line.strip() and not _RULER.fullmatch(line.strip())]
+        if outside := [line for line in prose if not _BARS.search(line)]:
+            steps.append(f"{len(outside)} lines outside the table left out: {outside[0][:40]!r}, ...")
+    elif (delimiter not in lines[first] or "\t\t" in lines[first]) and (by_blanks := _by_blanks(lines[first:])):
+        rewrite, delimiter = by_blanks, "\t"
+        marked = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
+        count, words = (len(by_blanks(lines[n].lstrip("#%/ \t")).split("\t")) for n in (first, marked))
+        if is_number(by_blanks(lines[first]).split("\t")[0]) and count == words:
+            first, rewrite = marked, _behind_mark(by_blanks, lines[marked])
+    if rewrite is not None:
+        lines = [rewrite(line) + "\n" for line in lines]
+    names, length = _fields(source, lines, first, delimiter)
+    skip = first + length
+    # The first name may begin as a comment does: `#Cores,time_s`, or `# p  time` above columns for gnuplot.
+    above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
+    if 1 < len(above) == len(names) and not any(map(is_number, above)):
+        names, skip, first = above, first, first - 1
+    if len(names) == 1 and is_number(names[0]):
+        names, skip = ("value",), first
+        steps.append("no line of column names: the column is called value")
+    if all(is_number(name) for name in names):
+        raise InputError(
+            source.name,
+            f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
+            line=first + 1,
+        )
+    rows = list[list[str]]()
+    with contextlib.suppress(csv.Error):  # which the reading of the rows says with its line
+        rows += [row for row in csv.reader(lines[skip : skip + _LOOKED_AT], delimiter=delimiter) if any(row)]
+    if (joined := _with_second_line(names, rows)) is not None:
+        skip += next(n for n, line in enumerate(lines[skip:], 1) if line.strip())
+        names, rows = joined, rows[1:]
+        steps.append("two lines of column names")
+    names = _told_apart(names)
+    if len({name.casefold() for name in names}) < len(names) or not all(len(name.splitlines()) == 1 for name in names):
+        raise InputError(
+            source.name,
+            f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more "
+            "than case",
+            line=first + 1,
+        )
+    if decimal == "auto":
+        decimal = "," if delimiter != "," and _has_decimal_commas(rows) else "."
+        steps += ["numbers have a decimal comma"] if decimal == "," else []
+    mark = re.escape(delimiter)
+    is_empty = re.compile(rf"\n[{mark} \r]*{mark}[{mark} \r]*(?:\n|$)")
+    ends = "" if source.compression else tail_of(source.path).decode("latin-1")
+    has_empty_rows = any(map(is_empty.search, (f"\n{''.join(lines[skip:])}", f"\n{ends}")))
+    return Layout(
+        names=names,
+        delimiter=delimiter,
+        first_line=first + 1,
+        skip=skip,
+        encoding=encoding,
+        rewrite=rewrite,
+        steps=tuple(steps),
+        has_empty_rows=has_empty_rows,
+        holds_one_number=len(names) == 1
+        and len(rows) > 1
+        and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
+        decimal=decimal,
+    )
+
+
+def _below_title(lines: Sequence[str], first: int) -> int:
+    """The first line of the table, where lines of other text stand above it."""
+    if max(map(lines[first].count, DELIMITERS)) or _by_blanks(lines[first:]) or _is_boxed(lines, first):
+        return first
+    texts = [n for n in range(first + 1, min(first + _LOOKED_AT, len(lines) - 1)) if lines[n].strip()]
+    for n, after in itertools.pairwise(texts):
+        same = any(lines[n].count(mark) == lines[after].count(mark) > 0 for mark in DELIMITERS)
+        if (same and "" not in re.split(r"[,;\t|]", lines[n].strip())) or _by_blanks(lines[n:]):
+            return n if not _is_no_row(lines[n]) else first
+    return first
+
+
+def tail_of(path: Path) -> bytes:
+    """The last bytes of a file."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read()
+
+
+def _fields(source: Source, lines: Sequence[str], first: int, delimiter: str) -> tuple[tuple[str, ...], int]:
+    """The names of columns in a line, and how many lines of the file they take."""
+    reader = csv.reader(io.StringIO("".join(lines[first:]), newline=""), delimiter=delimiter)
+    try:
+        return tuple(name.strip() for name in next(reader)), reader.line_num
+    except csv.Error as error:
+        raise InputError(source.name, f"the column names cannot be read: {error}", line=first + 1) from None
+
+
+def _is_boxed(lines: Sequence[str], number: int) -> bool:
+    """Whether a line begins a table with bars or rulers, as Markdown and databases print them."""
+    line, after = lines[number].strip(), lines[number + 1].strip() if number + 1 < len(lines) else ""
+    if _BARS.search(line) is None or _RULER.fullmatch(line):
+        return False
+    framed = _BARS.match(line[0]) is not None and _BARS.match(line[-1]) is not None
+    return (framed and _BARS.match(after[:1]) is not None) or (len(after) > 1 and _RULER.fullmatch(after) is not None)
+
+
+def _cells_of_box(line: str) -> str:
+    line = line.strip()
+    if _BARS.search(line) is None or _RULER.fullmatch(line):
+        return ""
+    cells = _BARS.split(re.sub(r"^[|\u2502\u2503\u2551]|[|\u2502\u2503\u2551]$", "", line))
+    return "\t".join(cell.strip().strip("*`").replace('"', "") for cell in cells)
+
+
+def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:
+    """How lines are parted at blanks, where as many fields are in each as in the first."""
+    rows = [line for line in lines if line.strip() and not _COMMENT.match(line) and not _RULER.fullmatch(line.strip())]
+    for parted in (_by_single_blanks, _by_several_blanks):
+        counts = {len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]}
+        if len(rows) > 2 and len(counts) == 1 and counts.pop() > 1:
+            cells = [is_number(cell) for row in rows[1 : _LOOKED_AT + 1] for cell in parted(row).split("\t")]
+            return parted if 3 * sum(cells) > len(cells) else None
+    return None
+
+
+def _by_single_blanks(line: str) -> str:
+    return (
+        ""
+        if _is_no_row(line)
+        else "\t".join((_WORDS if is_number(line.split(maxsplit=1)[0]) else _HEADINGS).findall(line))
+    )
+
+
+def _by_several_blanks(line: str) -> str:
+    return "" if _is_no_row(line) else "\t".join(re.split(r"\s{2,}", line.strip()))
+
+
+def _is_no_row(line: str) -> bool:
+    return not line.strip() or _COMMENT.match(line) is not None or _RULER.fullmatch(line.strip()) is not None
+
+
+def _behind_mark(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
+    """As the function given, of the one comment that holds the column names as well."""
+    return lambda line: rewrite(line.lstrip("#%/ \t")) if line == heading else rewrite(line)
+
+
+def _names_behind_mark(line: str, delimiter: str) -> tuple[str, ...]:
+    """The fields of a line that begins with the mark of a comment, without it; none of another line."""
+    if not line.startswith("#"):
+        return ()
+    try:
+        return tuple(name.strip() for name in next(csv.reader([line.lstrip("# ")], delimiter=delimiter), []))
+    except csv.Error:
+        return ()
+
+
+def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
+    """Names with those, or the units, of a second line; None where that is a row."""
+    if len(rows) < 2 or not len(names) == len(rows[0]) == len(rows[1]):
+        return None
+    below = [cell.strip() for cell in rows[0]]
+    if any(map(is_number, below)) or 2 * sum(map(is_number, rows[1])) < len(names) or not any(below):
+        return None
+    bare = [cell.strip("()[]-") for cell in below]
+    if all(not cell or unit_of_text(cell) is not None for cell in bare):
+        return tuple(f"{name} [{cell}]" if cell else name for name, cell in zip(names, bare, strict=True))
+    if "" not in names:
+        return None
+    group, joined = "", []
+    for name, cell in zip(names, below, strict=True):
+        group = name or group
+        joined.append(" ".join(filter(None, (group, cell))))
+    return tuple(joined)
+
+
+def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Names with numbers where some are equal or empty."""
+    if names[0] == "" and len(names) > 1 and all(names[1:]):
+        names = (INDEX, *names[1:])
+    named = [name or _UNNAMED.format(number) for number, name in enumerate(names, start=1)]
+    times = [named[:k].count(name) for k, name in enumerate(named)]
+    return tuple(f"{name} {k + 1}" if named.count(name) > 1 else name for name, k in zip(named, times, strict=True))
+
+
+def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether numbers have decimal commas, and no thousands in groups."""
+    cells = [cell.strip() for row in rows for cell in row]
+    commas = [cell for cell in cells if has_decimal_comma(cell)]
+    points = any("." in cell and is_number(cell) for cell in cells)
+    return not points and any(not re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in commas)
+
+
+def _decoded(source: Source) -> tuple[str, str]:
+    """The encoding of a file, and its first lines."""
+    encoding = "utf-16" if source.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    head = source.head
+    if encoding == "utf-16":
+        text = head[: len(head) & ~1].decode(encoding, "replace")
+        if 2 * sum(map(str.isascii, text)) < len(text):  # signs of tables are: digits, delimiters
+            raise InputError(source.name, "is binary, not a table of text", line=1)
+        return encoding, text
+    if b"\0" in head:
+        raise InputError(source.name, "is binary, not a table of text", line=1)
+    try:
+        # The head may end within a character; what follows the last line end is not needed.
+        complete = head[: head.rfind(b"\n") + 1] or head
+        return encoding, complete.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = head.count(b"\n", 0, error.start) + 1
+        raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
+
 
 _LINE_END = "\r\n"
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +15,280 @@ import numpy.typing as npt
 from perf_io.options import TableOptions
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
-from perf_io.tables.tidy import Tidy, numbered_runs, tidied
 from perfcore.base import progress
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import InputError, OptionError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles
+from perfcore.data.roles import guess_roles, is_processors
+from perfcore.data.units import is_time, split_unit
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Tables of measurements as people write them, made tidy: one row for each run, one column for each quantity.
+#
+# Each step looks at the names of the columns, changes the table, and says in a note what it did.
+
+
+@dataclass
+class Tidy:
+    """A table on its way; the index of its rows is that of the rows in the file."""
+
+    frame: pd.DataFrame
+    roles: dict[str, Any] = field(default_factory=dict)  # of columns that a step made, as `Measurements` takes them
+    notes: list[str] = field(default_factory=list)
+
+
+def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
+    """The table after all steps."""
+    tidy = Tidy(frame)
+    named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
+    for step in (_repetitions_in_columns, _levels_in_columns, _commands, _total_processors):
+        step(tidy, named)
+    return tidy
+
+
+# Words that number the runs of one point, and what is measured in each of them.
+_OF_RUNS = "run rep repetition repeat replica trial try iter iteration attempt measurement sample round pass exec"
+_RUNS = frozenset(_OF_RUNS.split())
+_MEASURED = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "seconds", "value"])
+_NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
+_ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
+_DERIVED = {"mean": "avg average mean", "median": "median med", "min": "min minimum best", "max": "max maximum worst"}
+
+
+class Group(NamedTuple):
+    """Columns that are one quantity, and what distinguishes them."""
+
+    columns: tuple[str, ...]
+    levels: tuple[Any, ...]
+    name: str  # of what distinguishes them
+    quantity: str
+
+
+def numbered_runs(columns: Sequence[str]) -> Group | None:
+    """Columns such as ``t1,t2,t3`` or ``run 1 [s],run 2 [s]``, which are several runs of each row."""
+    groups: dict[tuple[str, str], dict[int, str]] = {}
+    for column in columns:
+        bare, unit = split_unit(column)
+        if (match := _NUMBERED.fullmatch(bare.strip())) is not None:
+            key = ((match["stem"] or "").lower(), "" if unit is None else unit.label)
+            groups.setdefault(key, {})[int(match["number"])] = column
+    for (stem, label), of_number in groups.items():
+        *before, last = [word for word in re.split(r"[\W_]+", stem) if word] or [""]
+        first = min(of_number)
+        if len(of_number) < 2 or first > 1 or sorted(of_number) != list(range(first, first + len(of_number))):
+            continue
+        if last in _RUNS or (last in _MEASURED and len(of_number) > 2):
+            quantity = "_".join(before if last in _RUNS else [*before, last]) or ("time" if is_time(label) else "value")
+            numbers = sorted(of_number)
+            name = f"{quantity}_{label}" if label else quantity
+            return Group(tuple(of_number[k] for k in numbers), tuple(numbers), "run", name)
+    return None
+
+
+def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
+    frame = tidy.frame
+    group = numbered_runs([str(column) for column in frame.columns])
+    if group is None or (not named.isdisjoint(group.columns) and not named >= {*group.columns}):
+        return
+    runs = frame[list(group.columns)].apply(_numbers)
+    folds = (runs.max(axis=1) / runs[runs > 0].min(axis=1)).dropna()
+    is_numbered = split_unit(group.columns[0])[0].lower().startswith(tuple(_RUNS))
+    if not runs.notna().any(axis=None) or (not is_numbered and (not len(folds) or folds.median() > _ALIKE)):
+        return
+    derived = []
+    for statistic, words in _DERIVED.items():
+        expected = getattr(runs, statistic)(axis=1)
+        for column in frame.columns:
+            given = _numbers(frame[column])
+            if split_unit(str(column))[0].lower() in words.split() and (abs(given / expected - 1) < 0.01).all():
+                derived.append(str(column))
+    left = frame.drop(columns=derived)
+    _melt(tidy, left, group)
+    numbers = [c for c in map(str, left.columns) if c not in group.columns and left[c].dtype.kind in "iuf"]
+    if not any(map(is_processors, numbers)) and (varied := [c for c in numbers if left[c].nunique() > 1]):
+        tidy.roles["parameters"] = varied[:1]
+    tidy.notes.append(
+        f"{listing(group.columns, 4)} are {len(group.columns)} repetitions of each row"
+        + (f"; {listing(derived)} follows from them" if derived else "")
+    )
+
+
+_COUNT = re.compile(
+    r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
+)
+_VERSION_WORDS = "old new before after baseline base optimized optimised patched head main current"
+_VERSIONS = frozenset(_VERSION_WORDS.split())
+_VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
+
+
+def levels_of_columns(columns: Sequence[str]) -> Group | None:
+    """Columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
+    versions = [column for column in columns if _VERSION.fullmatch(column) or column.lower() in _VERSIONS]
+    if len(versions) > 1:
+        return Group(tuple(versions), tuple(versions), "version", "value")
+    groups: dict[str, dict[float, str]] = {}
+    for column in columns:
+        if (match := _COUNT.fullmatch(column.strip())) is None or (match["before"] and match["after"]):
+            continue
+        word = match["before"] or match["after"]
+        if not word or match["equals"] or is_processors(f"n_{word}") or is_processors(word):
+            groups.setdefault(word, {})[float(match["number"])] = column
+    for word, of_level in groups.items():
+        levels = sorted(of_level)
+        in_order = levels == list(range(1, len(levels) + 1)) and word and "=" not in of_level[levels[0]]
+        if len(levels) < 2 or in_order or levels[0] <= 0 or len(of_level) == len(columns):
+            continue
+        return Group(tuple(of_level[level] for level in levels), tuple(levels), word, "value")
+    return None
+
+
+def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
+    columns = [str(column) for column in tidy.frame.columns]
+    group = levels_of_columns(columns)
+    if group is None or not named.isdisjoint(group.columns):
+        return
+    if not tidy.frame[list(group.columns)].apply(_numbers).notna().any(axis=None):
+        return
+    others = [column for column in columns if column not in group.columns]
+    left, name = tidy.frame, group.name
+    if (corner := re.fullmatch(r"(.+?)\s*[\\/]\s*(.+)", others[0])) is not None and not name:
+        left, name = left.rename(columns={others[0]: corner[1]}), corner[2]
+        others[0] = corner[1]
+    assumed = not name
+    name = name or ("n" if any(map(is_processors, others)) or group.levels[0] > 4 else "p")
+    name = f"{name}_" if name in others else name
+    texts = [column for column in others if left[column].dtype.kind not in "iuf" and left[column].nunique() > 1]
+    group = group._replace(name=name)
+    _melt(tidy, left, group)
+    if name == "version":
+        tidy.roles["code"] = [*texts, name]
+    else:
+        numbers = [c for c in others if c not in texts and left[c].dtype.kind in "iuf" and left[c].nunique() > 1]
+        tidy.roles |= {"parameters": [name, *numbers], "code": texts}
+    tidy.notes.append(
+        f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
+    )
+
+
+def _melt(tidy: Tidy, left: pd.DataFrame, group: Group) -> None:
+    """Make a row of each cell of some columns."""
+    import pandas as pd
+
+    quantity = group.quantity if group.quantity not in left.columns else f"{group.quantity} measured"
+    name = group.name if group.name not in left.columns else f"{group.name} number"
+    rest = left.drop(columns=list(group.columns))
+    cells = [
+        rest.assign(**{name: column if group.name == "run" else level, quantity: left[column]})
+        for column, level in zip(group.columns, group.levels, strict=True)
+    ]
+    tidy.frame = pd.concat(cells).sort_index(kind="stable")
+    tidy.roles["value"] = quantity
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    import pandas as pd
+
+    return pd.to_numeric(column, errors="coerce").astype("float64")
+
+
+def _commands(tidy: Tidy, named: Set[str]) -> None:
+    """Read the number in which commands differ; other commands are series of their own."""
+    frame = tidy.frame
+    if "command" not in frame.columns or "command" in named or frame["command"].isna().any() or tidy.roles:
+        return
+    series, numbers = numbers_of_commands([str(command) for command in frame["command"]], [{}] * len(frame))
+    for name, values in numbers.items():
+        if name not in frame.columns and not any(map(is_processors, map(str, frame.columns))):
+            tidy.frame = frame.assign(command=series)
+            tidy.frame[name] = values
+            tidy.roles = {"parameters": [name], "code": ["command"] if len(set(series)) > 1 else []}
+            tidy.notes.append(f"{name} is the number in which the commands differ")
+
+
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+
+
+_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
+
+
+def _template(command: str, values: Mapping[str, Any], before: str) -> str:
+    """A command with ``{name}`` in place of the values of its parameters."""
+    texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
+    pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
+    parts = re.split(rf"{before}({pattern})(?![\w.])", command) if pattern else [command]
+    return "".join(texts.get(part, part) for part in parts)
+
+
+def numbers_of_commands(
+    commands: Sequence[str], parameters: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], dict[str, list[float]]]:
+    """What each command is without what was varied in it, and the numbers that were, where no parameter holds them.
+
+    Values of parameters become ``{name}``. Without parameters commands that differ in one number alone have that
+    number varied, which is called as the option before it.
+    """
+    templates = min(
+        ([_template(*pair, before) for pair in zip(commands, parameters, strict=True)] for before in _BEFORE),
+        key=lambda series: len(set(series)),
+    )
+    if any(parameters) or len(set(commands)) < 2:
+        points = [tuple(values.items()) for values in parameters]
+        if len(set(zip(points, commands, strict=True))) == len(set(points)):  # one command at each point
+            templates = [_NUMBER.sub("#", template) for template in templates]
+        return templates, {}
+    bare = [_NUMBER.sub("{}", command) for command in commands]
+    cells = [_NUMBER.findall(command) for command in commands]
+    varied = {
+        template: [k for k, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
+        for template in dict.fromkeys(bare)
+        if (rows := [row for row, one in zip(cells, bare, strict=True) if one == template])
+    }
+    places = {tuple(places) for places in varied.values()}
+    if len(places) != 1 or len(only := places.pop()) != 1:
+        return templates, {}
+    numbers = [float(row[only[0]]) for row in cells]
+    before = re.search(r"([A-Za-z][\w-]*)[\s=]*$", bare[0].split("{}")[only[0]])
+    name = re.sub(r"\W", "_", before[1]) if before else "n"
+    series = []
+    for template, row in zip(bare, cells, strict=True):
+        kept = [*row[: only[0]], f"{{{name}}}", *row[only[0] + 1 :], ""]
+        series.append("".join(itertools.chain(*zip(template.split("{}"), kept, strict=True))))
+    return series, {name: numbers}
+
+
+_NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
+_PER = re.compile(
+    r"(?:n_?|num_?|mpi_?|omp_?)*(?:tasks|ranks|procs|processes|ppn|tpn|cores|gpus|threads|cpus|num_threads)"
+    r"(?:_?(?:per|/)_?(?:node|task|rank|proc|process))?",
+    re.IGNORECASE,
+)
+
+
+def _total_processors(tidy: Tidy, named: Set[str]) -> None:
+    """Add the number of processors, where nodes and what runs on each are columns, and one layout has it."""
+    frame = tidy.frame
+    plain = {str(column): re.sub(r"[\s\-]+", "_", str(column).strip()) for column in frame.columns}
+    nodes = [column for column, name in plain.items() if _NODES.fullmatch(name)]
+    parts = [
+        c for c, name in plain.items() if _PER.fullmatch(name) and ("per" in name.lower() or name.lower()[1:] == "pn")
+    ]
+    threads = [c for c, name in plain.items() if re.fullmatch(r"(?i)omp_num_threads|threads_per_\w+", name)]
+    if tidy.roles or named or len(nodes) != 1 or not parts or not {*parts, *threads}.isdisjoint(nodes):
+        return
+    sides = list(dict.fromkeys([*nodes, *parts, *threads]))
+    counts = frame[sides]
+    known = [c for c in map(str, frame.columns) if c not in sides and is_processors(c)]
+    if known or any(kind.kind not in "iuf" for kind in counts.dtypes) or not (counts >= 1).all(axis=None):
+        return
+    total = counts.prod(axis=1)
+    if (counts.drop_duplicates().assign(total=total).duplicated("total")).any() or total.nunique() < 2:
+        return  # layouts of one number of processors are not repetitions
+    tidy.frame = frame.assign(processors=total)
+    tidy.roles["parameters"] = ["processors"]
+    tidy.notes.append(f"processors is {' x '.join(sides)}")
+
 
 # Rows of runs that did not complete, by a column of states or of exit codes.
 #

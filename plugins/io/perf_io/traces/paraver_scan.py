@@ -1,7 +1,7 @@
 """The loop over the records of a Paraver trace that is compiled where there are many.
 
 It takes state records of whole numbers of locations that the header declares, and counts the others. What it shares
-with `perf_io.traces.paraver_records` stands here, since numba keeps machine code until this very file changes.
+with `perf_io.traces.paraver` stands here, since numba keeps machine code until this very file changes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,33 @@
+"""``perf project``: from runs at a few scales to the run at another."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.hooks.specs import Register
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the command, and the function behind it."""
+    register(
+        "project",
+        "perf_project.api:answer",
+        group="Model",
+        help="The elapsed time at another scale, by what it is made of.",
+        function="perf_project.api:project",
+        shows=("plot", "table"),
+        saves="Write the projection, a model, to this JSON file.",
+    )
+
+
+@hookimpl
+def register_models(register: Register) -> None:
+    """Announce the model that `perfcore.project` makes."""
+    register("projection", "perf_project.model:ProjectionModel", help="elapsed time as a sum of components over p")
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how projections are shown."""
+    for result, text in (("model:ProjectionModel", "a projection"), ("projection:Projection", "a projection's answer")):
+        register(f"perf_project.{result}", "perf_project.presenter:ProjectionPresenter", help=text)

@@ -1,0 +1,117 @@
+"""What ``perf project`` does, in Python."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from perfcore.base.errors import OptionError
+from perfcore.hooks.parameters import Argument, Option, OptionGroup
+
+if TYPE_CHECKING:
+    from perf_project.model import ProjectionModel
+    from perf_project.projection import Projection
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.trace import Trace
+
+Named = str | os.PathLike[str]
+Read = Callable[[str, Sequence[type]], Any]
+
+
+def read_file(path: str, types: Sequence[type]) -> Any:
+    """Read one file as `perfcore.read` does."""
+    from perfcore.reading.recognise import read
+
+    return read(path, wanted=types)
+
+
+def project(
+    runs: Annotated[Named | Trace | Measurements | Sequence[Named | Trace | Measurements], Argument("RUN...")],
+    *,
+    at: Annotated[str | Sequence[str] | Mapping[str, float], Option(metavar="p=N,...", required=True)],
+    parameter: Annotated[str | None, Option(metavar="COLUMN,...")] = None,
+    value: Annotated[str | None, Option(metavar="COLUMN")] = None,
+    where: Annotated[Sequence[str], Option(metavar="COND,...")] = (),
+    scaling: Annotated[Literal["auto", "strong", "weak"], Option()] = "auto",
+    network: Annotated[str | None, Option(metavar="Kx")] = None,
+    ideal_network: Annotated[bool, Option()] = False,
+    compute: Annotated[Sequence[str], Option(metavar="[CLASS=]Kx")] = (),
+    balance: Annotated[bool, Option()] = False,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+) -> ProjectionModel:
+    """Project runs at a few scales to the run at another scale.
+
+    The elapsed time of traces is split into computation by class of burst, load imbalance, serialisation and transfer;
+    that of tables into their categories or call paths. Each component has a scaling model of its own, and the elapsed
+    time is their sum.
+
+    Parameters
+    ----------
+    runs : Trace, Measurements, str or path, or a sequence of them
+        Traces of one program at several numbers of ranks, or tables of times by category or call path.
+    at : str, sequence of str, or mapping of str to float
+        Scales to project to, such as p=16 or p=64..4096*4.
+    parameter : str, optional
+        Column of a table with the scale (default: guessed).
+    value : str, optional
+        Column of a table with the times (default: guessed).
+    where : sequence of str
+        Rows of a table to use: COLUMN=A|B, COLUMN>3.
+    scaling : {"auto", "strong", "weak"}
+        Whether the problem stays the same or grows with the scale.
+    network : str, optional
+        Network that is so many times as fast, such as 2x.
+    ideal_network : bool
+        Network that transfers in no time.
+    compute : sequence of str
+        Computation, or one class of it, that is so many times as fast.
+    balance : bool
+        No load imbalance.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Returns
+    -------
+    ProjectionModel
+        A model of the elapsed time; its ``answer`` has components and efficiencies at the targets.
+
+    Raises
+    ------
+    OptionError
+        A target is below 1, or an option is not accepted.
+    DataError
+        Runs are of different programs, of one scale only, or of different categories.
+
+    Examples
+    --------
+    As a command::
+
+        perf project p2.prv p4.prv p8.prv --at p=16 --plot projection.png
+        perf project p2.prv p4.prv p8.prv --at p=64..4096*4 -o projection.json
+        perf predict projection.json --at p=64
+        perf project times.csv --parameter nodes --at nodes=32
+
+    >>> import pandas as pd
+    >>> rows = [(p, name, t) for p in (1, 2, 4, 8) for name, t in (("solve", 8 / p), ("exchange", 0.1 * p))]
+    >>> model = project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=16")
+    >>> model.answer.at[0].limits.name
+    'exchange'
+    """
+    from perf_project.making import components_of, projected
+
+    sources = [runs] if isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence) else list(runs)
+    if not sources:
+        raise OptionError("there is no run; give traces or tables of several scales")
+    table_options = {"parameter": parameter, "value": value, "where": list(where) or None}
+    components = components_of(sources, {name: given for name, given in table_options.items() if given}, read)
+    what_if = {"network": "inf" if ideal_network else network, "compute": list(compute), "balance": balance}
+    return projected(components, at, scaling, what_if)
+
+
+@functools.wraps(project)
+def answer(*args: Any, **named: Any) -> Projection:
+    """What the command shows: the projection at the targets."""
+    result: Projection = project(*args, **named).answer
+    return result

@@ -1,0 +1,350 @@
+"""From runs to a projection: their components, a law of each, and the hold-out check."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import perfcore
+from perf_project.model import MEAN, TOTAL, Check, ProjectionModel
+from perf_tables.arguments import parse_places, parse_values
+from perfcore.base.arrays import Floats
+from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.data.kinds import type_in_words
+from perfcore.data.measurements import Measurements
+from perfcore.data.trace import Trace
+from perfcore.models.model import Origin
+
+_FITTER = "scaling"
+_LARGEST, _MOST_TARGETS = 1e9, 64
+OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
+_MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
+_WEAK = 0.5  # exponent of the computing time of all locations over their number from which the problem grows
+_MOST_UNFITTED = 0.05  # share of the largest run's time that may stay constant for want of a law
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """What models are fitted to."""
+
+    data: Measurements  # of all components
+    options: dict[str, Any]  # of the fitter
+    source: str
+    counters: Measurements | None = None
+    kinds: dict[str, str] = field(default_factory=dict)  # empty for tables
+    alone: dict[str, int] = field(default_factory=dict)
+    times: dict[str, Floats] = field(default_factory=dict)  # seconds of a location in each run
+    sizes: Floats = field(default_factory=lambda: np.zeros(0))
+    largest_run: Any = None  # trace of the most locations, for the replay
+
+
+def components_of(sources: Sequence[Any], options: dict[str, Any], read: Any) -> Components:
+    """The components of traces, or of tables."""
+    first = sources[0]
+    data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
+    if isinstance(data, Trace):
+        if options:
+            raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")
+        return _of_traces([data, *sources[1:]], read)
+    tables = [data]
+    for source in sources[1:]:
+        tables.append(read(os.fspath(source), (Measurements,)) if isinstance(source, (str, os.PathLike)) else source)
+    tables = [Measurements(each) if isinstance(each, pd.DataFrame) else each for each in tables]
+    for each, source in zip(tables, sources, strict=True):
+        if not isinstance(each, Measurements):
+            raise DataError(f"{source} holds {type_in_words(each)}; give traces, or tables of times by category")
+    if len(tables) > 1:
+        columns = [set(each.table.columns) for each in tables]
+        if any(each != columns[0] for each in columns):
+            raise DataError(f"{tables[1].source} has other columns than {tables[0].source}; give tables of one kind")
+        joined = pd.concat([each.table for each in tables], ignore_index=True)
+        tables = [Measurements(joined, source=f"{tables[0].source} and {len(tables) - 1} more")]
+    return Components(tables[0], options, tables[0].source)
+
+
+def _of_traces(sources: Sequence[Any], read: Any) -> Components:
+    if len(sources) < 2:
+        raise DataError("one run: a projection needs runs at two or more scales, and three to be checked")
+    runs = perfcore.overheads(sources, read=read)
+    if len(runs) < len(sources):
+        raise DataError("efficiencies of other tools have no times; give traces or tables of times only")
+    parts = runs.components()
+    sizes, numbers = parts.locations.astype(float), range(1, len(runs) + 1)
+    columns = np.array([sizes, *parts.times.values()]).T.tolist()
+    for run, times in enumerate(columns):  # bounds from repetitions would be too narrow
+        if (first := columns.index(times)) < run:
+            raise DataError(
+                f"{parts.sources[run]} has the times of {parts.sources[first]} to the nanosecond; give each run once"
+            )
+    lasting = {name: times for name, times in parts.times.items() if np.abs(times).sum() > 0.0}
+    _refuse_other_programs(parts, lasting)
+    rows = [
+        (size, name, max(time, 0.0), run)
+        for name, times in lasting.items()
+        for size, time, run, alone in zip(
+            sizes, times, numbers, parts.is_alone.get(name, np.zeros(len(sizes), bool)), strict=True
+        )
+        if not alone
+    ]
+    counted = [
+        (p, name, v, run) for name, vs in parts.counters.items() for p, v, run in zip(sizes, vs, numbers, strict=True)
+    ]
+    kinds = {name: MEAN if name in parts.alone else TOTAL for name in lasting}
+    source = f"{parts.sources[0]} and {len(runs) - 1} more"
+    return Components(
+        _rows(rows, "time_s", source), {}, source, _rows(counted, "count", source) if counted else None, kinds,
+        parts.alone,
+        {name: times if name in parts.alone else times / sizes for name, times in parts.times.items()},
+        sizes, sources[int(sizes.argmax())],
+    )  # fmt: skip
+
+
+def _refuse_other_programs(parts: Any, lasting: Mapping[str, Floats]) -> None:
+    """Refuse runs that hardly compute between the same calls, though they share some."""
+    times = np.array([values for name, values in lasting.items() if name not in parts.alone and name != OTHERS])
+    if OTHERS not in lasting or not len(times):
+        return
+    shares = times / np.sum([values for name, values in lasting.items() if name not in parts.alone], axis=0)
+    for run, share in enumerate(shares.T):
+        if np.minimum(share, shares[:, 0]).sum() < _LEAST_COMMON:
+            raise DataError(
+                f"{parts.sources[run]} computes between other calls than {parts.sources[0]}, so they are different "
+                "programs; give runs of one"
+            )
+
+
+def _rows(rows: Sequence[tuple[float, str, float, int]], value: str, source: str, scale: str = "p") -> Measurements:
+    return Measurements(pd.DataFrame(rows, columns=[scale, "path", value, "run"]), source=source)
+
+
+def projected(
+    components: Components, at: str | Sequence[str] | Mapping[str, float], scaling: str, what_if: Mapping[str, Any]
+) -> ProjectionModel:
+    """Fit and look at the targets."""
+    targets_of(at)  # before anything that takes time
+    _refuse_one_scale(components.sizes, "p")
+    law: Any = perfcore.fit(components.data, _FITTER, **components.options)
+    if not components.times and len(law.columns) == 1 and len(law.paths) > _MOST_COMPONENTS:
+        told = law.scaling
+        components = _small_ones_joined(components, law)
+        law = perfcore.fit(components.data, _FITTER, scaling=told or "auto", **components.options)
+    points, measured = _measured(components, law)
+    _refuse_one_scale(np.array(next(iter(points.values()))), next(iter(points)))
+    symbol = next(iter(points))
+    sizes = np.array(points[symbol])
+    targets = targets_of(at, law.columns)
+    largest = int(sizes.argmax())
+    elapsed = sum(times[largest] for times in measured.values())
+    reasons = {
+        name: law.unfitted.get(name, "too few scales")
+        for name in measured
+        if name not in law.paths and any(measured[name])
+    }
+    for name, reason in reasons.items():
+        if measured[name][largest] > _MOST_UNFITTED * elapsed:
+            raise DataError(
+                f"{name}: no scaling model could be fitted ({reason}), and it takes "
+                f"{measured[name][largest] / elapsed:.0%} of the largest run; give runs at more scales (one "
+                "location has no waiting time)"
+            )
+    kinds = {name: components.kinds.get(name, MEAN) for name in measured if name in law.paths}
+    assumed, uncertain = [], []
+    if scaling == "auto":
+        scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
+        how = "grows with" if scaling == "weak" else "is the same at every"
+        assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
+    if len(set(sizes.tolist())) < 3:
+        uncertain.append(f"too few scales ({len(set(sizes.tolist()))}): three or more show how a component grows")
+    uncertain += [f"{name} has no scaling model ({why}) and is held constant" for name, why in reasons.items()]
+    counters = None if components.counters is None else perfcore.fit(components.counters, _FITTER, value="count")
+    model = ProjectionModel(
+        origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
+                      perfcore.__version__),
+        points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
+        unfitted=reasons, law=law, counters=counters, check=_check(components, law, scaling, measured, points),
+        notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
+    )  # fmt: skip
+    return _what_if(model, components, what_if)
+
+
+def _small_ones_joined(components: Components, law: Any) -> Components:
+    """A table's components that matter, and the sum of the others: many small laws would add up to wide intervals."""
+    (symbol, column), means = next(iter(law.columns.items())), np.nan_to_num(law.means)
+    names = np.array(law.paths)
+    means, names = means[law.whole.counted], names[law.whole.counted]
+    is_large = (means / means.sum(axis=0)).max(axis=1) >= _LEAST_SHARE
+    times = dict(zip(names[is_large].tolist(), means[is_large], strict=True))
+    if not is_large.all():
+        times[f"{int((~is_large).sum())} small components"] = means[~is_large].sum(axis=0)
+    sizes = np.array(law.points[symbol])
+    rows = [(p, name, time, 1) for name, row in times.items() for p, time in zip(sizes, row, strict=True)]
+    options = {"parameter": f"{symbol}={column}", "value": "time", **({"unit": law.unit} if law.unit else {})}
+    kinds = dict.fromkeys(times, MEAN)
+    data = _rows(rows, "time", components.source, column)
+    return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes)
+
+
+def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
+    """Measured points, and the mean time of a location in each component there."""
+    if not components.times:
+        means = np.nan_to_num(law.means)
+        names = [name for name, counted in zip(law.paths, law.whole.counted, strict=True) if counted]
+        return dict(law.points), {name: tuple(means[law.paths.index(name)].tolist()) for name in names}
+    distinct = np.unique(components.sizes)
+    is_at = components.sizes == distinct[:, None]
+    return {next(iter(law.columns)): tuple(distinct.tolist())}, {
+        name: tuple(float(times[at].mean()) for at in is_at) for name, times in components.times.items()
+    }
+
+
+def _refuse_one_scale(sizes: Floats, symbol: str) -> None:
+    if len(sizes) and len(set(sizes.tolist())) == 1:
+        raise DataError(f"all runs are at {symbol}={sizes[0]:g}; give runs at two or more scales")
+
+
+def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> str:
+    """Whether the time of all locations, of traces that in which they compute, grows about as their number."""
+    names = [name for name in measured if kinds.get(name) == TOTAL] or list(measured)
+    totals = sizes * np.sum([measured[name] for name in names], axis=0)
+    low, high = int(sizes.argmin()), int(sizes.argmax())
+    return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > _WEAK else "strong"
+
+
+def _check(
+    components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
+    points: Mapping[str, Sequence[float]],
+) -> Check | None:  # fmt: skip
+    """The largest scale predicted from the others; None where these are too few."""
+    symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
+    largest = float(sizes.max())
+    if len(set(sizes.tolist())) < 3:
+        return None
+    kept = np.flatnonzero(sizes < largest).tolist()
+    try:
+        smaller: Any = perfcore.fit(
+            components.data.where([f"{law.columns[symbol]}<{largest!r}"]), _FITTER, **components.options
+        )
+    except DataError:
+        return None
+    times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
+    times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
+    at = np.flatnonzero(sizes == largest).tolist()
+    targets = tuple({s: values[k] for s, values in points.items()} for k in at)
+    model = ProjectionModel(
+        origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},
+        measured=times, kinds={name: components.kinds.get(name, MEAN) for name in times if name in smaller.paths},
+        alone=components.alone, targets=targets, scaling=scaling, law=smaller,
+    )  # fmt: skip
+    median, lower, upper = model.predict({s: np.array([t[s] for t in targets]) for s in points}, 0.95)[-1].tolist()
+    return Check(largest, float(sum(values[at[-1]] for values in measured.values())), median, lower, upper)
+
+
+def targets_of(
+    at: str | Sequence[str] | Mapping[str, float], columns: Mapping[str, str] | None = None
+) -> tuple[dict[str, float], ...]:
+    """Targets as a user gives them, each a value of every parameter."""
+    texts = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
+    places, levels = parse_places(texts), {}
+    for name, text in places.items():
+        try:
+            levels[name] = parse_values(text)
+        except (ValueError, ZeroDivisionError):
+            raise OptionError(f"--at {name}={text}: numbers are expected, such as p=16 or p=64..4096*4") from None
+    number = math.prod(len(values) for values in levels.values())
+    if number > _MOST_TARGETS:
+        raise OptionError(f"--at: these are {number} targets; give at most {_MOST_TARGETS}")
+    symbols = {column: symbol for symbol, column in (columns or {}).items()}
+    by_symbol = {symbols.get(name, name): values for name, values in levels.items()}
+    for name in by_symbol if columns else ():
+        if name not in (columns or {}):
+            raise UnknownNameError("parameter", name, columns or {})
+    for symbol in (columns or {}).keys() - by_symbol.keys():
+        raise OptionError(f"--at: {symbol} is missing; give a value of each of {', '.join(columns or ())}")
+    first = by_symbol[next(iter(columns))] if columns else next(iter(by_symbol.values()))
+    if not 1.0 <= min(first) <= max(first) <= _LARGEST:
+        smallest = f"{next(iter(places))}={min(first):g}"
+        raise OptionError(f"--at {smallest}: scales from 1 to {_LARGEST:.0e} are expected")
+    names = list(columns or by_symbol)
+    mesh = itertools.product(*(by_symbol[name] for name in names))
+    return tuple(dict(zip(names, values, strict=True)) for values in mesh)
+
+
+def _text(target: Mapping[str, float]) -> str:
+    return ",".join(f"{name}={value:g}" for name, value in target.items())
+
+
+def _times(text: str, option: str) -> float:
+    """``2x``, ``x2`` or ``2``."""
+    try:
+        factor = float(text.strip().lower().strip("x"))
+    except ValueError:
+        factor = 0.0
+    if not factor > 0.0:
+        raise OptionError(f"{option} {text}: how many times as fast is expected, such as 2x")
+    return factor
+
+
+def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[str, Any]) -> ProjectionModel:
+    """The projection with changed components, checked by a replay of the largest run."""
+    factors: dict[str, float] = {}
+    replay: dict[str, Any] = {}
+    texts = []
+
+    def scale(option: str, endings: Sequence[str], factor: float, what: str) -> None:
+        names = [name for name in model.measured if name in model.alone and name.endswith(tuple(endings))]
+        if not names:
+            raise OptionError(f"{option}: the runs have no {what} as a component; leave it out")
+        factors.update(dict.fromkeys(names, factor))
+
+    if what_if["network"] is not None:
+        faster = _times(what_if["network"], "--network")
+        scale("--network", ("transfer", "GPU communication"), 1.0 / faster, "transfer")
+        replay["network"] = "0" if math.isinf(faster) else f"x{faster:g}"
+        texts.append("ideal network" if math.isinf(faster) else f"network {faster:g}x as fast")
+    if what_if["balance"]:
+        scale("--balance", ("load imbalance",), 0.0, "load imbalance")
+        replay["balance"] = "computing"
+        texts.append("balanced computation")
+    for word in what_if["compute"]:
+        name, equals, text = word.rpartition("=")
+        known = [each for each in model.measured if each not in model.alone]
+        if equals and name not in known:
+            raise UnknownNameError("component", name, known)
+        faster = _times(text, "--compute")
+        factors.update(dict.fromkeys([name] if equals else known, 1.0 / faster))
+        replay["faster" if not equals else "class"] = {"computing": faster}
+        texts.append(f"{name or 'computation'} {faster:g}x as fast")
+    if not factors:
+        return model
+    notes = {**model.notes, "What if": (", ".join(texts), *_replayed(model, components, factors, replay))}
+    return _replace(model, factors=factors, notes=notes)
+
+
+def _replayed(
+    model: ProjectionModel, components: Components, factors: Mapping[str, float], replay: dict[str, Any]
+) -> list[str]:
+    """What the replay of the largest run says of the same change."""
+    if components.largest_run is None or "class" in replay:
+        return []
+    largest = int(model.sizes.argmax())
+    changed = sum(times[largest] * factors.get(name, 1.0) for name, times in model.measured.items())
+    try:
+        seconds = perfcore.whatif(components.largest_run, **replay).answers[0].runtime_ns * 1e-9
+    except PerfError:  # no messages, or changes that a replay cannot combine
+        return []
+    return [
+        f"at {model.symbol}={model.sizes[largest]:g} the components give {changed:.4g} s, a replay of the trace "
+        f"{seconds:.4g} s"
+    ]
+
+
+def _replace(model: ProjectionModel, **changes: Any) -> ProjectionModel:
+    fields = {name: getattr(model, name) for name in model.__struct_fields__}
+    return ProjectionModel(**{**fields, **changes})

@@ -1,0 +1,230 @@
+"""The elapsed time over the scale as a sum of components, with their joint uncertainty.
+
+Each component has a scaling model of its own (E. Strohmaier's laws, averaged by their posterior). Efficiencies are made
+of the components at the scale that is asked for, never modelled themselves, so that they multiply exactly. What is
+moved from one component of a run to another, such as from computing to waiting, makes their errors correlated: draws
+are put together by a Gaussian copula with the correlation of the residuals, shrunk towards none where runs are few.
+The estimate of the elapsed time is the sum of the components' medians, so that tables add up; medians of sums of skewed
+draws were larger, and farther from held-out runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import msgspec
+import numpy as np
+
+from perf_tables.points import check_coverage, named_points
+from perf_traces.pop_steps import factors_of
+from perfcore.base.arrays import Floats
+from perfcore.models.design_rows import N_DRAWS, Drawn, PartDraws
+from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+
+TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
+_DRAWS, _SEED = 8192, 0
+_PRIOR_RUNS = 0.5  # as many runs say that residuals are not correlated
+_MODELS = ("law", "counters")
+
+
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The largest scale, predicted from the others."""
+
+    p: float
+    measured: float
+    median: float
+    lower: float
+    upper: float
+
+
+class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
+    """What the file says beside the models of the components."""
+
+    points: dict[str, tuple[float, ...]]  # R measured points, by symbol
+    measured: dict[str, tuple[float, ...]]  # seconds of a location in each component at these
+    kinds: dict[str, str]  # of each component that has a law: `TOTAL` or `MEAN`
+    alone: dict[str, int]  # of what is lost: up to how many locations it is nothing
+    targets: tuple[dict[str, float], ...]
+    scaling: str  # "strong" or "weak"
+    factors: dict[str, float] = msgspec.field(
+        default_factory=dict
+    )  # what-if: by what the time of a component is multiplied
+    unfitted: dict[str, str] = msgspec.field(default_factory=dict)  # components that no law fits, held constant
+    check: Check | None = None
+    notes: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # by label: Assumed, Uncertain
+
+
+class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
+    """The elapsed time over the scale, in seconds; made by `perfcore.project`."""
+
+    law: Model  # of each component
+    counters: Model | None = None  # of instructions, cycles per instruction and seconds per cycle
+
+    kind: ClassVar[str] = "projection"
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold."""
+        n = {len(values) for values in (*self.points.values(), *self.measured.values())}
+        if len(n) != 1 or not self.kinds or not self.kinds.keys() <= self.measured.keys():
+            raise ValueError("the components are not those of the measured points")
+        if self.scaling not in ("strong", "weak") or not set(self.kinds.values()) <= {TOTAL, MEAN}:
+            raise ValueError("the scaling or the kind of a component is not known")
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The scale, and what else was varied."""
+        return {symbol: column for symbol, column in self.law.variables.items() if symbol in self.points}
+
+    @property
+    def symbol(self) -> str:
+        """The scale: the number of locations, of nodes or of ranks."""
+        return next(iter(self.points))
+
+    @property
+    def unit(self) -> str | None:
+        """Seconds, or the unit of the table."""
+        return self.law.unit
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest measured value."""
+        return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
+
+    @property
+    def target(self) -> Mapping[str, float]:
+        """The last of the targets."""
+        return self.targets[-1]
+
+    @property
+    def sizes(self) -> Floats:
+        """The scales that were measured."""
+        return np.array(self.points[self.symbol])
+
+    @property
+    def elapsed(self) -> Floats:
+        """Measured elapsed time at each scale: the sum of the components."""
+        return np.asarray(np.sum(list(self.measured.values()), axis=0))
+
+    @property
+    def answer(self) -> Any:
+        """The components and efficiencies at the targets."""
+        from perf_project.projection import projection_of
+
+        return projection_of(self)
+
+    @functools.cached_property
+    def _scores(self) -> Floats:
+        """Places of joint draws in those of each component, which ascend: (K, D), in [0, 1)."""
+        law: Any = self.law
+        logs = np.log(np.where(law.means > 0.0, law.means, np.nan)) - np.log(law.fitted)
+        logs = np.nan_to_num(logs - np.nanmean(logs, axis=1, keepdims=True))
+        deviation = np.sqrt((logs**2).sum(axis=1))
+        logs /= np.where(deviation > 0.0, deviation, 1.0)[:, None]
+        count = max(0.0, logs.shape[1] - 2.0)  # a level and a slope are fitted
+        share = count / (count + _PRIOR_RUNS)
+        normal = np.random.default_rng(_SEED).standard_normal((len(logs) + logs.shape[1], _DRAWS))
+        own, shared = normal[: len(logs)], normal[len(logs) :]
+        joint = np.sqrt(1.0 - share * (deviation > 0.0))[:, None] * own + np.sqrt(share) * (logs @ shared)
+        return np.asarray((joint.argsort(axis=1).argsort(axis=1) + 0.5) / _DRAWS)
+
+    def component_draws(self, places: Floats) -> dict[str, Floats]:
+        """Joint draws of a location's time in each component at points (T, q): (D, T) each."""
+        law: Any = self.law
+        ascending = np.sort(law.draws(places).runs(), axis=1)
+        size, drawn = places[:, 0], {}
+        for name, measured in self.measured.items():
+            if name in self.kinds:
+                k = law.paths.index(name)
+                times = ascending[k][(self._scores[k] * ascending.shape[1]).astype(np.int64)]
+                times = times / size if self.kinds[name] == TOTAL else times
+                times = np.where(size <= self.alone.get(name, 0), 0.0, times)
+            else:
+                times = np.full((_DRAWS, len(places)), measured[int(self.sizes.argmax())])
+            drawn[name] = times * self.factors.get(name, 1.0)
+        return drawn
+
+    def places(self, points: Points) -> Floats:
+        """Points as a user gives them as an array (T, q)."""
+        levels, _ = named_points(points, dict(self.variables), {})
+        return np.stack([levels[symbol] for symbol in self.points], axis=1)
+
+    def predict(self, points: Points, interval: float | None = None) -> Floats:
+        """Elapsed time: the sum of the components' medians, and bounds for a single run."""
+        drawn = self.component_draws(self.places(points))
+        value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
+        if interval is None:
+            return np.asarray(value)
+        check_coverage(interval)
+        bounds = np.quantile(sum(drawn.values()), [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=0)
+        return np.column_stack([value, np.minimum(bounds[0], value), np.maximum(bounds[1], value)])
+
+    def efficiencies(self, times: Mapping[str, Any], size: Any) -> dict[str, Any]:
+        """POP's factors of the components at some scales; of tables only the efficiency of the scaling."""
+        smallest = int(self.sizes.argmin())
+        ideal = self.ideal_share(size)
+        computing = [name for name in times if name not in self.alone]
+        if not self.alone:
+            return {"scaling": ideal * self.elapsed[smallest] / sum(times.values())}
+        computed = sum(times[name] for name in computing)
+        factors = factors_of(computed, {name: times[name] for name in self.alone if name in times})
+        scalability = ideal * sum(self.measured[name][smallest] for name in computing) / computed
+        return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
+
+    def ideal_share(self, size: Any) -> Any:
+        """What a perfectly scaling run takes of the time of the smallest one."""
+        return np.ones_like(size) if self.scaling == "weak" else self.sizes.min() / size
+
+    def remarks(self, points: Points) -> list[str]:
+        """Where a point is outside of what was measured."""
+        low, high = self.ranges[self.symbol]
+        return [
+            "" if low <= p <= high else f"extrapolated: {self.symbol} was {low:g} to {high:g}"
+            for p in self.places(points)[:, 0].tolist()
+        ]
+
+    def part_draws(self, points: Mapping[str, Any]) -> PartDraws:
+        """Draws of each component and of the elapsed time; see `Model.part_draws`."""
+        drawn = self.component_draws(self.places({name: points[name] for name in self.points}))
+        quantiles = (np.arange(N_DRAWS) + 0.5) / N_DRAWS
+        draws = np.quantile(np.array([*drawn.values(), sum(drawn.values())]), quantiles, axis=1).transpose(1, 2, 0)
+        middle = np.median(np.array(list(drawn.values())), axis=1)
+        names = tuple(drawn)
+        parts, total = Drawn(middle, draws[:-1]), Drawn(middle.sum(axis=0), draws[-1])
+        return PartDraws("component", names, names, parts, total, single_runs=True)
+
+    @property
+    def laws(self) -> dict[str, str]:
+        """The most probable law of each component over the scale."""
+        growth = self.law.growth_draws(self.target)
+        names: tuple[str, ...] = getattr(self.law, "paths", ())
+        return {} if growth is None else dict(zip(names, growth.laws, strict=True))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Coefficients of each component's most probable law."""
+        return self.law.parameters
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model file's content, with those of the components' models inside."""
+        models = {name: getattr(self, name) for name in _MODELS}
+        names = [name for name in _Plain.__struct_fields__ if name not in Origin.__struct_fields__ and name != "origin"]
+        content = {name: msgspec.to_builtins(getattr(self, name)) for name in names}
+        content |= {name: model.to_dict() for name, model in models.items() if model is not None}
+        return {"schema": self.law.to_dict()["schema"], "kind": self.kind, **msgspec.to_builtins(self.origin),
+                "model": content}  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The model of a file's content."""
+        written = dict(content["model"])
+        fields: dict[str, Any] = {name: model_of(written.pop(name)) for name in _MODELS if name in written}
+        if "law" not in fields:
+            raise msgspec.ValidationError("law: the field is missing")
+        origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
+        plain = msgspec.convert({"origin": origin, **written}, type=_Plain)
+        try:
+            return cls(**{name: getattr(plain, name) for name in _Plain.__struct_fields__}, **fields)
+        except ValueError as error:
+            raise msgspec.ValidationError(str(error)) from None

@@ -1,0 +1,155 @@
+"""How a projection is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from perf_project.projection import At, Bounds, ComponentAt, Projection
+from perf_views.names import existing_file, shortened
+from perfcore.data.units import readable
+from perfcore.models.presenter import ModelPresenter
+from perfcore.results import Column, Panel, Panels, Table, Tables
+
+_BRIEF = 6
+
+
+class ProjectionPresenter(ModelPresenter):
+    """Text, tables and picture of a projection, or of the model that it is the answer of."""
+
+    def title(self, result: Any) -> str:
+        found = _answer(result)
+        return f"Projection of {found.model.origin.source} to {_value(found.at[-1])}"
+
+    def formula(self, result: Any) -> str:
+        laws = _answer(result).model.laws
+        return "\n".join(f"{name} = {laws[name]}" for name in laws)
+
+    def summary(self, result: Any) -> list[str]:
+        return [self.answer(result)]
+
+    def answer(self, result: Any) -> str:
+        found = _answer(result)
+        model, at = found.model, found.at[-1]
+        unit, largest = model.unit or "", float(model.sizes.max())
+        scale = at.point[model.symbol]
+        far = (
+            f"{scale / largest:.3g}x the largest run" if scale > largest else "inside the measured range: interpolated"
+        )
+        far = "below the measured range" if scale < model.sizes.min() else far
+        if_ = f" with {model.notes['What if'][0]}" if "What if" in model.notes else ""
+        name = "parallel" if "parallel" in at.efficiencies else "scaling"
+        time, low, high = (_time(value, unit) for value in at.elapsed)
+        limits = at.limits
+        limited = (
+            f"limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
+            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "nothing is lost against the smallest run"
+        )  # fmt: skip
+        return (
+            f"{_place(at)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), speedup {at.speedup[0]:.3g} "
+            f"over {model.symbol}={model.sizes.min():g}, {name} efficiency {at.efficiencies[name][0]:.1%}; {limited}"
+        )
+
+    def caveats(self, result: Any) -> dict[str, Sequence[str]]:
+        model = _answer(result).model
+        notes: dict[str, Sequence[str]] = {label: texts for label, texts in model.notes.items() if label != "What if"}
+        check = model.check
+        if check is not None:
+            inside = "inside" if check.lower <= check.measured <= check.upper else "outside"
+            off = check.median / check.measured - 1.0
+            text = f"{model.symbol}={check.p:g} predicted from the smaller scales {off:+.1%}, {inside} the 95% interval"
+            notes = {"Hold-out check": (text,), **notes}
+        if model.notes.get("What if", ())[1:]:
+            notes["Replay check"] = model.notes["What if"][1:]
+        return notes
+
+    def next_command(self, result: Any) -> str:
+        found = _answer(result)
+        file = existing_file(found.model.origin.source.partition(" and ")[0])
+        return f"perf overheads {file}" if file and found.model.alone else ""
+
+    def tables(self, result: Any) -> Tables:
+        found = _answer(result)
+        unit, symbol = found.model.unit or "", found.model.symbol
+        tables = []
+        if len(found.at) > 1:
+            columns = [
+                Column(symbol, lambda each: each.point[symbol]),
+                Column("elapsed", lambda each: each.elapsed, unit, key=("elapsed", "elapsed_lower", "elapsed_upper")),
+                Column("speedup", lambda each: each.speedup[0]),
+                Column("efficiency", lambda each: next(iter(each.efficiencies.values()))[0], format=".1%"),
+                Column("limited by", lambda each: each.limits.name),
+            ]
+            tables.append(Table(columns, found.at, "Targets"))
+        for at in found.at[-1:] if len(found.at) > 1 else found.at:
+            tables += [_components(found, at, unit), _efficiencies(found, at)]
+            if at.counters:
+                columns = [
+                    Column("computation", 0),
+                    Column("growth", 1, format="+.1%", key=("growth", "lower", "upper")),
+                ]
+                rows = [(name, tuple(value - 1.0 for value in bounds)) for name, bounds in at.counters.items()]
+                tables.append(
+                    Table(columns, rows, f"Counters at {_place(at)} against {symbol}={found.model.sizes.min():g}")
+                )
+        return tables
+
+    def panels(self, result: Any, data: Any = None) -> Panels:
+        from perf_project.plots import draw_components, draw_efficiencies
+
+        found = _answer(result)
+        return {
+            "components": Panel(partial(draw_components, found), 4.4, 1.0),
+            "efficiency": Panel(partial(draw_efficiencies, found), 2.4, 1.0),
+        }
+
+
+def _answer(result: Any) -> Projection:
+    found: Projection = result if isinstance(result, Projection) else result.answer
+    return found
+
+
+def _place(at: At) -> str:
+    return "At " + ", ".join(f"{name}={value:g}" for name, value in at.point.items())
+
+
+def _time(value: float, unit: str) -> str:
+    return readable(value, "s", 3) if unit == "s" else f"{value:.3g} {unit}".strip()
+
+
+def _components(found: Projection, at: At, unit: str) -> Table:
+    model = found.model
+    largest = int(model.sizes.argmax())
+    whole = ComponentAt("elapsed", "", float(model.elapsed[largest]), at.elapsed, 1.0, 0.0, float("nan"))
+    columns = [
+        Column("component", "name"),
+        Column(f"{model.symbol}={model.sizes[largest]:g}", "measured", unit, ".3g", key="measured"),
+        Column(f"at {_value(at)}", "time", unit, ".3g", key=("median", "lower", "upper")),
+        Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
+        Column("share", "share", format=".1%"),
+        Column("loss", lambda row: None if row is whole else row.lost, format=".1%"),
+        Column("largest loss", lambda row: None if row is whole else row.probability_largest, format=".0%"),
+        Column("model", "model", importance="verbose"),
+    ]
+    return Table(columns, [whole, *at.components])
+
+
+def _value(at: At) -> str:
+    return _place(at).removeprefix("At ")
+
+
+def _efficiencies(found: Projection, at: At) -> Table:
+    model = found.model
+    largest = int(model.sizes.argmax())
+    times = {name: values[largest] for name, values in model.measured.items()}
+    measured = model.efficiencies(times, model.sizes[largest])
+    rows: list[tuple[str, float, Bounds]] = [
+        (name, float(measured[name]), bounds) for name, bounds in at.efficiencies.items()
+    ]
+    columns = [
+        Column("efficiency", 0),
+        Column(f"{model.symbol}={model.sizes[largest]:g}", 1, format=".1%", key="measured"),
+        Column(f"at {_value(at)}", 2, format=".1%", key=("median", "lower", "upper")),
+    ]
+    return Table(columns, rows)

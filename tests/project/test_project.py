@@ -1,0 +1,174 @@
+"""`perf project`: runs at a few scales, whose parts follow known laws, to the run at another."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from paraver_runs import paraver_run
+
+import perfcore
+from perfcore.base.errors import DataError, OptionError
+
+STEPS = ("load imbalance", "serialisation", "transfer")
+
+
+def trace_at(folder, p):
+    """Setup on each rank, work that is shared, and a network whose time grows with the logarithm."""
+    network_ns = int(100_000 * math.log2(p))
+    return paraver_run(
+        folder, p, setup_ns=1_000_000, work_ns=1 << 30, steps=4, call_ns=network_ns, late_ns=200_000 * (p > 1)
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def projection(folder):
+    return perfcore.project([trace_at(folder, p) for p in (2, 4, 8, 16)], at=["p=32", "p=4096"])
+
+
+def table(sizes=(1, 2, 4, 8), noise=0.0, seed=0):
+    draw = np.random.default_rng(seed)
+    laws = {"solve": lambda p: 20 / p, "exchange": lambda p: 0.1 * p**0.5, "setup": lambda p: 0.3}
+    rows = [(p, name, law(p) * math.exp(noise * draw.normal())) for p in sizes for name, law in laws.items()]
+    return pd.DataFrame(rows, columns=["p", "category", "time_s"])
+
+
+def test_components_sum_to_the_elapsed_time(folder):
+    sources = [trace_at(folder, p) for p in (1, 2, 4, 8)]
+    model = perfcore.project(sources, at="p=16")
+    elapsed = [profile.elapsed_ns * 1e-9 for profile in perfcore.overheads(sources)]
+    assert model.elapsed == pytest.approx(elapsed, rel=1e-12)
+    assert model.measured["(begin) -> MPI_Init"] == pytest.approx([0.001] * 4)
+    at = model.answer.at[0]
+    assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
+
+
+def test_the_next_run_is_inside_the_bounds(folder, projection):
+    near, far = projection.answer.at
+    [found] = perfcore.overheads(trace_at(folder, 32))
+    value, low, high = near.elapsed
+    assert low <= found.elapsed_ns * 1e-9 <= high
+    assert value == pytest.approx(found.elapsed_ns * 1e-9, rel=0.05)
+    true = {name.replace("_", " "): float(column[0]) for name, column in found.efficiencies().columns.items()}
+    for name, share in true.items():
+        _, low, high = near.efficiencies[name]
+        assert low <= share <= high
+    for each in (near, far):
+        value = {name: row[0] for name, row in each.efficiencies.items()}
+        product = value["load balance"] * value["serialisation"] * value["transfer"] * value["computation scalability"]
+        assert product == pytest.approx(value["global"], rel=1e-12)
+    assert sum(each.probability_largest for each in far.components) == pytest.approx(1.0)
+
+
+def test_measured_scales_are_reproduced(projection):
+    for p, elapsed in zip(projection.sizes, projection.elapsed, strict=True):
+        value, low, high = projection.predict([p], 0.95)[0]
+        assert low <= elapsed <= high
+        assert value == pytest.approx(elapsed, rel=0.05)
+
+
+def test_the_file_is_the_model_and_composes(projection, tmp_path):
+    file = tmp_path / "projection.json"
+    projection.save(file)
+    loaded = perfcore.load(file)
+    assert loaded.to_dict() == projection.to_dict()
+    assert (loaded + loaded).predict([64.0]) == pytest.approx(2 * projection.predict([64.0]))
+    draws = loaded.part_draws({"p": [64.0]})
+    assert draws.total.values == pytest.approx(loaded.predict([64.0]))
+    content = json.loads(file.read_text())
+    del content["model"]["law"]
+    file.write_text(json.dumps(content))
+    with pytest.raises(perfcore.PerfError, match="law"):
+        perfcore.load(file)
+
+
+def test_what_if_changes_its_components(folder):
+    sources = [trace_at(folder, p) for p in (2, 4, 8)]
+    base = perfcore.project(sources, at="p=16").answer.at[0]
+    model = perfcore.project(sources, at="p=16", ideal_network=True, balance=True, compute=["2x"])
+    times = {each.name: each.time[0] for each in model.answer.at[0].components}
+    assert times["transfer"] == times["load imbalance"] == 0.0
+    for each in base.components:
+        if each.name not in STEPS:
+            assert times[each.name] == pytest.approx(each.time[0] / 2)
+    checked = perfcore.project(sources, at="p=16", ideal_network=True)
+    assert "a replay of the trace" in checked.notes["What if"][1]
+    with pytest.raises(OptionError, match="2x"):
+        perfcore.project(sources, at="p=16", network="0x")
+    with pytest.raises(perfcore.PerfError, match="solver"):
+        perfcore.project(sources, at="p=16", compute=["solver=2x"])
+    with pytest.raises(OptionError, match="no transfer"):
+        perfcore.project(table(), at="p=16", network="2x")
+
+
+def test_tables_and_the_holdout_check():
+    model = perfcore.project(table(), at={"p": 32})
+    at = model.answer.at[0]
+    assert at.elapsed[0] == pytest.approx(20 / 32 + 0.1 * 32**0.5 + 0.3, rel=0.1)
+    assert at.limits.name == "exchange"
+    assert model.check.p == 8
+    assert model.check.lower <= model.check.measured <= model.check.upper
+    weak = table()
+    weak["time_s"] *= weak["p"] ** (weak["category"] == "solve")
+    assert perfcore.project(weak, at="p=16").scaling == "weak"
+    two = perfcore.project(table((2, 4)), at="p=8")
+    assert two.check is None
+    assert any("too few scales (2)" in text for text in two.notes["Uncertain"])
+
+
+def test_many_small_components_are_one():
+    frame = pd.concat([table(), *(table().assign(category=f"c{k}", time_s=1e-4) for k in range(20))])
+    frame = frame.drop_duplicates()
+    model = perfcore.project(frame, at="p=16")
+    assert set(model.measured) == {"solve", "exchange", "setup", "20 small components"}
+    assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
+
+
+def test_coverage_of_known_laws():
+    inside = []
+    for seed in range(40):
+        frame = table((2, 4, 8, 16, 17), noise=0.03, seed=seed)
+        target = frame[frame["p"] == 17].assign(p=32)  # the noise of a further run
+        ratio = {"solve": 17 / 32, "exchange": (32 / 17) ** 0.5, "setup": 1.0}
+        true = (target["time_s"] * target["category"].map(ratio)).sum()
+        _, low, high = perfcore.project(frame[frame["p"] < 17], at="p=32").predict([32.0], 0.95)[0]
+        inside.append(low <= true <= high)
+    assert np.mean(inside) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("at", "text"),
+    [("p=0.5", "p=0.5"), ("q=8", "'q'"), ("p=x", "numbers are expected"), ("p=1..1000:1", "1000 targets")],
+)
+def test_targets_are_checked(at, text):
+    with pytest.raises(perfcore.PerfError, match=text):
+        perfcore.project(table(), at=at)
+
+
+def test_runs_are_checked(folder):
+    two, four = (trace_at(folder, p) for p in (2, 4))
+    with pytest.raises(DataError, match="two or more scales"):
+        perfcore.project([two], at="p=8")
+    with pytest.raises(DataError, match="once"):
+        perfcore.project([two, two, four], at="p=8")
+    with pytest.raises(DataError, match="1 point"):
+        perfcore.project(table((4,)), at="p=8")
+    with pytest.raises(OptionError, match="tables"):
+        perfcore.project([two, four], at="p=8", value="time_s")
+
+
+@pytest.mark.real_data
+def test_epoch(real_data):
+    """Runs on 2 and 8 ranks; on 16 the run was measured to take 2.34 s."""
+    runs = [real_data / f"traces/paraver/epoch/epoch_{p}proc.prv.gz" for p in (2, 8)]
+    value, low, high = perfcore.project(runs, at="p=16").predict([16.0], 0.95)[0]
+    assert value == pytest.approx(2.34, rel=0.05)
+    assert low <= 2.34 <= high
+    with pytest.raises(DataError, match="different programs"):
+        perfcore.project([runs[0], "examples/halo/halo.prv"], at="p=8")
