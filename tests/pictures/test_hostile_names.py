@@ -222,7 +222,8 @@ SUBJECTS = {
     "Series": series,
     "Trace": trace,
 }
-WITHOUT_NAMES = {"Listing", "Model"}  # what is installed has names of its own; models are of some class
+WITHOUT_NAMES = {
+    "OperatorTimes", "GpuDifference","Listing", "Model"}  # what is installed has names of its own; models are of some class
 _MOST_VIEWS, _MOST_WITH_CHARTS = 12, 3
 
 

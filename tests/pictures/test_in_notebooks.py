@@ -16,7 +16,7 @@ ALL_KINDS = [*KINDS, *FURTHER_KINDS]
 WITHOUT_PICTURE = {
     *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Runs", "Ranking", "Summary"),
     "Recommendation",
-    *("Inline", "Added"),
+    *("Inline", "Added", "OperatorTimes", "GpuDifference"),
 }
 WITHOUT_TABLE = {"Facts", "Run", "Summary", "Added"}
 # What JSON has in other words: places as a text, a start and an end, the run's own time of all locations.
@@ -26,6 +26,7 @@ COMPUTED = {
     "OverheadProfile": ("p", "time_s"),
     "Decomposition": ("machine",),
     "Judgement": ("at",),
+    "OperatorTimes": ("time_s",),
     "MeasuredValue": ("p05", "p50", "p95", "lowest", "highest"),
     "Iterations": ("iteration", "duration_us", "over_median", "computing", "waiting", "communicating"),
     "PhaseComparison": ("lower", "upper"),

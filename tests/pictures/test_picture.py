@@ -112,6 +112,7 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
 
 WITHOUT = {
     "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
+    "OperatorTimes", "GpuDifference",
 }  # fmt: skip
 TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
 COLUMN = {"size": "3.4in", "font": 8}
