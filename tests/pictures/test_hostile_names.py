@@ -215,6 +215,8 @@ SUBJECTS = {
     "Iterations": lambda: perfcore.iterations(steps()),
     "PhaseComparison": lambda: perfcore.compare(phases(), phases()),
     "PhaseModel": phases,
+    "ProjectionModel": lambda: perfcore.project(table(NAMES, "category"), at="p=64"),
+    "Projection": lambda: perfcore.project(table(NAMES, "category"), at="p=64").answer,
     "Ranking": lambda: perfcore.rank(pairs(), fitter="individual", functions="1/p,1"),
     "Inline": lambda: perfcore.view(trace(), views=1),
     "UtilizationCurve": lambda: UtilizationCurve([0, 4, 10], [2, 8], source=NAMES[0]),
@@ -223,7 +225,11 @@ SUBJECTS = {
     "Trace": trace,
 }
 WITHOUT_NAMES = {
-    "OperatorTimes", "GpuDifference","Listing", "Model"}  # what is installed has names of its own; models are of some class
+    "OperatorTimes",
+    "GpuDifference",
+    "Listing",
+    "Model",
+}  # what is installed has names of its own; models are of some class
 _MOST_VIEWS, _MOST_WITH_CHARTS = 12, 3
 
 

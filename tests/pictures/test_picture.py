@@ -114,7 +114,15 @@ WITHOUT = {
     "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
     "OperatorTimes", "GpuDifference",
 }  # fmt: skip
-TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
+TOO_WIDE = {
+    "ScalingModel",
+    "ProjectionModel",
+    "Projection",
+    "LcaModel",
+    "ModgenModel",
+    "IndividualModel",
+    "JointModel",
+}  # as a whole
 COLUMN = {"size": "3.4in", "font": 8}
 
 

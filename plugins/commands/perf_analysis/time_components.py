@@ -47,9 +47,7 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     lost = [losses_of(each, with_network)[1] for each in profiles]
     several = [run_losses for run_losses, each in zip(lost, profiles, strict=True) if len(each.locations) > 1] or lost
     if any(list(run_losses) != list(several[0]) for run_losses in several):
-        raise DataError(
-            "a projection needs runs that all have threads in their processes, all have GPUs, or neither"
-        )
+        raise DataError("a projection needs runs that all have threads in their processes, all have GPUs, or neither")
     _one_way_to_grow(profiles)
     alone, is_alone = {}, {}
     for name in several[0]:

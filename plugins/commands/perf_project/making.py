@@ -228,9 +228,8 @@ def _check(
         return None
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
-        smaller: Any = perfcore.fit(
-            components.data.where([f"{law.columns[symbol]}<{largest!r}"]), _FITTER, **components.options
-        )
+        smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
+        smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
         return None
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
