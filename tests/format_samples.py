@@ -515,6 +515,14 @@ FIO = """\
    "write": {"io_bytes": 4194304, "bw_bytes": 1000, "iops": 64.5, "runtime": 12, "total_ios": 64,
     "lat_ns": {"mean": 15.5}}}]}
 """
+EXTRAP_JSON_OLDER = """\
+{"callpaths": [{"id": 1, "name": "sweep"}], "metrics": [{"id": 1, "name": "time"}],
+ "parameters": [{"id": 1, "name": "x"}],
+ "coordinates": [{"id": 1, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 4}]},
+  {"id": 2, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 8}]}],
+ "measurements": [{"callpath_id": 1, "coordinate_id": 1, "id": 1, "metric_id": 1, "value": 3.5},
+  {"callpath_id": 1, "coordinate_id": 2, "id": 2, "metric_id": 1, "value": 5}]}
+"""
 EXTRAP_JSON = """\
 {"parameters": ["x", "y"], "measurements": {"main->a": {"time": [
   {"point": [1, 10], "values": [1.5, 2]}, {"point": [2, 10], "values": [3]}]}}}
@@ -655,7 +663,7 @@ SAMPLES = {
     "go-bench": [("bench.txt", GO_BENCH)],
     "jmh": [("jmh.json", JMH)],
     "vllm": [("serving.json", VLLM)],
-    "extrap-json": [("now.json", EXTRAP_JSON)],
+    "extrap-json": [("now.json", EXTRAP_JSON), ("older.json", EXTRAP_JSON_OLDER)],
     "extrap-archive": [
         ("means.extra-p", extrap_archive(EXTRAP_MEANS)),
         ("runs.extra-p", extrap_archive(EXTRAP_RUNS)),

@@ -31,7 +31,7 @@ def bash(offered):
 
 def test_commands(complete):
     assert bash(complete("perf ")) >= {"convert", "fit", "info", "plot", "plugins", "predict", "rank"}
-    assert bash(complete("perf p")) == {"plot", "plugins", "predict", "profile"}
+    assert bash(complete("perf p")) == {"plot", "plugins", "predict", "profile", "project"}
 
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):

@@ -20,6 +20,7 @@ WORDS = {
     "overheads": ["none.prv"],
     "plot": ["none.csv"],
     "profile": ["none.csv"],
+    "project": ["none.prv", "--at", "p=4"],
     "predict": ["model.toml"],
     "convert": ["none.csv"],
     "experiment sample": ["cpu", "--for", "1h"],
@@ -33,6 +34,7 @@ WORDS = {
 ENDINGS = {
     "fit": "json", "explore": "html", "experiment design": "toml", "experiment next": "toml",
     "stochastic summarize": "json", "iterations": "json", "validate": "json", "whatif": "json",
+    "project": "json",
 }  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def test_markers_nest_and_count():
         "flush": 2,
         "(no marker)": 20,
     }
-    with pytest.raises(DataError, match="no markers in it that last"):
+    with pytest.raises(DataError, match="no markers with a duration"):
         marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], markers=[("dot", 5, 5)]))
 
 

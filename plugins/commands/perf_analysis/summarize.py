@@ -90,8 +90,8 @@ def summarize(
     >>> run.start_ns
     Traceback (most recent call last):
         ...
-    perfcore.base.errors.DataError: examples/cholesky/cholesky_trace.csv.gz: a summary holds no intervals; what tells \
-more than time by location, state and window needs the traces themselves
+    perfcore.base.errors.DataError: examples/cholesky/cholesky_trace.csv.gz: a summary holds no intervals; anything \
+but time by location, state and window needs the traces themselves
     """
     names = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
     if (parts := summaries_among(names)) is not None:

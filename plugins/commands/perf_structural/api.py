@@ -150,8 +150,8 @@ def value(
 
     >>> from perfcore import Series
     >>> load = Series([0, 60, 120, 180], {"cpu": [0.2, 0.9, 0.4, 0.6]}, "s")
-    >>> value(load, "interval", window="3min").value
-    Interval[0.4, 0.9]
+    >>> value(load, "interval").value
+    Interval[0.2, 0.9]
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded

@@ -152,7 +152,7 @@ def join(left, right):  # type: ignore[no-untyped-def]
     return (width, c0, c1, c2, c3, squared)
 
 
-@kernel
+@kernel(small=20_000)
 def squared_error(summary, degree):  # type: ignore[no-untyped-def]
     """Squared L2 error of the best polynomial of ``degree`` 0 to 3."""
     w, _, c1, c2, c3, r = summary
@@ -170,7 +170,7 @@ def _node(nodes, i):  # type: ignore[no-untyped-def]
     return (nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3], nodes[i, 4], nodes[i, 5])
 
 
-@kernel
+@kernel(small=20_000)
 def build(edges, heights, origin, nodes, first_block, last_block):  # type: ignore[no-untyped-def]
     """Fill the leaves of blocks ``first_block`` to ``last_block - 1``."""
     n_leaves = nodes.shape[0] // 2
@@ -183,7 +183,7 @@ def build(edges, heights, origin, nodes, first_block, last_block):  # type: igno
             nodes[n_leaves + block, k] = summary[k]
 
 
-@kernel
+@kernel(small=20_000)
 def join_levels(nodes):  # type: ignore[no-untyped-def]
     """Fill the inner nodes from the leaves; node i joins 2 i and 2 i + 1, the root is 1."""
     for i in range(nodes.shape[0] // 2 - 1, 0, -1):

@@ -1,6 +1,7 @@
-"""Files of Extra-P: JSON, JSON Lines, text, and experiments that version 4 saved.
+"""Files of Extra-P: JSON of the present and the older kind, JSON Lines, text, and experiments that version 4 saved.
 
-Source: "File format documentation" of Extra-P. A saved experiment (``.extra-p``) is an archive: `experiment.json` names
+Source: "File format documentation" of Extra-P; the older JSON, which numbers parameters, call paths, metrics and
+coordinates, is what its example files hold. A saved experiment (``.extra-p``) is an archive: `experiment.json` names
 parameters and, by call path and metric, means, medians and standard deviations (over N) at coordinates. Runs that
 version 4.2 keeps beside them and stored models are passed over.
 """
@@ -90,6 +91,9 @@ class _Values:
 
 
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
+_OLDER = re.compile(
+    rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:.*?"(?:\w+_)?id"\s*:', re.DOTALL
+)
 _Number = float | None | str  # numbers that are not finite stand as texts
 
 
@@ -118,19 +122,52 @@ class _Experiment(msgspec.Struct):
     measurements: dict[str, dict[str, list[_Summary]]]
 
 
+class _Named(msgspec.Struct):
+    id: int
+    name: str
+
+
+class _Pair(msgspec.Struct):
+    parameter_id: int
+    parameter_value: float
+
+
+class _Coordinate(msgspec.Struct):
+    id: int
+    parameter_value_pairs: list[_Pair]
+
+
+class _Value(msgspec.Struct):
+    callpath_id: int
+    coordinate_id: int
+    metric_id: int
+    value: float
+
+
+class _Older(msgspec.Struct):
+    callpaths: list[_Named]
+    coordinates: list[_Coordinate]
+    metrics: list[_Named]
+    parameters: list[_Named]
+    measurements: list[_Value]
+
+
 class ExtrapJsonReader(Reader):
     """Measurements in Extra-P's JSON. For JSON Lines there is ``extrap-lines``."""
 
     def sniff(self, source: Source) -> float:
         head = source.head
         present = _PRESENT.match(head) and b'"measurements"' in head and b'"point"' in head
-        return 0.95 if present else 0.0
+        return 0.95 if present or _OLDER.match(head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        found = _Values(source.name)
-        document = decode_document(source, _Present, "JSON of Extra-P")
-        for _, point, callpath, metric, measured in _points(document, source.name):
-            found.add(point, callpath, metric, _as_list(measured.values))
+        found, description = _Values(source.name), "JSON of Extra-P"
+        if _PRESENT.match(source.head):
+            document = decode_document(source, _Present, description)
+            for _, point, callpath, metric, measured in _points(document, source.name):
+                found.add(point, callpath, metric, _as_list(measured.values))
+        else:
+            _add_older(found, decode_document(source, _Older, description))
         return found.measurements()
 
 
@@ -149,6 +186,22 @@ def _points(document: Any, source: str) -> Iterator[tuple[str, Mapping[str, floa
                     counts = f"{len(levels)} coordinates for {len(document.parameters)} parameters"
                     raise InputError(source, f"the point at {place} has {counts}")
                 yield place, dict(zip(document.parameters, levels, strict=True)), callpath, metric, measurement
+
+
+def _add_older(found: _Values, document: _Older) -> None:
+    parameters, callpaths, metrics = (
+        {item.id: item.name for item in items} for items in (document.parameters, document.callpaths, document.metrics)
+    )
+    try:
+        points = {
+            item.id: {parameters[pair.parameter_id]: pair.parameter_value for pair in item.parameter_value_pairs}
+            for item in document.coordinates
+        }
+        for item in document.measurements:
+            point = points[item.coordinate_id]
+            found.add(point, callpaths[item.callpath_id], metrics[item.metric_id], [item.value])
+    except KeyError as error:
+        raise InputError(found.source, f"refers to the identifier {error}, which nothing has") from None
 
 
 _DOCUMENT = "experiment.json"
