@@ -82,8 +82,9 @@ class VerificationPresenter(Presenter):
         for name, kept in result.groups.items():
             figures = result.figures(kept)
             r2 = "" if figures["r2_centered"] is None else f", R^2 {figures['r2_centered']:.4f}"
+            points = _GROUPS[name] if figures["n_points"] != 1 else _GROUPS[name].removesuffix("s")
             text = (
-                f"{figures['n_points']:,} {_GROUPS[name]}: median error {figures['median_relative_error']:.1%}, max "
+                f"{figures['n_points']:,} {points}: median error {figures['median_relative_error']:.1%}, max "
                 f"{figures['max_relative_error']:.1%}{r2}"
             )
             if figures["coverage"] is not None:
