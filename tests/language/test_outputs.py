@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import perfcore
 from perfcore.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +19,6 @@ FILES = (
     "study/recorded/sor.db", "sor/recorded/availability.csv",
 )  # fmt: skip
 LINES, COLUMNS = 25, 100
-# Commands whose first line needs no figure write a file and say so; those of another line depend on the ones above.
 COMMANDS = """
 info halo.prv
 info steps.csv
@@ -28,7 +28,7 @@ info --formats
 plugins
 fit halo.prv
 fit steps.csv --fitter worley
-fit timings.csv --operations codes.csv --peak systems.csv -o joint.json
+fit timings.csv --operations codes.csv --peak systems.csv
 fit timings.csv --fitter individual
 fit availability.csv --column cpu#0#available
 predict joint.json
@@ -67,6 +67,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     for name in FILES:
         shutil.copy(EXAMPLES / name, folder)
+    options = {"operations": folder / "codes.csv", "peak": folder / "systems.csv"}
+    perfcore.fit(folder / "timings.csv", fitter="strohmaier", **options).save(folder / "joint.json")
     return folder
 
 
