@@ -101,7 +101,10 @@ def shown_texts(tree):
             yield from [(node.lineno, node.value)] * (" " in node.value)
 
 
-@pytest.mark.parametrize("name", ["worley", "phases", "scaling", "strohmaier", "individual", "regression", "usl"])
+@pytest.mark.parametrize(
+    "name",
+    ["worley", "phases", "scaling", "strohmaier", "individual", "regression", "usl", "lca", "modgen", "forecast"],
+)
 def test_a_fitter_on_one_screen(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["perf", "plugins", name])
     with pytest.raises(SystemExit):
@@ -109,6 +112,7 @@ def test_a_fitter_on_one_screen(name, monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= COLUMNS
+    assert not [line for line in lines if "…" in line], "a description is cut"
 
 
 def test_pages_use_the_fields_words():

@@ -163,6 +163,28 @@ def test_runs_are_checked(folder):
         perfcore.project([two, four], at="p=8", value="time_s")
 
 
+def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
+    """What is lost has two scales then; the target is that of other fits, and both are said."""
+    runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (1, 2, 4)]
+    model = perfcore.project(runs)
+    assert model.answer.at[0].point == {"p": 16}
+    assert "models of the two larger scales only: one location has no waiting time" in model.notes["Assumed"]
+    assert "target p=16, four times the largest scale (set with --at)" in model.notes["Assumed"]
+    assert model.sizes.tolist() == [1, 2, 4]
+    _, low, high = model.predict([16.0], 0.95)[0]
+    assert low <= 8.09e-3 <= high  # as it was measured
+
+
+def test_times_without_a_sum_are_refused_and_missing_ones_named():
+    with pytest.raises(DataError, match="have no sum; choose one of each with --where"):
+        perfcore.project("examples/npb/timings.csv", at="p=1024")
+    one = perfcore.project("examples/npb/timings.csv", at="p=1024", where="code=LU,system=T3D")
+    assert one.elapsed[-1] == pytest.approx(41.2, rel=0.01)
+    rows = [(p, name, 8.0 / p) for p in (1, 2, 4, 8) for name in ("a", "b") if (p, name) != (1, "b")]
+    missing = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=16")
+    assert "1 component without a time at some p took none there" in missing.notes["Assumed"]
+
+
 @pytest.mark.real_data
 def test_epoch(real_data):
     """Runs on 2 and 8 ranks; on 16 the run was measured to take 2.34 s."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
 
 Named = str | os.PathLike[str]
-Read = Callable[[str, Sequence[type]], Any]
-
-
-def read_trace(path: str, types: Sequence[type]) -> Any:
-    """Read one file as `perfcore.read` does."""
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=types)
 
 
 def overheads(
@@ -52,11 +45,11 @@ def overheads(
         Mapping[str, Sequence[float]] | Sequence[str] | None,
         Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
     ] = None,
-    read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_trace,
+    read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_file,
 ) -> OverheadRuns:
     """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
 
-    Every nanosecond of every location is in exactly one category; otherwise the error names the states and times.
+    The categories split the time of each location without a rest; otherwise the error names the states and times.
     Without ``--ready``, an idle location counts as load imbalance while two or more others compute, as insufficient
     parallelism otherwise.
 
@@ -235,7 +228,7 @@ def profile(
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
     from_name: str | None = None,
     files: str = "auto",
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_trace,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
 ) -> Profiles | OperatorTimes:
     """Time and calls of every function of one or several runs.
 
@@ -337,7 +330,7 @@ def profile(
 def messages(
     trace: Annotated[Named | Trace, Argument("TRACE")],
     *,
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_trace,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
 ) -> MessageTable:
     """Say who sends how much to whom, in messages of which sizes, and what collectives there are.
 
@@ -382,7 +375,7 @@ def whatif(
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
     ] = None,
     seed: int = 0,
-    read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_trace,
+    read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_file,
 ) -> Answers:
     """Say how long a run takes if something is different, and what its critical path is then.
 

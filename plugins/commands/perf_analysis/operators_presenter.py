@@ -18,7 +18,7 @@ _MOST_ROWS, _LETTERS = 10, 44
 
 
 class OperatorTimesPresenter(Presenter):
-    """The largest own times, and what is left."""
+    """The largest own times, and the sum of the others."""
 
     def title(self, result: OperatorTimes) -> str:
         return f"GPU time by {result.by}: {result.sources[0]}"
@@ -32,7 +32,7 @@ class OperatorTimesPresenter(Presenter):
                 f"{len(result.sources)} runs, last {name}" if result.parameters[0] else f"{len(result.sources)} files"
             )
         return (
-            f"{name}: {first['own_ns'] / max(whole, 1):.0%} of the GPU work ({readable(whole, 'ns')}) is "
+            f"{name}: {first['own_ns'] / max(whole, 1):.0%} of the GPU work ({readable(whole, 'ns', 4)}) is "
             f"{_labels(result.by, [first['name']])[0]} ({calls} call{'s' * (calls != 1)}); GPU busy "
             f"{result.busy_ns / max(result.elapsed_ns, 1):.1%} of {readable(result.elapsed_ns, 'ns', 4)}"
         )
@@ -54,17 +54,17 @@ class OperatorTimesPresenter(Presenter):
         rows = [{**row, "label": name} for row, name in zip(shown, names, strict=True)]
         if rest:
             own, pieces = (sum(row[key] for row in rest) for key in ("own_ns", "pieces"))
-            rows.append({"label": f"{len(rest)} others", "own_ns": own, "pieces": pieces})
+            rows.append({"label": f"{len(rest)} other{'s' * (len(rest) > 1)}", "own_ns": own, "pieces": pieces})
         pieces = sum(row["pieces"] for row in last)
         rows.append({"label": "sum", "own_ns": sum(row["own_ns"] for row in last), "pieces": pieces})
         columns = [
             Column(result.by, "label"),
-            Column("own", "own_ns", "us", _microseconds),
+            Column("own", "own_ns", "ns", "time"),
             Column("share", lambda row: row["own_ns"] / whole, format=".1%"),
-            *([] if result.by == "kernel" else [Column("total", "total_ns", "us", _microseconds)]),
+            *([] if result.by == "kernel" else [Column("total", "total_ns", "ns", "time")]),
             Column("calls", "calls"),
             Column("pieces", "pieces"),
-            Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "us", _microseconds),
+            Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "ns", "time"),
         ]  # fmt: skip
         return [Table(columns, rows)]
 
@@ -78,7 +78,3 @@ class OperatorTimesPresenter(Presenter):
 
 def _labels(by: str, names: Sequence[str]) -> list[str]:
     return plain_names(names) if by == "kernel" else shortened_apart(names, _LETTERS)
-
-
-def _microseconds(time_ns: float) -> str:
-    return f"{time_ns / 1000:.3f}"

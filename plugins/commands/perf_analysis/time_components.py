@@ -29,7 +29,7 @@ class TimeComponents:
 
     locations: npt.NDArray[np.int64]  # of each run
     times: dict[str, Floats]  # computing: total of all locations; what is lost: mean over locations
-    alone: dict[str, int]  # of what is lost: up to how many locations nobody is waited for
+    alone: dict[str, int]  # of each loss: up to how many locations there is no waiting
     is_alone: dict[str, npt.NDArray[np.bool_]]  # runs of so few locations
     counters: dict[str, Floats]  # instructions, and cycles per instruction and seconds per cycle
     sources: tuple[str, ...]
@@ -52,7 +52,7 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     alone, is_alone = {}, {}
     for name in several[0]:
         parts[name] = np.array([run_losses.get(name, 0.0) for run_losses in lost])
-        alone[name] = _waits_for_nobody(profiles, name)
+        alone[name] = _up_to_no_waiting(profiles, name)
         is_alone[name] = np.array(
             [len(p.locations) <= alone[name] or (len(p.threads) == 1 and is_of_mpi(name)) for p in profiles]
         )
@@ -63,7 +63,7 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     )
 
 
-def _waits_for_nobody(profiles: Sequence[OverheadProfile], part: str) -> int:
+def _up_to_no_waiting(profiles: Sequence[OverheadProfile], part: str) -> int:
     """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it."""
     threads = {each.n_threads for profile in profiles for each in profile.threads}
     return threads.pop() if len(threads) == 1 and is_of_mpi(part) else 1

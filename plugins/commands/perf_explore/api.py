@@ -11,11 +11,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from perf_explore.opening import Opening, Read, open_subjects, read_file
+from perf_explore.opening import Opening, open_subjects
 from perf_explore.page import MOST_VIEWS, report_text
 from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, write_bytes
+from perfcore.reading import Read, read_file
 from perfcore.results import Column, Presenter, Result, Table, Tables
 
 

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -27,7 +27,7 @@ from perfcore.hooks.options import OptionField, build
 from perfcore.hooks.registry import registry
 from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load
-from perfcore.reading.recognise import read
+from perfcore.reading import Read, read_file
 from perfcore.results import Presenter, Result, further_presenters, presenter_of
 
 SAVE_AS = "save_as"
@@ -316,14 +316,6 @@ def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: boo
     """A fit as the user chose it."""
     facts = [f"{name}={text}" for name, text in options] + ["with changed formulas"] * is_changed
     return f"{fitter} ({', '.join(facts)})" if facts else fitter
-
-
-Read = Callable[[str, Sequence[type]], Any]
-
-
-def read_file(path: str, wanted: Sequence[type]) -> Any:
-    """Read data; see `perfcore.read`."""
-    return read(path, wanted=wanted)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_files
 from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOfEach, OptionsOfSelected
+from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_gate.comparison import Comparison
@@ -21,17 +22,9 @@ if TYPE_CHECKING:
     from perfcore.results import Result
 
 Named = str | os.PathLike[str]
-ReadFile = Callable[[str, Sequence[type]], Any]
 
 _USUAL = 1.05  # times as slow
 _HISTORIES = ("asv", "benchmark-action")
-
-
-def read_file(path: str, types: Sequence[type]) -> Any:
-    """Read one file as `perfcore.read` does."""
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=types)
 
 
 def gate(
@@ -64,7 +57,7 @@ def gate(
     junit: Annotated[Named | None, Option(metavar="FILE")] = None,
     names: tuple[str, str] | None = None,
     reader: str | None = None,
-    read: Annotated[ReadFile | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
+    read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> VersionGate | HistoryGate | SelfTest:
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
@@ -286,7 +279,7 @@ def add_to_history(
     machine: Annotated[str, Option(metavar="NAME")] = "",
     value: Annotated[str | Iterable[str], Option(metavar="COLUMN")] = (),
     better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
-    read: Annotated[ReadFile | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
+    read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> Added:
     """Add the medians of RESULTS to HISTORY, all or none, for `perf gate HISTORY --commit commit`.
 
@@ -342,7 +335,7 @@ def compare(
     by: Annotated[Literal["operator", "kernel", "shape"] | None, Option()] = None,
     per: Annotated[Literal["step"] | None, Option()] = None,
     names: tuple[str, str] | None = None,
-    read: Annotated[ReadFile, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> Comparison | Result:
     """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data, which are fitted.
@@ -440,7 +433,7 @@ def validate(
     interval: Annotated[float | None, Option(metavar="X")] = None,
     where: Annotated[str | None, Option(metavar="COND,...")] = None,
     output: Annotated[Named | None, Option("--output", "-o", metavar="FILE")] = None,
-    read: Annotated[ReadFile, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfEach("openers", "Validation")],
 ) -> Result:
     """Compare what MODEL predicts with the measurements DATA: errors, and how often the intervals hold.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,9 @@ class GpuDifferencePresenter(Presenter):
             why = "one run cannot tell differences from noise (fewer than 3 steps are marked)"
         else:
             middle, low, high = result.work_interval
-            why = f"GPU work per step {_signed(middle)} (95% CI {_signed(low)} to {_signed(high)}); real: Holm, 5%"
+            why = (
+                f"GPU work per step {_signed(middle)} (95% CI {_signed(low)} to {_signed(high)}); significant: Holm, 5%"
+            )
         return {
             "Compared": [f"old = {Path(result.files[0]).name}, new = {Path(result.files[1]).name}; {counts}"],
             "Idle": [part for part in idle if not part.endswith("+0 ns")], "Uncertain": [why],
@@ -57,23 +59,31 @@ class GpuDifferencePresenter(Presenter):
                     for row, name, (old, new) in zip(shown, plain_names(full), ends, strict=True)]  # fmt: skip
         labels = shortened_apart(full, _LETTERS)
         rows = [{**row, "label": label} for row, label in zip(shown, labels, strict=True)]
-        for label, some in ((f"{len(rest)} others", rest), ("sum (GPU work)", result.rows)):
+        for label, some in ((f"{len(rest)} other{'s' * (len(rest) > 1)}", rest), ("sum (GPU work)", result.rows)):
             if some:
                 total = {key: sum(row[key] for row in some) for key in ("old_ns", "new_ns", "difference_ns")}
                 rows.append({"label": label, **total})
-        counted = [Column("of that count", "count_ns", "us", _difference), Column("each", "each_ns", "us", _difference)]
+        unit, size = ("ms", 1e6) if max(result.elapsed) >= 1e8 else ("us", 1e3)
+
+        def scaled(key: str) -> Callable[[dict[str, Any]], float | None]:
+            return lambda row: row[key] / size if row.get(key) is not None else None
+
+        def difference(name: str, key: str) -> Column:
+            return Column(name, scaled(key), unit, "+.4g")
+
+        counted = [difference("of that count", "count_ns"), difference("each", "each_ns")]
         counted = counted if any(row.get("count_ns") for row in shown) else []
         columns = [
             Column(result.by, "label"),
             Column("calls", lambda row: f"{row['old_calls']:g} -> {row['new_calls']:g}" if "old_calls" in row else ""),
-            Column("old", "old_ns", "us", _microseconds),
-            Column("new", "new_ns", "us", _microseconds),
-            Column("difference", "difference_ns", "us", _difference),
+            Column("old", scaled("old_ns"), unit),
+            Column("new", scaled("new_ns"), unit),
+            difference("difference", "difference_ns"),
             *counted,
             Column("change", lambda row: "" if row.get("change") == "changed" else row.get("change", "")),
-            Column("real", lambda row: {True: "yes", False: "not shown"}.get(row.get("real"), "")),
-            Column("per step", lambda row: row.get("per_step_ns", [None])[0], "us", _difference, importance="verbose"),
-            Column("95% CI", _interval, "us", importance="verbose"),
+            Column("significant", lambda row: {True: "yes", False: "no"}.get(row.get("real"), "")),
+            Column("per step", lambda row: next(iter(_per_step(row, size)), None), unit, importance="verbose"),
+            Column("95% CI", lambda row: _per_step(row, size)[1:] or None, unit, importance="verbose"),
         ]  # fmt: skip
         return [Table(columns, rows)]
 
@@ -86,13 +96,5 @@ def _signed(time_ns: float) -> str:
     return f"{'+' if time_ns >= 0 else '-'}{readable(abs(time_ns), 'ns', 4)}"
 
 
-def _interval(row: dict[str, Any]) -> tuple[float, ...] | None:
-    return tuple(value / 1e3 for value in row["per_step_ns"][1:]) if "per_step_ns" in row else None
-
-
-def _microseconds(time_ns: float) -> str:
-    return f"{time_ns / 1000:.3f}"
-
-
-def _difference(time_ns: float) -> str:
-    return f"{time_ns / 1000:+.3f}"
+def _per_step(row: dict[str, Any], size: float) -> tuple[float, ...]:
+    return tuple(value / size for value in row.get("per_step_ns", ()))

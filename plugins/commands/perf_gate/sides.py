@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
+from perfcore.reading import Read
 
 if TYPE_CHECKING:
     from perf_gate.interim_analyses import InterimAnalysis
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from perf_gate.versions import VersionGate
 
 Named = str | os.PathLike[str]
-ReadFile = Callable[[str, Sequence[type]], Any]
 
 _NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
 
@@ -87,7 +87,7 @@ def versions_of(texts: Sequence[str]) -> dict[str, str]:
 def opened(
     side: Any,
     values: Sequence[str] = (),
-    read: ReadFile | None = None,
+    read: Read | None = None,
     better: Mapping[str, str] = MappingProxyType({}),
     reader: str | None = None,
 ) -> LongTable:
@@ -162,7 +162,7 @@ def self_test_of(table: LongTable, limit: float, version: str | None, base: str 
     return self_test(table if column is None else table.only(column, base), limit)
 
 
-def model_or_data(side: Any, fitter: str | None, read: ReadFile) -> Any:
+def model_or_data(side: Any, fitter: str | None, read: Read) -> Any:
     """A model or data."""
     if not isinstance(side, (str, os.PathLike)):
         return side

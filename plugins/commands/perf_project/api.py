@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_project.model import ProjectionModel
@@ -17,23 +18,15 @@ if TYPE_CHECKING:
     from perfcore.data.trace import Trace
 
 Named = str | os.PathLike[str]
-Read = Callable[[str, Sequence[type]], Any]
-
-
-def read_file(path: str, types: Sequence[type]) -> Any:
-    """Read one file as `perfcore.read` does."""
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=types)
 
 
 def project(
     runs: Annotated[Named | Trace | Measurements | Sequence[Named | Trace | Measurements], Argument("RUN...")],
     *,
-    at: Annotated[str | Sequence[str] | Mapping[str, float], Option(metavar="p=N,...", required=True)],
+    at: Annotated[str | Sequence[str] | Mapping[str, float] | None, Option(metavar="p=N,...")] = None,
     parameter: Annotated[str | None, Option(metavar="COLUMN,...")] = None,
     value: Annotated[str | None, Option(metavar="COLUMN")] = None,
-    where: Annotated[Sequence[str], Option(metavar="COND,...")] = (),
+    where: Annotated[str | None, Option(metavar="COND,...")] = None,
     scaling: Annotated[Literal["auto", "strong", "weak"], Option()] = "auto",
     network: Annotated[str | None, Option(metavar="Kx")] = None,
     ideal_network: Annotated[bool, Option()] = False,
@@ -44,20 +37,20 @@ def project(
     """Project runs at a few scales to the run at another scale.
 
     The elapsed time of traces is split into computation by class of burst, load imbalance, serialisation and transfer;
-    that of tables into their categories or call paths. Each component has a scaling model of its own, and the elapsed
+    that of tables into their categories or call paths. Each component has its own scaling model; the elapsed
     time is their sum.
 
     Parameters
     ----------
     runs : Trace, Measurements, str or path, or a sequence of them
         Traces of one program at several numbers of ranks, or tables of times by category or call path.
-    at : str, sequence of str, or mapping of str to float
-        Scales to project to, such as p=16 or p=64..4096*4.
+    at : str, sequence of str, or mapping of str to float, optional
+        Scales to project to, such as p=16 or p=64..4096*4 (default: four times the largest).
     parameter : str, optional
         Column of a table with the scale (default: guessed).
     value : str, optional
         Column of a table with the times (default: guessed).
-    where : sequence of str
+    where : str, optional
         Rows of a table to use: COLUMN=A|B, COLUMN>3.
     scaling : {"auto", "strong", "weak"}
         Whether the problem stays the same or grows with the scale.
@@ -104,7 +97,7 @@ def project(
     sources = [runs] if isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence) else list(runs)
     if not sources:
         raise OptionError("there is no run; give traces or tables of several scales")
-    table_options = {"parameter": parameter, "value": value, "where": list(where) or None}
+    table_options = {"parameter": parameter, "value": value, "where": where}
     components = components_of(sources, {name: given for name, given in table_options.items() if given}, read)
     what_if = {"network": "inf" if ideal_network else network, "compute": list(compute), "balance": balance}
     return projected(components, at, scaling, what_if)

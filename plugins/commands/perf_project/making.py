@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -125,20 +125,35 @@ def _rows(rows: Sequence[tuple[float, str, float, int]], value: str, source: str
 
 
 def projected(
-    components: Components, at: str | Sequence[str] | Mapping[str, float], scaling: str, what_if: Mapping[str, Any]
-) -> ProjectionModel:
+    components: Components, at: str | Sequence[str] | Mapping[str, float] | None, scaling: str,
+    what_if: Mapping[str, Any],
+) -> ProjectionModel:  # fmt: skip
     """Fit and look at the targets."""
-    targets_of(at)  # before anything that takes time
+    if at is not None:
+        targets_of(at)  # before anything that takes time
     _refuse_one_scale(components.sizes, "p")
     law: Any = perfcore.fit(components.data, _FITTER, **components.options)
+    if law.whole.several:
+        raise DataError(
+            f"{components.source}: times of several programs, systems or metrics have no sum; choose one of each with "
+            "--where, such as --where code=LU,system=T3D"
+        )
+    assumed, uncertain = [], []
+    if (data := _where_time_is_lost(components, law)) is not None:
+        law = perfcore.fit(data, _FITTER, **components.options)
+        components = replace(components, data=data)
+        assumed.append("models of the two larger scales only: one location has no waiting time")
     if not components.times and len(law.columns) == 1 and len(law.paths) > _MOST_COMPONENTS:
-        told = law.scaling
+        declared = law.scaling
         components = _small_ones_joined(components, law)
-        law = perfcore.fit(components.data, _FITTER, scaling=told or "auto", **components.options)
+        law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
     _refuse_one_scale(np.array(next(iter(points.values()))), next(iter(points)))
     symbol = next(iter(points))
     sizes = np.array(points[symbol])
+    if at is None:
+        at = {name: float(law.target[name]) for name in law.columns}
+        assumed.append(f"target {_text(at)}, four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
     largest = int(sizes.argmax())
     elapsed = sum(times[largest] for times in measured.values())
@@ -155,14 +170,15 @@ def projected(
                 "location has no waiting time)"
             )
     kinds = {name: components.kinds.get(name, MEAN) for name in measured if name in law.paths}
-    assumed, uncertain = [], []
     if scaling == "auto":
         scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
         how = "grows with" if scaling == "weak" else "is the same at every"
         assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
-    if len(set(sizes.tolist())) < 3:
-        uncertain.append(f"too few scales ({len(set(sizes.tolist()))}): three or more show how a component grows")
+    if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
+        uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
     uncertain += [f"{name} has no scaling model ({why}) and is held constant" for name, why in reasons.items()]
+    if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
+        assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
     counters = None if components.counters is None else perfcore.fit(components.counters, _FITTER, value="count")
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
@@ -172,6 +188,21 @@ def projected(
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
+
+
+def _where_time_is_lost(components: Components, law: Any) -> Measurements | None:
+    """Rows without runs of so few locations that nothing is lost, if what is lost matters and has two more scales."""
+    largest, fewest = (
+        int(components.sizes.argmax()) if components.alone else 0,
+        max(components.alone.values(), default=0),
+    )
+    elapsed = sum(times[largest] for times in components.times.values())
+    unfitted = [name for name in components.alone if name not in law.paths]
+    if all(components.times[name][largest] <= _MOST_UNFITTED * elapsed for name in unfitted):
+        return None
+    if len(np.unique(components.sizes[components.sizes > fewest])) != 2:
+        return None
+    return components.data.rows(np.flatnonzero(components.data.table["p"].to_numpy() > fewest))
 
 
 def _small_ones_joined(components: Components, law: Any) -> Components:

@@ -1,6 +1,6 @@
 """The elapsed time over the scale as a sum of components, with their joint uncertainty.
 
-Each component has a scaling model of its own (E. Strohmaier's laws, averaged by their posterior). Efficiencies are made
+Each component has its own scaling model, averaged over the posterior. Efficiencies are made
 of the components at the scale that is asked for, never modelled themselves, so that they multiply exactly. What is
 moved from one component of a run to another, such as from computing to waiting, makes their errors correlated: draws
 are put together by a Gaussian copula with the correlation of the residuals, shrunk towards none where runs are few.
@@ -40,7 +40,7 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """What the file says beside the models of the components."""
+    """Everything in the file but the models of the components."""
 
     points: dict[str, tuple[float, ...]]  # R measured points, by symbol
     measured: dict[str, tuple[float, ...]]  # seconds of a location in each component at these

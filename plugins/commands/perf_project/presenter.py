@@ -42,13 +42,13 @@ class ProjectionPresenter(ModelPresenter):
         name = "parallel" if "parallel" in at.efficiencies else "scaling"
         time, low, high = (_time(value, unit) for value in at.elapsed)
         limits = at.limits
-        limited = (
-            f"limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
-            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "nothing is lost against the smallest run"
+        limited = "" if len(at.components) == 1 else (
+            f"; limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
+            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; nothing is lost against the smallest run"
         )  # fmt: skip
         return (
             f"{_place(at)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), speedup {at.speedup[0]:.3g} "
-            f"over {model.symbol}={model.sizes.min():g}, {name} efficiency {at.efficiencies[name][0]:.1%}; {limited}"
+            f"over {model.symbol}={model.sizes.min():g}, {name} efficiency {at.efficiencies[name][0]:.1%}{limited}"
         )
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:

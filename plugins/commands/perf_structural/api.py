@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOf, OptionsOfSelected
+from perfcore.reading import Read
 
 if TYPE_CHECKING:
     from perf_structural.decomposition import Decomposition
     from perf_structural.measured_value import MeasuredValue
-    from perf_structural.measuring import ReadFile
     from perf_structural.prediction import Prediction
     from perf_structural.solving import Solution
     from perf_structural.structural_model import Choice, StructuralModel
@@ -98,7 +98,7 @@ def value(
     support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
     quantile: Annotated[str | float | tuple[float, ...] | None, Option(metavar="Q,...")] = None,
     scale: Annotated[float | None, Option(metavar="RANGE")] = None,
-    read: Annotated[ReadFile | None, _READ] = None,
+    read: Annotated[Read | None, _READ] = None,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> MeasuredValue:
     """Represent measurements by a point, interval, normal or histogram: the last samples of a series, the rows of a

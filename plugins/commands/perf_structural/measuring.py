@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import unit_in_name, unit_of_text
+from perfcore.reading import Read
 from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
 
@@ -145,7 +146,6 @@ def samples_of_table(
 
 
 Samples = Window | RunSamples
-ReadFile = Callable[[str, Sequence[type]], Any]
 
 KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
 _FEWEST_OF_WINDOW = 10  # samples, below which all of the series are used
@@ -158,7 +158,7 @@ def read_samples(
     column: str | None = None,
     until: float | str | None = None,
     where: str | Iterable[str] | None = None,
-    read: ReadFile | None = None,
+    read: Read | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Samples of a file, and warnings about them."""
@@ -171,9 +171,7 @@ def read_samples(
     return samples_of(data, window, column, until, where, within)
 
 
-def _read_any(
-    path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: ReadFile
-) -> Any:
+def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Read) -> Any:
     """Numbers, a column of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
         with Source(path) as source:
@@ -193,7 +191,7 @@ def _read_any(
     return read(os.fspath(path), KINDS)
 
 
-def _plain_table(source: Source, path: str | os.PathLike[str], read: ReadFile) -> Any:
+def _plain_table(source: Source, path: str | os.PathLike[str], read: Read) -> Any:
     """A table of text as its reader reads cells, or, where none knows the file, as it is."""
     import pandas as pd
 

@@ -251,7 +251,7 @@ class PhaseComparisonPresenter(Presenter):
 
     def answer(self, result: PhaseComparison) -> str:
         first, second = result.totals
-        return f"{result.names[1]} takes {second.duration / first.duration:.3f} times as long as {result.names[0]}"
+        return f"{result.names[1]} takes {second.duration / first.duration:.3g} times as long as {result.names[0]}"
 
     def caveats(self, result: PhaseComparison) -> dict[str, Sequence[str]]:
         if not result.alike:
@@ -284,7 +284,7 @@ class PhaseComparisonPresenter(Presenter):
                     key=tuple(f"{key}_{which}" for key in keys),
                     **how,
                 )
-                for run, which, sides in zip(result.names, ("first", "second"), zip(*pairs, strict=True), strict=True)
+                for run, which, sides in zip(("old", "new"), ("first", "second"), zip(*pairs, strict=True), strict=True)
             ]
 
         def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: Any) -> Column:
@@ -295,8 +295,8 @@ class PhaseComparisonPresenter(Presenter):
             column.value[-1] = "all"
         columns += [
             *of_each("duration", lambda side: side.duration, f"duration_{unit}", unit=unit, format="time"),
-            of_both("ratio", lambda a, b: b.duration / a.duration, "ratio", format=".3f"),
-            of_both("ratio 95% CI", _limits, ("lower", "upper"), format=".3f"),
+            of_both("ratio", lambda a, b: b.duration / a.duration, "ratio", format=".3g"),
+            of_both("ratio 95% CI", _limits, ("lower", "upper"), format=".3g"),
             *of_each("processor time", lambda s: s.processor_time, f"processor_time_{unit}", unit=unit, format="time"),
             *of_each(
                 "level",

@@ -24,6 +24,7 @@ from perfcore.base.executors import LocalProcesses, in_order, thread_count
 from perfcore.data.roles import guess_roles, is_processors
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
+from perfcore.reading import Read
 from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import read_one, recognise
 from perfcore.reading.source import Source
@@ -181,7 +182,6 @@ _REPETITION = "r"  # a field that fitters know by its whole name as the repetiti
 REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
 
 Named = str | os.PathLike[str]
-Read = Callable[[str, Sequence[type]], Any]
 
 
 def runs_of(

@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 
 from perfcore.base.errors import MissingDependencyError, OptionError, PerfError, PluginError, UnknownNameError
-from perfcore.cli.output import print_findings, print_json, print_table, reporting
+from perfcore.cli.output import VERBOSE, print_findings, print_json, print_table, reporting
 from perfcore.cli.parameters import Json
-from perfcore.hooks.options import describe
+from perfcore.hooks.options import OptionField, describe
 from perfcore.hooks.registry import Entry, registry
 from perfcore.tables import Column, Table
 
 _METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}
 _CHECK = "check"
+_LINES, _COLUMNS, _WIDEST_VALUE = 25, 100, 20
 
 
 def _names(incomplete: str) -> list[str]:
@@ -126,19 +127,34 @@ def _one(entry: Entry, as_json: bool) -> None:
             },
         )
         return
-    typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
+    lines = textwrap.wrap(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}", _COLUMNS)
     summary = inspect.cleandoc(entry.load().__doc__ or "").split("\nExamples\n")[0]
     for paragraph in summary.rstrip().split("\n\n")[1:]:  # the first one is as the help
-        typer.echo("\n" + (paragraph if "\n " in paragraph else textwrap.fill(paragraph, 100)))
+        if VERBOSE.get() or not paragraph.startswith("Source"):
+            wrapped = textwrap.wrap(paragraph, _COLUMNS, break_long_words=False)
+            lines += ["", *(paragraph.splitlines() if "\n " in paragraph else wrapped)]
     if fields:
-        typer.echo()
-        columns = [
-            Column("option", "name"),
-            Column("default", "default_text"),
-            Column("value", lambda f: "|".join(f.choices) if f.choices else f.metavar or _METAVARS.get(f.type, "")),
-            Column("description", "help"),
-        ]
-        print_table(Table(columns, fields))
+        lines.append("")
+    options = [_option_lines(f, max(len(field.name) for field in fields)) for f in fields]
+    for number, option in enumerate(options):
+        if not VERBOSE.get() and len(lines) + len(option) + (number + 1 < len(options)) > _LINES:
+            left_out = len(options) - number
+            lines.append(f"... {left_out} more option{'s' * (left_out > 1)} (--all)")
+            break
+        lines += option
+    typer.echo("\n".join(lines))
+
+
+def _option_lines(field: OptionField, name_width: int) -> list[str]:
+    """An option with what it takes, what it is for, and its default."""
+    choices, text = "|".join(field.choices or ()), field.help
+    if len(choices) > _WIDEST_VALUE:
+        choices, text = "WORD", f"{text}; {choices}"
+    if field.default_text and field.default_text not in ("auto", "False") and "default" not in text:
+        text += f" (default: {field.default_text})"
+    value = choices or field.metavar or _METAVARS.get(field.type, "")
+    head = f"{field.name:{name_width}}  {value:{_WIDEST_VALUE}}  "
+    return textwrap.wrap(text, _COLUMNS, initial_indent=head, subsequent_indent=" " * len(head))
 
 
 def _rows(entry: Entry, rows: list[dict[str, str]], as_json: bool) -> None:

@@ -133,7 +133,7 @@ def projected(inverses: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 class _AtPlaces:
-    """What measured levels of one path give at places, of each setting: weights (H, T, k) and what is left open."""
+    """Weights (H, T, k) of the measured levels of a path at places, of each setting, and remaining variances (H, T)."""
 
     def __init__(self, points: Floats, measured: Ints, noise: Floats, settings: Floats, places: Floats) -> None:
         n, k = len(points), len(measured)

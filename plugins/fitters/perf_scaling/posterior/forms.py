@@ -166,7 +166,7 @@ def weigh_forms(
 class _LinearFit(NamedTuple):
     """The normal distribution of theta for laws that are linear in it, of B laws and covariances."""
 
-    q: Floats  # inverse covariance times what is left (B, k)
+    q: Floats  # inverse covariance times the residuals (B, k)
     along: Floats  # inverse covariance times the gradient (B, k, P)
     right: Floats  # (B, P)
     roots: Floats  # inverse of the Cholesky factor of the precision (B, P, P)

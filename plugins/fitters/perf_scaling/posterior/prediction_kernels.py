@@ -121,7 +121,7 @@ def row_quantiles(means, variances, weights, size, levels, work, quantiles):  # 
                 x = 0.5 * (low + high)
                 if high - low < CLOSE * narrowest:
                     break
-            elif abs(x - before) < CLOSE * narrowest:  # what is left is of the order of the square
+            elif abs(x - before) < CLOSE * narrowest:  # the error is of the order of the square
                 break
         quantiles[number] = x
         lowest = x
