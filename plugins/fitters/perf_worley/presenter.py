@@ -243,6 +243,9 @@ def _evidence(evidence: Evidence) -> str:
     return f"evidence {gain}, noise threshold {evidence.needed:.3g}, {stretches}"
 
 
+_LONGEST_HEADING = 8  # letters of a run's name; the first line has the whole
+
+
 class PhaseComparisonPresenter(Presenter):
     """Text, table and picture of a `PhaseComparison`."""
 
@@ -275,6 +278,7 @@ class PhaseComparisonPresenter(Presenter):
 
     def tables(self, result: PhaseComparison) -> Tables:
         unit, pairs = result.time_unit, [*(result.pairs if result.alike else ()), result.totals]
+        headings = result.names if max(map(len, result.names)) <= _LONGEST_HEADING else ("old", "new")
 
         def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: Any) -> list[Column]:
             return [
@@ -284,7 +288,7 @@ class PhaseComparisonPresenter(Presenter):
                     key=tuple(f"{key}_{which}" for key in keys),
                     **how,
                 )
-                for run, which, sides in zip(("old", "new"), ("first", "second"), zip(*pairs, strict=True), strict=True)
+                for run, which, sides in zip(headings, ("first", "second"), zip(*pairs, strict=True), strict=True)
             ]
 
         def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: Any) -> Column:
