@@ -131,7 +131,10 @@ class FactsPresenter(Presenter):
             over = "; ".join(points) or ("parameters of each series" if "series" in facts else "no parameter named")
             return f"{facts['rows']} measurements of {facts['value']} over {over}"
         parts = [f"{facts[name]:,} {name}" for name in ("locations", "intervals", "samples", "steps") if name in facts]
-        shown = [f"{kind}: {', '.join(parts)}", *([f"{facts['duration']}"] if "duration" in facts else [])]
+        shown = [f"{kind}: {', '.join(parts)}"]
+        if "duration" in facts:
+            amount, unit = str(facts["duration"]).split(" ")
+            shown.append(f"{float(amount):.4g} {unit}")
         if "mean utilization" in facts:
             shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
         return ", ".join(shown)

@@ -128,10 +128,8 @@ def column_view(
     representation, window = query.get(_REPRESENTATION, default_name("samples")), query.get(_WINDOW, "all")
     representations = tuple(registry().entries("representations"))
     fields = (
-        page.Field(
-            _REPRESENTATION, "represented as", representation, "choice", representations, help="what the samples become"
-        ),
-        page.Field(_WINDOW, "window", window, help="the last stretch that counts, such as 5min, or all"),
+        page.Field(_REPRESENTATION, "represented as", representation, "choice", representations, help="distribution"),
+        page.Field(_WINDOW, "window", window, help="last part of the series to use, such as 5min, or all"),
     )
     form = page.Form(fields, path)
     blocks = answered(form, lambda: represent(take_window(data, window, column), representation))
@@ -231,7 +229,7 @@ class StructuralViews:
     def _prediction(self, query: page.Query) -> tuple[page.Block, ...]:
         method = query.get(_METHOD, "auto")
         form = page.Form(
-            (page.Field(_METHOD, "method", method, "choice", _METHODS, help="how it is evaluated"),), (), "Predict"
+            (page.Field(_METHOD, "method", method, "choice", _METHODS, help="evaluation method"),), (), "Predict"
         )
         _, header, rows = self._model.tables()[0]
         blocks: list[page.Block] = [

@@ -14,7 +14,7 @@ from perf_timing.pictures.panels import scaling_panels
 from perf_timing.scaling_model import ScalingModel
 from perf_views import contents as page
 from perf_views.colours import DARK, MODEL, RULE
-from perf_views.drawable import chosen_figures, parameter_table, statistics_table
+from perf_views.drawable import chosen_figures, parameter_table, statistics_table, summary_blocks
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.results import draw_panels
 
@@ -39,7 +39,7 @@ def pair_view(
     if len(rows):
         blocks.append(_chart(model, code, system, rows))
     else:
-        blocks.append(page.Notice("never measured; what follows is predicted from the others"))
+        blocks.append(page.Notice("never measured: predicted from the other pairs"))
     blocks += _elsewhere(model, code, system, path, query)
     return page.View(f"{code} on {system}", tuple(blocks), path, trail)
 
@@ -51,7 +51,7 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
     value = np.array(model.observations.value)[rows]
     predicted = model.predict({**points, "code": code, "system": system}, interval=_COVERAGE)
     first = next(iter(points))
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" [{model.unit}]" if model.unit else ""
 
     def draw(figure: Figure) -> None:
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.5, 1.0])
@@ -64,7 +64,7 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
         axes.legend(fontsize=8, frameon=False)
         below.axhline(0.0, color=RULE, linewidth=0.7)
         below.plot(points[first], 100.0 * (value / predicted[:, 0] - 1.0), "o", color=DARK, markersize=4)
-        below.set(xlabel=model.columns[first], ylabel="residual (%)")
+        below.set(xlabel=model.columns[first], ylabel="residual [%]")
 
     header = (*(model.columns[symbol] for symbol in points), f"measured{unit}", "model", "lower", "upper", "residual")
     table = [
@@ -108,7 +108,7 @@ _FIGURES = (
     ("n_observations", "measurements", ",d"),
     ("mean_relative_error", "mean relative error", ".1%"),
     ("max_relative_error", "largest relative error", ".1%"),
-    ("mean_relative_error_left_out_cells", "of pairs predicted from the others", ".1%"),
+    ("mean_relative_error_left_out_cells", "cross-validation error", ".1%"),
 )
 _FOLDED = ("Parameters", "Correlations")  # tables that few need
 _MOST_ROWS = 60  # of residuals
@@ -157,7 +157,7 @@ class ScalingViews:
             cells[names] = page.Cell(f"{error:.1%}", shade=min(error / _LARGE_ERROR, 1.0))
         return (
             "Mean relative error of each code on each system",
-            "dark: a small error; a click shows the pair",
+            "Dark: small error. Click a cell to see the pair.",
             cells,
         )
 
@@ -167,7 +167,7 @@ class ScalingViews:
         return (
             *chosen_figures(model, _FIGURES),
             self._curves(),
-            page.Text(tuple(model.summary()[1:]), links=links),
+            *summary_blocks(model, links),
             self._pair_table(),
             page.Text(tuple(model.formula.split("\n")), "Formula", "formula"),
             *(replace(page.Table.of(*table), is_folded=table[0].startswith(_FOLDED)) for table in model.tables()),
@@ -179,7 +179,7 @@ class ScalingViews:
         codes, systems = self._model.codes[:_MOST_SHOWN], self._model.systems[:_MOST_SHOWN]
         rows = [[page.Cell(code), *(self._pair_cell(cells, code, system) for system in systems)] for code in codes]
         if len(codes) < len(self._model.codes) or len(systems) < len(self._model.systems):
-            note += f"; the first {len(codes)} codes and {len(systems)} systems"
+            note += f" First {len(codes)} codes and {len(systems)} systems."
         return page.Table(("", *systems), tuple(map(tuple, rows)), title, note)
 
     @staticmethod
@@ -226,7 +226,7 @@ class ScalingViews:
             (model.describe(int(k)), f"{value[k]:.6g}", f"{predicted[k]:.6g}", f"{error[k]:.1%}") for k in worst
         )
         more = "" if len(rows) == len(value) else f"the worst {len(rows)} of {len(value):,} points"
-        unit = f" ({model.unit})" if model.unit else ""
+        unit = f" [{model.unit}]" if model.unit else ""
         return page.Table(("point", f"measured{unit}", f"model{unit}", "relative error"), rows, note=more)
 
 
@@ -243,7 +243,7 @@ class IndividualViews(ScalingViews):
         for pair in self._individual.pairs:
             value = pair.r2_uncentered
             cells[pair.code, pair.system] = page.Cell(f"{value:.4f}", shade=max(value - _POOR, 0.0) / (1.0 - _POOR))
-        return "R^2 (uncentered) of each code on each system", "bright is good; a click shows the pair", cells
+        return "R^2 (uncentered) of each code on each system", "Bright: good fit. Click a cell to see the pair.", cells
 
 
 class JointViews(ScalingViews):

@@ -171,7 +171,7 @@ class Residuals:
         is_one_pair = len(model.codes) * len(model.systems) == 1
         across = (shown_places.points[selection.first] if is_one_pair else scaled)[finite]
         is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
-        unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
+        unit = f" [{model.coefficient_unit}]" if model.coefficient_unit else ""
         label = "relative residual" if model.relative else "weighted residual" if is_weighted else f"residual{unit}"
         flagged, names = np.empty(0, dtype=np.int64), []
         if isinstance(model, (IndividualModel, JointModel)) and selection.are_own and len(finite):
