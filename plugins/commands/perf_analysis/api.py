@@ -241,6 +241,7 @@ def profile(
         Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
     ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
+    peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
@@ -264,6 +265,8 @@ def profile(
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
+    peak : str, optional
+        Peaks of the GPU for a roofline by shape, as ``"bf16=989.4TFLOP/s,3.35TB/s"``.
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
@@ -294,6 +297,7 @@ def profile(
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
         perf profile pytorch.json.gz --by operator
+        perf profile pytorch.json.gz --by shape --peak bf16=989.4TFLOP/s,3.35TB/s
 
     >>> from perfcore.data.trace import Trace
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
@@ -316,10 +320,12 @@ def profile(
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    if peak is not None and chosen != "shape":
+        raise OptionError("--peak belongs to --by shape")
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
-        return operator_times(sources, chosen, from_name, _named_options(read))
+        return operator_times(sources, chosen, from_name, _named_options(read), peak)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
