@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
-    A fitted model takes --at (default: the target of the fit) and --interval; variables that are left out and have
-    names, such as code and system, take all of them. A structural model takes the other options.
+    A fitted model takes --at (default: the target of the fit), --interval and --quantile; variables that are left out
+    and have names, such as code and system, take all of them. A structural model takes the other options.
 
     \b
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
@@ -51,12 +51,13 @@ def command(
             raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
         _predict_special(model, *opened, options, picture, as_json, table_format)
         return
+    levels = options.pop("quantile", None)
     if options or picture is not None:
         used = f"--{next(iter(options), 'plot').rstrip('_')}"
-        raise OptionError(f"{used} is for structural models (.toml); {model} takes --at and --interval")
+        raise OptionError(f"{used} is for structural models (.toml); {model} takes --at, --interval and --quantile")
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
-    _predict_fitted(model, at or [], interval, as_json, table_format)
+    _predict_fitted(model, at or [], interval, _levels(levels), as_json, table_format)
 
 
 def _predict_special(
@@ -85,16 +86,24 @@ def _predict_special(
         print_findings(prediction, picture=picture)
 
 
+def _levels(text: Any) -> list[float]:
+    try:
+        return [float(level) for level in str(text).split(",")] if text is not None else []
+    except ValueError:
+        raise OptionError(f"--quantile {text}: numbers between 0 and 1 are expected, such as 0.05,0.95") from None
+
+
 def _predict_fitted(
-    model: str, places: Sequence[str], interval: float | None, as_json: bool, table_format: str | None
-) -> None:
+    model: str, places: Sequence[str], interval: float | None, levels: Sequence[float], as_json: bool,
+    table_format: str | None,
+) -> None:  # fmt: skip
     with reporting():
         from perf_basics.api import predict
 
         try:
-            predictions = predict(model, places, _USUAL if interval is None else interval)
+            predictions = predict(model, places, _USUAL if interval is None else interval, levels)
         except PerfError:
-            if interval is not None:
+            if interval is not None or levels:
                 raise
             predictions = predict(model, places)  # models of this kind, or of these data, have no intervals
     if as_json:
