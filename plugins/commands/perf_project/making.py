@@ -238,8 +238,8 @@ def _means(components: Components, law: Any) -> tuple[Floats, dict[str, Floats]]
     names, path = paths_of(data, kept)
     frame = pd.DataFrame({"p": numbers_of(data, column, kept)[kept], "path": path, "time": values[kept]})
     means = frame.pivot_table("time", "p", "path", fill_value=0.0)
-    rows = means.to_numpy(float).T
-    return means.index.to_numpy(float), {names[k]: row for k, row in zip(means.columns.tolist(), rows, strict=True)}
+    labels = np.array(names)[means.columns.to_numpy(int)].tolist()
+    return means.index.to_numpy(float), dict(zip(labels, means.to_numpy(float).T, strict=True))
 
 
 def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:

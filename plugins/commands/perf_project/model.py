@@ -157,7 +157,8 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             drawn[name] = times
         if self.whole is not None:
             whole: Any = self.whole
-            elapsed, total = sum(drawn.values()), whole.draws(places).runs()[0]
+            elapsed = np.sum(list(drawn.values()), axis=0)
+            total = whole.draws(places).runs()[0]
             order = np.argsort(elapsed, axis=0)[1::2]
             ranks = (np.arange(_DRAWS)[1::2] + 0.5) / _DRAWS
             scale = np.ones_like(elapsed)
