@@ -29,7 +29,8 @@ from perfcore.reading.source import Source
 
 OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
-_PIECES = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+KERNEL, COPY, MEMSET = range(3)
+_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
 _OTHER, _SURE = -1, 0.5
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
@@ -52,7 +53,7 @@ class GpuActivity:
     shapes: tuple[str, ...]
     locations: tuple[tuple[int | str, int | str], ...]
     host: dict[str, Ints]  # operators and runtime calls: location, name, start, end, correlation, kind, shape, parent
-    pieces: dict[str, Ints]  # location, name, start, end, correlation, launch and owner (rows of host or -1)
+    pieces: dict[str, Ints]  # location, name, start, end, correlation, kind, launch and owner (rows of host or -1)
     markers: tuple[tuple[str, int, int], ...]
     syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
     span_ns: tuple[int, int]  # from the first to the last event of any kind
@@ -199,7 +200,7 @@ def _activity(source: Source) -> GpuActivity | None:
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else 0
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
                       for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
@@ -214,6 +215,7 @@ def _activity(source: Source) -> GpuActivity | None:
     markers = [(row[1], row[2], row[3]) for row in table[code == MARKER].tolist()]
     host, pieces = (dict(zip(_ROWS, table[mask].T, strict=True)) for mask in (code <= CALL, code == PIECE))
     host["parent"] = _parents(host)
+    pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
