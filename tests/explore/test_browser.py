@@ -63,8 +63,7 @@ def explored(tmp_path_factory):
         yield Explored(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    kept = "stopped; everything that was kept is in its files\n"
-    assert out in (kept, f"{kept}not saved: phases\n")  # what is not saved depends on which of its tests ran here
+    assert out == "stopped; everything that was kept is in its files\n"
     assert err == ""
     assert process.returncode == 0
 
@@ -235,8 +234,6 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
         expect(status).to_have_text(re.compile(r"^longest: \$x_, 20 us on <script>alert\(1\)</script> 0"))
         expect(tab).to_have_url(re.compile("from=18&to=42"))
         tab.get_by_role("button", name="Whole run").click()
-        tab.get_by_role("button", name="Slowest rank").click()
-        expect(status).to_have_text(re.compile(r"^slowest: <script>alert\(1\)</script> computes 70 us"))
         count = tab.locator(".names > *").count()
         tab.locator(".names button").first.click()
         expect(tab.locator(".names > *")).to_have_count(count - 2)

@@ -123,7 +123,6 @@ class DataViews:
         self._changed: dict[
             _Key, page.Viewable
         ] = {}  # no file may hold them, and fitting again would not bring them back
-        self._saved: frozenset[_Key] = frozenset()
         presenter = presenter_of(data)
         self._shown = None if type(presenter) is Presenter else presenter.views(data)
         self._further = {
@@ -209,19 +208,12 @@ class DataViews:
         change = subject.act(path[2:], view_state)
         following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
         following._changed = {**self._changed, key: change.subject}
-        following._saved = self._saved - {key}
         return replace(
             change,
             subject=following,
             path=(FIT, path[1], *change.path),
             query={**as_query(options), **change.query},
         )
-
-    @property
-    def unsaved(self) -> tuple[str, ...]:
-        """Fits that were made here and that no file holds."""
-        fits = dict.fromkeys([*self._fits, *self._changed])
-        return tuple(_fit_name(*key, key in self._changed) for key in fits if key not in self._saved)
 
     def _save(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> page.Change:
         """Write the fit that is shown to a model file."""
@@ -237,11 +229,9 @@ class DataViews:
         else:
             raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
         blocks, edit = saving(model, view_state[SAVE_AS])
-        following = copy(self)
-        following._saved = self._saved | {options_key, key}
         state = {name: text for name, text in view_state.items() if name != SAVE_AS}
         summary = f"save {fitter} as {edit.path}"
-        return page.Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
+        return page.Change(self, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
     def _link_to_timeline(self, view: page.View) -> page.View:
         """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
@@ -310,12 +300,6 @@ class DataViews:
     @staticmethod
     def _key(fitter: str, options: Mapping[str, str]) -> _Key:
         return fitter, tuple(sorted(options.items()))
-
-
-def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: bool) -> str:
-    """A fit as the user chose it."""
-    facts = [f"{name}={text}" for name, text in options] + ["with changed formulas"] * is_changed
-    return f"{fitter} ({', '.join(facts)})" if facts else fitter
 
 
 @dataclass(frozen=True)

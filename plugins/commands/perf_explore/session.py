@@ -64,11 +64,6 @@ class Session:
         """What undo would take back; None where there is nothing."""
         return self._steps[-1].summary if self._steps else None
 
-    @property
-    def unsaved(self) -> tuple[str, ...]:
-        """What was made on the page and stands in no file."""
-        return page.unsaved_of(self._subject)
-
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """A view of the present subject; see `Viewable.view`."""
         return self._subject.view(path, query)

@@ -15,7 +15,6 @@ from perf_timing.scaling_model import ScalingModel
 from perf_views import contents as page
 from perf_views.colours import DARK, MODEL, RULE
 from perf_views.drawable import chosen_figures, parameter_table, statistics_table
-from perfcore.base.errors import OptionError, PerfError
 from perfcore.results import draw_panels
 
 if TYPE_CHECKING:
@@ -26,11 +25,10 @@ _POOR = 0.9  # uncentered R^2 that gets the darkest colour; it is high for nearl
 
 
 _COVERAGE = 0.95
-_AT = "at."  # before the name of a parameter in the address
 
 
 def pair_view(
-    model: ScalingModel, code: str, system: str, path: page.ViewPath, query: page.Query, trail: tuple[page.Link, ...]
+    model: ScalingModel, code: str, system: str, path: page.ViewPath, trail: tuple[page.Link, ...]
 ) -> page.View:
     """The view of a pair, also of one that was never measured."""
     places = model.measured_places
@@ -39,8 +37,7 @@ def pair_view(
     if len(rows):
         blocks.append(_chart(model, code, system, rows))
     else:
-        blocks.append(page.Notice("never measured; what follows is predicted from the others"))
-    blocks += _elsewhere(model, code, system, path, query)
+        blocks.append(page.Notice("never measured; `perf predict` predicts it from the others"))
     return page.View(f"{code} on {system}", tuple(blocks), path, trail)
 
 
@@ -78,31 +75,6 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
     )
 
 
-def _elsewhere(model: ScalingModel, code: str, system: str, path: page.ViewPath, query: page.Query) -> list[page.Block]:
-    """A form for any point, and the prediction there."""
-    texts = {symbol: query.get(_AT + symbol, "") for symbol in model.columns}
-    fields = tuple(page.Field(_AT + symbol, model.columns[symbol], text, "number") for symbol, text in texts.items())
-    form = page.Form(fields, path, "Predict", "Predict elsewhere")
-    if not all(texts.values()):
-        return [form]
-    try:
-        points = {**{symbol: [_number(text)] for symbol, text in texts.items()}, "code": code, "system": system}
-        value, lower, upper = model.predict(points, interval=_COVERAGE)[0]
-        remark = model.remarks(points)[0]
-    except PerfError as error:
-        return [form, page.Notice(str(error), "error")]
-    unit = f" {model.unit}" if model.unit else ""
-    bounds = "no interval" if np.isnan(lower) else f"{_COVERAGE:.0%} prediction interval [{lower:.6g}, {upper:.6g}]"
-    return [form, page.Text((f"{value:.6g}{unit}; {bounds}",)), *([page.Notice(remark, "warning")] if remark else [])]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise OptionError(f"{text!r}: a number is expected") from None
-
-
 PAIR, RESIDUALS, PARAMETERS = "pair", "residuals", "parameters"
 _FIGURES = (
     ("n_observations", "measurements", ",d"),
@@ -133,7 +105,7 @@ class ScalingViews:
         if path == ():
             return page.View(self.title, self._overview())
         if len(path) == 3 and path[0] == PAIR and path[1] in self._model.codes and path[2] in self._model.systems:
-            return pair_view(self._model, path[1], path[2], path, query, trail)
+            return pair_view(self._model, path[1], path[2], path, trail)
         if path == (RESIDUALS,):
             return page.View("Residuals", (self._residuals(),), path, trail)
         if path == (PARAMETERS,):

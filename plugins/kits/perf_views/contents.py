@@ -382,20 +382,6 @@ class Storable(Protocol):
         """The model that is shown."""
 
 
-@runtime_checkable
-class Fitting(Protocol):
-    """A viewable on which models are fitted."""
-
-    @property
-    def unsaved(self) -> tuple[str, ...]:
-        """Models that were made on the page and stand in no file, each in a few words."""
-
-
-def unsaved_of(subject: Viewable) -> tuple[str, ...]:
-    """What stands in no file; nothing where a subject makes no models."""
-    return subject.unsaved if isinstance(subject, Fitting) else ()
-
-
 def content(path: Path) -> bytes | None:
     """What a file holds; None where there is none."""
     try:

@@ -147,7 +147,7 @@ class TimelineViews:
         """What the page's script asks for; see `DataEndpoint.feed`."""
         answers = {
             "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
-            "slowest": self._slowest, "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
+            "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
         }  # fmt: skip
         if len(path) != 1 or path[0] not in answers:
             raise page.NoViewError(path)
@@ -337,13 +337,6 @@ class TimelineViews:
         longest = self.data.longest(window.find)
         place = self._lane_query(longest.location, window)
         return _json({"text": longest.text, "top": place.get("top"), "from": longest.start_ns, "to": longest.end_ns})
-
-    def _slowest(self, window: Window, query: page.Query) -> page.Feed:
-        slowest = self.data.slowest(window)
-        lane = self.data.lanes.path_to(slowest.location)
-        return _json(
-            {"text": slowest.text, "top": self._lane_query(slowest.location, window).get("top"), "lanes": lane}
-        )
 
     def _phases(self, window: Window, query: page.Query) -> page.Feed:
         """Where the phases of the whole run are; none where it cannot be fitted."""

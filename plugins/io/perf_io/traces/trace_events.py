@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from array import array
@@ -308,6 +309,7 @@ _TYPES = {
 }
 # Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
 CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver"})
+COUNTED = "cuda_profiler_range"  # kernels that were run again and again to count
 _CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
 _CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
@@ -350,6 +352,7 @@ class EventColumns:
         self.names: Codes[str] = Codes(_MOST_NAMES)
         self.categories: Codes[str] = Codes(_MOST_NAMES)
         self.passed_over: Counter[str] = Counter()
+        self.counted: Counter[str] = Counter()  # sums of counters over profiler ranges
         self.notes: list[str] = []
         self._first_wrong: TraceEvent | None = None
         self._n_wrong = 0
@@ -395,8 +398,17 @@ class EventColumns:
             "correlation": np.fromiter(map(correlation_of, rows), np.int64, len(rows)),
         }
         self.of_library.add(rows, columns, self.names)
+        if COUNTED in self.categories:
+            self._count([event for event in rows if event.cat == COUNTED])
         for name, values in columns.items():
             self._columns[name].extend(values)
+
+    def _count(self, ranges: list[TraceEvent]) -> None:
+        self.passed_over[COUNTED] += len(ranges)
+        for event in ranges:
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                counters = msgspec.json.decode(event.args, type=dict[str, Any])
+                self.counted.update({name: n for name, n in counters.items() if type(n) in (int, float)})
 
     def launches(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Correlations of the calls that launch work, sorted, when each of them returned, and on which location."""
