@@ -227,6 +227,7 @@ SUBJECTS = {
 WITHOUT_NAMES = {
     "OperatorTimes",
     "GpuDifference",
+    "GpuAnswers",
     "Listing",
     "Model",
 }  # what is installed has names of its own; models are of some class

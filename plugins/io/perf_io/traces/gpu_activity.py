@@ -123,8 +123,8 @@ class GpuActivity:
         """From the begin of the first to the end of the last piece."""
         return int(self.pieces["end"].max() - self.pieces["start"].min())
 
-    def steps(self) -> tuple[Ints, Ints]:
-        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps.
+    def step_spans(self) -> tuple[Ints, Ints]:
+        """Begins and ends of the steps of the run, none where it has no such markers.
 
         Steps are ``ProfilerStep#`` markers, or else those of one name that occurs at least three times and covers at
         least half of the run.
@@ -136,9 +136,13 @@ class GpuActivity:
         least = (self.span_ns[1] - self.span_ns[0]) / 2
         repeated = [name for name, spans in families.items() if len(spans) >= _LEAST_STEPS and covered[name] >= least]
         name = _STEP if _STEP in families else max(repeated, key=lambda each: covered[each], default="")
-        starts, ends = (np.array(column, np.int64) for column in zip(*sorted(families.get(name, [])), strict=True)) if (
-            name) else (np.empty(0, np.int64),) * 2  # fmt: skip
-        if not name:
+        starts, ends = np.array(sorted(families.get(name, [])), np.int64).reshape(-1, 2).T
+        return starts, ends
+
+    def steps(self) -> tuple[Ints, Ints]:
+        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps."""
+        starts, ends = self.step_spans()
+        if not len(starts):
             return np.full(len(self.time_ns), -1), starts
         launch = self.pieces["launch"]
         begin = self.host["start"][launch] if len(self.host["start"]) else self.pieces["start"]
