@@ -42,8 +42,8 @@ MODELS = {
     "phases alone": lambda: perfcore.fit(CURVE, phases=3, degree=0).views(),
     "phases of a trace": lambda: perfcore.fit(TRACE, phases=2, degree=0).views(TRACE),
     "phases by a tolerance": lambda: perfcore.fit(CURVE, fitter="worley", tolerance=3.0).views(CURVE),
-    "joint": lambda: perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1").views(),
-    "individual": lambda: perfcore.fit(runs(), fitter="individual", functions="1/p,1").views(),
+    "joint": lambda: views_of(perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1")),
+    "individual": lambda: views_of(perfcore.fit(runs(), fitter="individual", functions="1/p,1")),
     "forecast, by the views of any model": lambda: views_of(
         perfcore.fit(series(), fitter="forecast", column="cpu"), series()
     ),

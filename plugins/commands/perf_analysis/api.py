@@ -362,7 +362,7 @@ def messages(
     data, communication = trace_and_calls(trace, read)
     if not len(communication.messages) and not communication.collectives.n_on_communicators:
         raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
-    return message_table(communication)
+    return message_table(communication, data)
 
 
 def whatif(

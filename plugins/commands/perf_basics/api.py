@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import Entry, registry
@@ -59,10 +59,16 @@ class Predictions(Result):
 class Facts(Result):
     """What a file is, how much is in it, and which commands apply; by name, in the order in which they are printed."""
 
+    json_kind: ClassVar[str] = "info"
+
     facts: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> Any:
         return self.facts[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"facts": self.facts}
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +77,11 @@ class Listing(Result):
 
     what: str
     rows: Sequence[Mapping[str, Any]]
+    json_kind: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"rows": self.rows}
 
 
 _TABLE = "trace, curve, series or measurements"
@@ -158,7 +169,7 @@ def formats() -> Listing:
     >>> "csv" in [row["name"] for row in formats().rows]
     True
     """
-    return Listing("formats", [_facts(entry) for entry in registry().entries("readers").values()])
+    return Listing("formats", [_facts(entry) for entry in registry().entries("readers").values()], "formats")
 
 
 def plugins() -> Listing:
@@ -174,7 +185,7 @@ def plugins() -> Listing:
     rows = [
         {"kind": each.kind[:-1], "name": each.name, "from": each.distribution, "help": each.help} for each in entries
     ]
-    return Listing("implementations", rows)
+    return Listing("implementations", rows, "plugins")
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
