@@ -226,6 +226,7 @@ SUBJECTS = {
 }
 WITHOUT_NAMES = {
     "OperatorTimes",
+    "LaunchTimes",
     "GpuDifference",
     "GpuAnswers",
     "Listing",

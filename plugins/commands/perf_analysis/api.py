@@ -14,6 +14,7 @@ from perfcore.reading import Read, read_file
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
+    from perf_analysis.launches import LaunchTimes
     from perf_analysis.messages import MessageTable
     from perf_analysis.operators import OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
@@ -34,7 +35,7 @@ def overheads(
     *,
     phases: Annotated[Named | int | Model | None, Option(metavar="N|A..B|auto|MODEL")] = None,
     degree: Annotated[str | int, Option(metavar="D")] = "auto",
-    by: Annotated[Literal["category", "location", "phase", "marker", "burst"] | None, Option()] = None,
+    by: Annotated[Literal["category", "location", "phase", "marker", "burst", "launch"] | None, Option()] = None,
     categories: Annotated[Named | CategorySet | None, Option(metavar="FILE.toml")] = None,
     classes: Annotated[
         Mapping[str, Sequence[str]] | Sequence[str] | None, Option("--class", metavar="CLASS=STATE,...")
@@ -47,7 +48,7 @@ def overheads(
         Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
     ] = None,
     read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_file,
-) -> OverheadRuns:
+) -> OverheadRuns | LaunchTimes:
     """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
 
     The categories split the time of each location without a rest; otherwise the error names the states and times.
@@ -64,10 +65,11 @@ def overheads(
         range such as ``"1..20"``, ``"auto"``, or the model or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
-    by : {"category", "location", "phase", "marker", "burst"}, optional
+    by : {"category", "location", "phase", "marker", "burst", "launch"}, optional
         Table next to the categories; several traces are compared without it, and by burst, which is computing between
         two calls. By default phases where there are any, and of several runs a comparison;
-        with bursts, which are the stretches between two calls, also what each lost when the run got larger.
+        with bursts, which are the stretches between two calls, also what each lost when the run got larger. By launch:
+        delays, launch calls and queues of a GPU's streams, of a PyTorch trace.
     categories : CategorySet, str or path, optional
         Categories and predicates of your own. A set, or the TOML file of one; by default the standard categories, or
         those of GPUs where all locations are GPUs or their streams.
@@ -87,7 +89,7 @@ def overheads(
 
     Returns
     -------
-    OverheadRuns
+    OverheadRuns or LaunchTimes
 
     Raises
     ------
@@ -111,6 +113,7 @@ def overheads(
         perf fit lost.csv --fitter modgen
         perf overheads p4.prv p8.prv --phases 3 -o phases.csv
         perf fit phases.csv --fitter modgen --where phase=2
+        perf overheads pytorch.json.gz --by launch
 
     >>> from perfcore.data.trace import Trace
     >>> runs = overheads(Trace([0, 1], [0, 0], [0, 0], [2_000_000_000, 1_000_000_000], ["a", "b"], ["run"]))
@@ -145,6 +148,12 @@ def overheads(
         raise OptionError("--ready belongs to one trace; profile the others each with its own")
     if ready is None and ready_column is not None:
         raise OptionError("--ready-column belongs to --ready SERIES")
+    if by == "launch":
+        from perf_analysis.launches import launch_times
+
+        if phases is not None or categories is not None or classes or ready is not None or settings:
+            raise OptionError("--by launch has no phases, categories, classes, ready work or labels; leave them out")
+        return launch_times(sources, _named_options(read))
     rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
     patterns = classes if isinstance(classes, Mapping) else _lists(classes or (), "--class")
     columns: Mapping[str, Sequence[float]]
@@ -199,6 +208,12 @@ def overheads(
         [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles], "function that computes"
     )
     return OverheadRuns(profiles, table_by, dict(columns), tuple(others))
+
+
+def _named_options(read: Read) -> Mapping[str, Sequence[str]]:
+    """Options of reading that the command line names."""
+    named: Mapping[str, Sequence[str]] = getattr(getattr(read, "__self__", None), "named", {})
+    return named
 
 
 def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:
@@ -305,10 +320,7 @@ def profile(
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
-        how = getattr(getattr(read, "__self__", None), "named", {})
-        if used := {"since", "until", "only", "region", "locations"} & set(how):
-            raise OptionError(f"--by {chosen} is of whole traces; leave out {how[min(used)][0]}")
-        return operator_times(sources, chosen, from_name)
+        return operator_times(sources, chosen, from_name, _named_options(read))
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")

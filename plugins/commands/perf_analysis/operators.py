@@ -79,13 +79,11 @@ class OperatorTimes(Result):
         }  # fmt: skip
 
 
-def operator_times(sources: Sequence[Any], by: str, from_name: str | None = None) -> OperatorTimes:
+def operator_times(
+    sources: Sequence[Any], by: str, from_name: str | None = None, how: Mapping[str, Sequence[str]] | None = None
+) -> OperatorTimes:
     """Own and total GPU time by operator, shape or kernel; with ``from_name`` files are runs, else ranks of one."""
-    paths: list[Path] = []
-    for item in sources:
-        if not isinstance(item, (str, os.PathLike)):
-            raise OptionError(f"--by {by} reads what host and GPU do from the file; give its path")
-        paths += known_files(os.fsdecode(item)) or [Path(item)]
+    paths = paths_of(sources, by, how)
     pattern = None if from_name is None else NamePattern(from_name)
     parameters = [dict(fields_of(path, pattern)) for path in paths]
     rows: list[dict[str, Any]] = []
@@ -112,6 +110,18 @@ def operator_times(sources: Sequence[Any], by: str, from_name: str | None = None
         notes.append(f"sum of {len(paths)} files")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
+
+
+def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Sequence[str]] | None = None) -> list[Path]:
+    """The files that are named; refuse traces in memory, and options that ask for parts."""
+    if used := {"since", "until", "only", "region", "locations"} & set(how or ()):
+        raise OptionError(f"--by {by} is of whole traces; leave out {(how or {})[min(used)][0]}")
+    paths: list[Path] = []
+    for item in sources:
+        if not isinstance(item, (str, os.PathLike)):
+            raise OptionError(f"--by {by} reads what host and GPU do from the file; give its path")
+        paths += known_files(os.fsdecode(item)) or [Path(item)]
+    return paths
 
 
 def rows_of(activity: GpuActivity, by: str) -> list[dict[str, Any]]:

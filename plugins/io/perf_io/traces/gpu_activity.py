@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.chrome import ChromeReader
+from perf_io.traces.intervals import UNLAUNCHED, clip_at_next
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import CALLS, EXACT, Codes, TimeError, correlation_of, exactly, nanoseconds
 from perfcore.base import progress
@@ -31,7 +32,7 @@ OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
 KERNEL, COPY, MEMSET = range(3)
 _PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
-_OTHER, _SURE = -1, 0.5
+_OTHER, _SURE, _LETTERS = -1, 0.5, 60
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
 _DIMS = re.compile(rb'"Input Dims"\s*:\s*([^"}]*)')
@@ -218,6 +219,12 @@ def _activity(source: Source) -> GpuActivity | None:
     code = table[:, 5]
     markers = [(row[1], row[2], row[3]) for row in table[code == MARKER].tolist()]
     host, pieces = (dict(zip(_ROWS, table[mask].T, strict=True)) for mask in (code <= CALL, code == PIECE))
+    pieces["end"] = pieces["end"].copy()
+    longest = clip_at_next(pieces["location"], pieces["start"], pieces["end"], np.ones(len(pieces["end"]), np.bool_))
+    if longest is not None:
+        name = list(names)[pieces["name"][longest[0]]][:_LETTERS]
+        notes.append(f"{longest[2]} pieces of GPU work last beyond the next of their stream: clipped there (most: "
+                     f"{name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
     host["parent"] = _parents(host)
     pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])
@@ -226,10 +233,7 @@ def _activity(source: Source) -> GpuActivity | None:
         pieces["launch"])  # fmt: skip
     if n_lacking := int((~launched).sum()):
         lacking = int((pieces["end"] - pieces["start"])[~launched].sum())
-        notes.append(
-            f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) have no recorded "
-            "launch: launched before the trace, or without correlation ids"
-        )
+        notes.append(f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) {UNLAUNCHED}")
     called = tuple(names)
     return GpuActivity(
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), tuple(locations), host, pieces,
