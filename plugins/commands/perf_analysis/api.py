@@ -13,6 +13,7 @@ from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
+    from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
     from perf_analysis.messages import MessageTable
     from perf_analysis.operators import OperatorTimes
@@ -393,21 +394,24 @@ def whatif(
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
     ] = None,
     seed: int = 0,
+    region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
     read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_file,
-) -> Answers:
+) -> Answers | GpuAnswers:
     """Say how long a run takes if something is different, and what its critical path is then.
 
     All options together are one question; without any the usual ones are asked separately. Messages keep their
-    order, so runs on other numbers of processors, and other schedules, can't be asked for.
+    order, so runs on other numbers of processors, and other schedules, can't be asked for. The path of a trace by
+    PyTorch's profiler leads through host and GPU.
 
     Parameters
     ----------
     trace : Trace, str or path
-        Of a run with messages or collectives: Paraver or OTF2.
+        Of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
     network : str, optional
         0 takes no time, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
-        A class of states, or a state, and how many times as fast it is.
+        A class of states, or a state, and how many times as fast it is; of a GPU trace gpu, host, collectives or a
+        pattern of kernels, such as 'gemm*=2'; inf takes no time.
     balance : str or sequence of str
         A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
     noise : float or str, >= 0
@@ -416,6 +420,8 @@ def whatif(
         What the runtime with noise becomes (default: as in `perf stochastic summarize`).
     seed : int
         Of the noise.
+    region : str, optional
+        Of a GPU trace: from where a marker begins to where it ends, of several of one name from the first to the last.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 
@@ -433,15 +439,24 @@ def whatif(
         perf whatif trace.prv
         perf whatif trace.prv --network 0 --faster computing=2
         perf whatif trace.prv --noise 5% -o runtime.json
+        perf whatif trace.json --region 'ProfilerStep#7' --faster gpu=2
 
     >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (25772501, 11886254)
     """
+    from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.whatif import answers_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace)) is not None:
+        if network is not None or balance or _share(noise):
+            raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
+        return gpu_answers(activity, region, factors)
+    if region is not None:
+        raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
     return answers_of(*trace_and_calls(trace, read), network, factors, balanced, _share(noise), representation, seed)
 

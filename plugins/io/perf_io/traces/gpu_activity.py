@@ -30,7 +30,8 @@ from perfcore.reading.source import Source
 
 OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
-_PIECES = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+KERNEL, COPY, MEMSET = range(3)
+_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
 _OTHER, _SURE, _LETTERS = -1, 0.5, 60
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
@@ -53,7 +54,7 @@ class GpuActivity:
     shapes: tuple[str, ...]
     locations: tuple[tuple[int | str, int | str], ...]
     host: dict[str, Ints]  # operators and runtime calls: location, name, start, end, correlation, kind, shape, parent
-    pieces: dict[str, Ints]  # location, name, start, end, correlation, launch and owner (rows of host or -1)
+    pieces: dict[str, Ints]  # location, name, start, end, correlation, kind, launch and owner (rows of host or -1)
     markers: tuple[tuple[str, int, int], ...]
     syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
     span_ns: tuple[int, int]  # from the first to the last event of any kind
@@ -129,8 +130,8 @@ class GpuActivity:
         """From the begin of the first to the end of the last piece."""
         return int(self.pieces["end"].max() - self.pieces["start"].min())
 
-    def steps(self) -> tuple[Ints, Ints]:
-        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps.
+    def step_spans(self) -> tuple[Ints, Ints]:
+        """Begins and ends of the steps of the run, none where it has no such markers.
 
         Steps are ``ProfilerStep#`` markers, or else those of one name that occurs at least three times and covers at
         least half of the run.
@@ -142,9 +143,13 @@ class GpuActivity:
         least = (self.span_ns[1] - self.span_ns[0]) / 2
         repeated = [name for name, spans in families.items() if len(spans) >= _LEAST_STEPS and covered[name] >= least]
         name = _STEP if _STEP in families else max(repeated, key=lambda each: covered[each], default="")
-        starts, ends = (np.array(column, np.int64) for column in zip(*sorted(families.get(name, [])), strict=True)) if (
-            name) else (np.empty(0, np.int64),) * 2  # fmt: skip
-        if not name:
+        starts, ends = np.array(sorted(families.get(name, [])), np.int64).reshape(-1, 2).T
+        return starts, ends
+
+    def steps(self) -> tuple[Ints, Ints]:
+        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps."""
+        starts, ends = self.step_spans()
+        if not len(starts):
             return np.full(len(self.time_ns), -1), starts
         launch = self.pieces["launch"]
         begin = self.host["start"][launch] if len(self.host["start"]) else self.pieces["start"]
@@ -210,7 +215,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else 0
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 7] = -1
             for k, event in enumerate(chosen) if arguments_of else ():
@@ -236,6 +241,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
         notes.append(f"{longest[2]} pieces of GPU work last beyond the next of their stream: clipped there (most: "
                      f"{name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
     host["parent"] = _parents(host)
+    pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
