@@ -117,6 +117,7 @@ KINDS = {
     "OperatorTimes": lambda: perfcore.profile(gpu_trace("new", 30), by="operator"),
     "LaunchTimes": lambda: perfcore.overheads(gpu_trace("new", 30), by="launch"),
     "GpuDifference": lambda: perfcore.compare(gpu_trace("old", 20), gpu_trace("new", 30), by="operator"),
+    "GpuAnswers": lambda: perfcore.whatif(gpu_trace("path", 30)),
     "Iterations": lambda: perfcore.iterations("examples/iterations/steps.json"),
     "PhaseComparison": lambda: perfcore.compare(golden("phases"), golden("phases")),
     "PhaseModel": lambda: golden("phases"),

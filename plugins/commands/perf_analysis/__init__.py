@@ -11,7 +11,7 @@ _COMMANDS = {  # by function: group and help
     "perf_analysis.api:messages": ("Look", "Break down messages by sender, receiver and size."),
     "perf_analysis.api:whatif": (
         "Model",
-        "How long a run takes with another network, faster or balanced computation, or noise.",
+        "How long a run takes with another network, faster or balanced computation, a faster GPU, or noise.",
     ),
     "perf_analysis.summarize:summarize": (
         "Look",
@@ -33,6 +33,7 @@ _PRESENTERS = (
     ("perf_analysis.operators:OperatorTimes", "operators_presenter:OperatorTimes", "GPU time of every operator"),
     ("perf_analysis.launches:LaunchTimes", "launches_presenter:LaunchTimes", "launches and queues of a GPU"),
     ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
+    ("perf_analysis.gpu_whatif:GpuAnswers", "gpu_whatif_presenter:GpuAnswers", "critical path through host and GPU"),
     (
         "perfcore.data.trace:Trace#messages",
         "messages_presenter:Trace",

@@ -13,6 +13,7 @@ from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
+    from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
     from perf_analysis.messages import MessageTable
     from perf_analysis.operators import OperatorTimes
@@ -241,6 +242,7 @@ def profile(
         Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
     ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
+    peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
@@ -264,6 +266,8 @@ def profile(
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
+    peak : str, optional
+        Peaks of the GPU for a roofline by shape, as ``"bf16=989.4TFLOP/s,3.35TB/s"``.
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
@@ -294,6 +298,7 @@ def profile(
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
         perf profile pytorch.json.gz --by operator
+        perf profile pytorch.json.gz --by shape --peak bf16=989.4TFLOP/s,3.35TB/s
 
     >>> from perfcore.data.trace import Trace
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
@@ -316,10 +321,12 @@ def profile(
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    if peak is not None and chosen != "shape":
+        raise OptionError("--peak belongs to --by shape")
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
-        return operator_times(sources, chosen, from_name, _named_options(read))
+        return operator_times(sources, chosen, from_name, _named_options(read), peak)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
@@ -387,21 +394,24 @@ def whatif(
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
     ] = None,
     seed: int = 0,
+    region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
     read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_file,
-) -> Answers:
+) -> Answers | GpuAnswers:
     """Say how long a run takes if something is different, and what its critical path is then.
 
     All options together are one question; without any the usual ones are asked separately. Messages keep their
-    order, so runs on other numbers of processors, and other schedules, can't be asked for.
+    order, so runs on other numbers of processors, and other schedules, can't be asked for. The path of a trace by
+    PyTorch's profiler leads through host and GPU.
 
     Parameters
     ----------
     trace : Trace, str or path
-        Of a run with messages or collectives: Paraver or OTF2.
+        Of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
     network : str, optional
         0 takes no time, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
-        A class of states, or a state, and how many times as fast it is.
+        A class of states, or a state, and how many times as fast it is; of a GPU trace gpu, host, collectives or a
+        pattern of kernels, such as 'gemm*=2'; inf takes no time.
     balance : str or sequence of str
         A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
     noise : float or str, >= 0
@@ -410,6 +420,8 @@ def whatif(
         What the runtime with noise becomes (default: as in `perf stochastic summarize`).
     seed : int
         Of the noise.
+    region : str, optional
+        Of a GPU trace: from where a marker begins to where it ends, of several of one name from the first to the last.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 
@@ -427,15 +439,24 @@ def whatif(
         perf whatif trace.prv
         perf whatif trace.prv --network 0 --faster computing=2
         perf whatif trace.prv --noise 5% -o runtime.json
+        perf whatif trace.json --region 'ProfilerStep#7' --faster gpu=2
 
     >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (25772501, 11886254)
     """
+    from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.whatif import answers_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace)) is not None:
+        if network is not None or balance or _share(noise):
+            raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
+        return gpu_answers(activity, region, factors)
+    if region is not None:
+        raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
     return answers_of(*trace_and_calls(trace, read), network, factors, balanced, _share(noise), representation, seed)
 
