@@ -160,12 +160,12 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
 
 
-def read_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity | None:
+def read_gpu_activity(path: str | os.PathLike[str], *, with_shapes: bool = True) -> GpuActivity | None:
     """Read the GPU activity of a file; None where it is no Chrome trace or has no work of GPUs."""
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as source:
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, with_shapes)
 
 
 def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
@@ -178,7 +178,7 @@ def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
     return activity
 
 
-def _activity(source: Source) -> GpuActivity | None:
+def _activity(source: Source, with_shapes: bool) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
@@ -205,7 +205,8 @@ def _activity(source: Source) -> GpuActivity | None:
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR and with_shapes else
+                          _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
                       for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
