@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 import typer
 
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
+from perfcore.cli.command import say
 from perfcore.cli.output import reporting
 
 
@@ -38,13 +40,14 @@ def command(
     perf plot trace.prv -o utilization.png
     perf plot model.json --panels curves --size 3.4in --font 8 --format pdf
     """
-    with reporting():
+    with contextlib.ExitStack() as ends, reporting():
         import perfcore
-        from perfcore.base.files import check_files
+        from perfcore.base.files import check_files, replacements
         from perfcore.models.model import is_model_file
 
         path = _path(output, kind)
         check_files(path)
+        ends.enter_context(replacements([] if output else [path], say))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
