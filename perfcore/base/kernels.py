@@ -28,7 +28,13 @@ _OPTIONS: dict[str, Any] = {
     "forceinline": True,
 }
 _lock = threading.Lock()  # one thread compiles
-_interpreting = threading.local()
+
+
+class _Interpreting(threading.local):
+    is_on = False
+
+
+_interpreting = _Interpreting()
 _note_once = functools.cache(progress.note)
 
 
@@ -44,19 +50,23 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         """Call the function; kernels that it calls are compiled where it is, and otherwise not."""
-        if getattr(_interpreting, "is_on", False):
+        if _interpreting.is_on:
             return self._function(*args)
         if all(np.size(value) < self.small for value in args):
-            _interpreting.is_on = True
-            try:
-                with np.errstate(all="ignore"):
-                    return self._function(*args)
-            finally:
-                _interpreting.is_on = False
+            return self.interpreted(*args)
         compiled = self.compiled
         if not _is_cached(compiled):
             _note_once("compiling numerical kernels, a few seconds, first use only")
         return compiled(*args)
+
+    def interpreted(self, *args: Any) -> Any:
+        """Call the function without compiling it."""
+        _interpreting.is_on = True
+        try:
+            with np.errstate(all="ignore"):
+                return self._function(*args)
+        finally:
+            _interpreting.is_on = False
 
     @functools.cached_property
     def compiled(self) -> Any:

@@ -104,7 +104,7 @@ def print_findings(findings: Result, **files: str | None) -> None:
         typer.echo(line)
 
 
-def print_result(result: Any, as_json: bool, table_format: str | None) -> None:
+def print_result(result: Any, as_json: bool, table_format: str | None, **files: str | None) -> None:
     """Print a result in the form that was asked for; JSON calls it by its class, or as its ``json_kind`` says."""
     is_data = not isinstance(result, Result)
     if as_json and is_data:
@@ -118,7 +118,7 @@ def print_result(result: Any, as_json: bool, table_format: str | None) -> None:
     elif table_format is not None:
         print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:
-        print_findings(result)
+        print_findings(result, **files)
 
 
 def print_json(kind: str, content: Any) -> None:

@@ -141,6 +141,8 @@ def coerce(data: Any, options: Mapping[str, Any]) -> Any:
 
     The fitter that is then chosen says what is wrong with its options.
     """
+    if isinstance(data, (Series, Trace, UtilizationCurve)):
+        return data
     if not isinstance(data, Measurements):
         import pandas as pd
 

@@ -67,5 +67,5 @@ def test_it_serves_until_it_is_interrupted(folder):
     again, said = out.split("\n", 1)
     assert re.fullmatch(rf"opened; for another browser: http://127\.0\.0\.1:{port}/\?key=\S{{32}}", again)
     assert key not in again
-    assert said == "stopped; everything that was kept is in its files\nnot saved: worley (phases=2)\n"
+    assert said == "stopped; everything that was kept is in its files\n"
     assert (err, process.returncode) == ("", 0)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-import perf_basics.cli.plugins
+import perf_basics.cli
 import perfcore.cli.output
 from perfcore import hookimpl
 from perfcore.__main__ import main
@@ -51,7 +51,7 @@ def with_broken_plugins(monkeypatch):
     found = Registry()
     found.add_plugin("half", "dist-half", Half)
     found.add_plugin("broken", "dist-broken", broken)
-    monkeypatch.setattr(perf_basics.cli.plugins, "registry", lambda: found)
+    monkeypatch.setattr(perf_basics.cli, "registry", lambda: found)
     monkeypatch.setattr(perfcore.cli.output, "registry", lambda: found)
 
 
@@ -66,6 +66,7 @@ def test_check_names_everything_that_is_broken(perf):
 
 @pytest.mark.usefixtures("with_broken_plugins", "folder")
 def test_to_other_commands_a_broken_plugin_is_a_warning(perf, monkeypatch, capsys):
+    monkeypatch.setattr(perf_basics.cli, "registry", registry)  # the warning is that of every command
     monkeypatch.setattr(sys, "argv", ["perf", "info", "curve.csv"])
     with pytest.raises(SystemExit) as ended:
         main()

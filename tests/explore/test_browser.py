@@ -63,8 +63,7 @@ def explored(tmp_path_factory):
         yield Explored(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    kept = "stopped; everything that was kept is in its files\n"
-    assert out in (kept, f"{kept}not saved: phases\n")  # what is not saved depends on which of its tests ran here
+    assert out == "stopped; everything that was kept is in its files\n"
     assert err == ""
     assert process.returncode == 0
 
@@ -90,7 +89,7 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     rows = tab.get_by_role("region", name="Phases", exact=True).locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
     assert tab.evaluate("document.activeElement.name") == "phases"
-    tab.get_by_role("main").get_by_role("link", name="Closer").click()
+    tab.get_by_role("main").get_by_role("link", name="Zoom in").click()
     settled(tab)
     assert "from=25&to=75" in tab.url
     assert f"phases={count + 1}" in tab.url
@@ -235,8 +234,6 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
         expect(status).to_have_text(re.compile(r"^longest: \$x_, 20 us on <script>alert\(1\)</script> 0"))
         expect(tab).to_have_url(re.compile("from=18&to=42"))
         tab.get_by_role("button", name="Whole run").click()
-        tab.get_by_role("button", name="Slowest rank").click()
-        expect(status).to_have_text(re.compile(r"^slowest: <script>alert\(1\)</script> computes 70 us"))
         count = tab.locator(".names > *").count()
         tab.locator(".names button").first.click()
         expect(tab.locator(".names > *")).to_have_count(count - 2)

@@ -1,23 +1,11 @@
 """GPU work by operator and differences of traces, against calculations by hand and values of independent scripts."""
 
-import json
-
 import pytest
+from gpu_events import event, write
 
 import perfcore
 from perf_gate.gpu_differences import welch
 from perfcore.base.errors import DataError, OptionError
-
-
-def event(cat, name, ts, dur, tid=1, **args):
-    """A complete event of the host (pid 100), or of a stream of the GPU 0."""
-    pid = 0 if cat in ("kernel", "gpu_memcpy", "gpu_memset") else 100
-    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
-
-
-def write(path, events):
-    path.write_text(json.dumps({"traceEvents": events}))
-    return path
 
 
 def run(kernels, step=0):

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.functions import grained_progress, loop_time, pipeline_time
-from perf_structural.pointwise import PointwiseEvaluation
+from perf_structural.functions import grained_progress, pipeline_time
+from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
 
 RANDOM = np.random.default_rng(20260801)
@@ -25,23 +25,12 @@ def predicted(equation, components=None, **inputs):
     return StructuralModel(equation, inputs=given, components=components or {}).predict(samples=20_000)
 
 
-def looped(times, iterations, chunk):
-    """One loop, chunk by chunk."""
-    free = [0.0] * len(times)
-    while iterations > 0:
-        worker = free.index(min(free))
-        free[worker] += min(chunk, iterations) * times[worker]
-        iterations -= chunk
-    return max(free)
-
-
 # By numpy, from other draws than the model's.
 SIMULATED = {
     "mean_over(t)": DRAWN.mean(axis=0),
     "k_th_over(2, t)": np.median(DRAWN, axis=0),
     "k_th(2, a, b, 11)": np.median([DRAWN[0], DRAWN[1], np.full(DRAWS, 11.0)], axis=0),
     "k_th(n, a, b, 11)": np.sort([DRAWN[0], DRAWN[1], np.full(DRAWS, 11.0)], axis=0)[COUNTED - 1, np.arange(DRAWS)],
-    "pick_over(t, n)": DRAWN[COUNTED - 1, np.arange(DRAWS)],
     "sum_over(t, n)": (DRAWN * FIRST).sum(axis=0),
     "mean_over(t, n)": (DRAWN * FIRST).sum(axis=0) / COUNTED,
     "max_over(t, n)": np.where(FIRST, DRAWN, -np.inf).max(axis=0),
@@ -51,10 +40,6 @@ SIMULATED = {
     "min(b, p95(a))": np.minimum(DRAWN[1], 10 + stats.norm.ppf(0.95)),
     "if(b > quantile(b, 0.9), 0, b)": np.where(DRAWN[1] > 12 + 2 * stats.norm.ppf(0.9), 0.0, DRAWN[1]),
     "barrier_over(t/30, 0.75)": (DRAWN / 30).min(axis=0) * np.prod(np.sort(DRAWN / 30, axis=0)[1:], axis=0) ** 0.75,
-    "interpolate(a, 8, 1, 10, 2, 12, 8)": np.interp(DRAWN[0], [8, 10, 12], [1, 2, 8]),
-    "loop_over(t, 20)": np.array([looped(times, 20, 1) for times in DRAWN.T[:20_000]]),
-    "loop_over(t, 20, n)": np.array([looped(*each) for each in zip(DRAWN.T, [20] * 20_000, COUNTED, strict=False)]),
-    "loop_over(t, 1)": DRAWN[0],
 }
 
 
@@ -114,14 +99,9 @@ def test_progress_of_workers_that_meet_at_barriers_as_simulated(shares, grain, t
         ("k_th_over(1, x)", 1),
         ("k_th_over(2, x)", 3),
         ("k_th(3, 4, 8, 6)", 8),
-        ("pick_over(x, 3)", 3),
         ("p95(4)", 4),
         ("if(2 > 1, 5, x2)", 5),
-        ("loop_over(x, 6)", 5),
-        ("loop_over(x, 7, 3)", 15),
         ("barrier_over(x/10, 0)", 0.1),
-        ("interpolate(x2, 1, 10, 5, 20, 9, 0)", 10),
-        ("max_over(interpolate(x, 2, 10, 5, 40))", 40),
         ("grained_barrier_over(x/10, 0, 1)", 0.015),
         ("grained_barrier_over(x/10, 1e9, 1)", 0.1),
         ("grained_barrier_over(x/5, 0, 1)", 0.12),
@@ -172,17 +152,6 @@ def test_the_stages_may_be_the_second_index():
     assert found.value.mean == blocked_line(np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]]), 1)
 
 
-def test_ties_and_chunks_of_a_loop():
-    for times, iterations, chunk in [
-        ((1, 1), 5, 1),
-        ((1, 2), 7, 2),
-        ((3, 1, 1), 9, 4),
-        ((2,), 7, 3),
-        ((1, 1, 1), 2, 1),
-    ]:
-        assert float(loop_time(*times, iterations, chunk)) == looped(list(times), iterations, chunk)
-
-
 @pytest.mark.parametrize(
     ("equation", "message"),
     [
@@ -190,7 +159,6 @@ def test_ties_and_chunks_of_a_loop():
         ("k_th(a, 1, 2)", "the place takes a number without unit, but 'a' is in s"),
         ("k_th(4, a, a)", "the place came to 4; 1 to 2 is accepted"),
         ("k_th_over(9, t)", "the place came to 9; 1 to 2 is accepted"),
-        ("pick_over(t, 0)", "the number of the copy came to 0; 1 to 2 is accepted"),
         ("max_over(t, 3)", "the number of copies came to 3; 1 to 2 is accepted"),
         ("max_over(t, t)", "max_over takes a number without unit, but 't' is in s"),
         ("max_over(t, u)", "'u' is replicated itself; one number is expected"),
@@ -200,17 +168,10 @@ def test_ties_and_chunks_of_a_loop():
         ("p95(a, a)", "p95 takes one argument, not 2"),
         ("k_th(1, a)", "k_th takes three arguments or more, not 2"),
         ("barrier_over(2*u, 1)", "the share of a processor came to 2; 0 to 1 is accepted"),
-        ("interpolate(a, 1, 2, 3, 4)", "x, x1, x2, ... needs one unit, but 'a' is in s and '1' has no unit"),
-        ("interpolate(2, 1, 2, 1, 4)", "points must increase, but 1 comes before 1"),
-        ("interpolate(2, 1, 2, 3)", "interpolate takes five arguments or more, not 4"),
-        ("interpolate(2, 1, 2, 3, 4, 5)", "points are pairs of numbers: interpolate(x, x1, y1, x2, y2)"),
-        ("interpolate(2, 1, 2, 3, max_over(t)/a)", "points are known numbers"),
         ("grained_barrier_over(u/2, 1, 0)", "the slice came to 0; more than 0 is accepted"),
         ("grained_barrier_over(u/2, -1, 1)", "the grain came to -1; at least 0 is accepted"),
         ("grained_barrier_over(u/2, a, 3)", "'a' is in s"),
         ("grained_barrier_over(t, a, a)", "a share takes a number without unit, but 't' is in s"),
-        ("loop_over(u - 1, 9)", "the time of an iteration came to 0 to 1; more than 0 is accepted"),
-        ("loop_over(u, -1)", "the number of iterations came to -1; 0 to"),
         ("pipeline_over(t, 1)", "'t' is replicated over processor; one time for each stage and item is expected"),
         ("pipeline_over(a, 1)", "'a' is not replicated; one time for each stage and item is expected"),
         ("+".join(["a"] * 10_001), "more than 10,000 numbers, names and operations"),

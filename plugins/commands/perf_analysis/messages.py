@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from perf_analysis.collective_speeds import CollectiveSpeed, RankWaits, collective_speeds
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
@@ -71,6 +72,8 @@ class MessageTable(Result):
     bytes_of_size: Ints
     collectives: tuple[CollectiveRow, ...] = ()
     remarks: tuple[str, ...] = ()  # what is wrong with the trace
+    speeds: tuple[CollectiveSpeed, ...] = ()  # of collectives of GPUs
+    waits: tuple[RankWaits, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -89,12 +92,14 @@ class MessageTable(Result):
                 for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
             ],
             "collectives": [asdict(row) for row in self.collectives],
+            "collective_speeds": [row.to_dict() for row in self.speeds],
+            "waits": [asdict(row) for row in self.waits],
             "remarks": list(self.remarks),
         }
 
 
-def message_table(communication: Communication) -> MessageTable:
-    """Sum up the messages of a run."""
+def message_table(communication: Communication, trace: Trace | None = None) -> MessageTable:
+    """Sum up the messages of a run; with its trace also how fast collectives of GPUs are."""
     ends = np.concatenate([communication.sender, communication.receiver])
     ranks, code = np.unique(ends, return_inverse=True)
     code = code.reshape(-1)
@@ -111,6 +116,7 @@ def message_table(communication: Communication) -> MessageTable:
     return MessageTable(
         communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
         of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
+        *(((), ()) if trace is None else collective_speeds(communication, trace)),
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ _COMMANDS = (
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     for name, group, text, function, former in _COMMANDS:
-        register(name, f"perf_basics.cli.{name}:command", group=group, help=text, function=function, former=former)
+        register(name, f"perf_basics.cli:{name}", group=group, help=text, function=function, former=former)
 
 
 @hookimpl

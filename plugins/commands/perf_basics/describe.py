@@ -79,6 +79,7 @@ def _curve(curve: UtilizationCurve) -> dict[str, Any]:
 def _trace(trace: Trace, name: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "kind": "trace",
+        **({"GPU": trace.facts["gpu"]} if "gpu" in trace.facts else {}),
         "intervals": trace.n_intervals,
         "locations": len(trace.locations),
         "states": list(trace.states),

@@ -23,6 +23,8 @@ _LABELS = {"rows to know about": "data notes", "to be told": "missing options", 
 _IN_ANSWER = (
     "kind",
     "rows",
+    "points",
+    "to be told",
     "next",
     "locations",
     "intervals",
@@ -35,6 +37,7 @@ _IN_ANSWER = (
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
 _LONGEST_NAME = 60
+_MOST_FIXED = 4  # parameters with one value, in a sentence
 
 
 class PredictionsPresenter(Presenter):
@@ -72,9 +75,11 @@ class PredictionsPresenter(Presenter):
             brief.insert(0, Column("share", values[order, 0] / total, format=".1%"))
         if values.shape[1] == 3:
             brief.append(Column(f"{result.interval:.0%} interval", values[order, 1:], format=".3g"))
+        brief += [Column(name, column[order], unit) for name, column in result.quantiles.items()]
         differ = [remarks] if len(set(result.remarks)) > 1 else []
         every = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
         every += [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
+        every += [Column(name, column, format=".6g") for name, column in result.quantiles.items()]
         every += [Column("remark", list(result.remarks))] if any(result.remarks) else []
         return [Table([*points, *brief, *differ], importance="brief"), Table(every, importance="verbose")]
 
@@ -128,10 +133,14 @@ class FactsPresenter(Presenter):
         facts = result.facts
         kind, points = facts["kind"], facts.get("points", [])
         if kind == "measurements":
-            over = "; ".join(points) or ("parameters of each series" if "series" in facts else "no parameter named")
-            return f"{facts['rows']} measurements of {facts['value']} over {over}"
-        parts = [f"{facts[name]:,} {name}" for name in ("locations", "intervals", "samples", "steps") if name in facts]
-        shown = [f"{kind}: {', '.join(parts)}", *([f"{facts['duration']}"] if "duration" in facts else [])]
+            over = _points_in_words(points) or (" over parameters of each series" if "series" in facts else "")
+            return f"{_counted(facts['rows'], 'measurements')} of {facts['value']}{over}"
+        counts = ("locations", "intervals", "samples", "steps")
+        parts = [_counted(facts[name], name) for name in counts if name in facts]
+        shown = [f"{kind}: {', '.join(parts)}"]
+        if "duration" in facts:
+            amount, unit = str(facts["duration"]).split(" ")
+            shown.append(f"{float(amount):.4g} {unit}")
         if "mean utilization" in facts:
             shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
         return ", ".join(shown)
@@ -142,8 +151,16 @@ class FactsPresenter(Presenter):
         return [self.answer(result), *(f"{name.ljust(width)}  {line}" for name, line in rows)]
 
     def tables(self, result: Facts) -> Tables:
-        facts = {n: v for n, v in result.facts.items() if n not in _IN_ANSWER and v not in ("none", "all", [])}
+        facts = {
+            name: value
+            for name, value in result.facts.items()
+            if name not in _IN_ANSWER and value not in ("none", "all", []) and not str(value).startswith("none: ")
+        }
         return [Table([Column("", 0), Column("", 1)], _fact_rows(facts), importance="brief")]
+
+    def caveats(self, result: Facts) -> dict[str, Sequence[str]]:
+        reasons = [text[len("none: ") :] for text in map(str, result.facts.values()) if text.startswith("none: ")]
+        return {"Uncertain": [text.removeprefix(f"{result.facts['file']}: ") for text in reasons]}
 
     def next_command(self, result: Facts) -> str:
         commands = result.facts.get("next", [])
@@ -153,6 +170,25 @@ class FactsPresenter(Presenter):
         import pandas as pd
 
         return pd.DataFrame({"fact": list(result.facts), "value": list(result.facts.values())})
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count:,} {name if count != 1 else name.removesuffix('s')}"
+
+
+def _points_in_words(points: Sequence[str]) -> str:
+    """Lines ``p: 4 values, 1, 2, 4, 8`` as `` over p = 1, 2, 4, 8 at n = 30``: what was varied, then what was not."""
+    varied, fixed = list[str](), list[str]()
+    for line in points:
+        name, _, rest = line.rpartition(": ")
+        count, _, levels = rest.partition(" values, ")
+        if count == "1":
+            fixed.append(f"{name} = {levels.partition(' to ')[0]}")
+        else:
+            varied.append(f"{name} = {f'{count} values, ' if ' to ' in levels else ''}{levels}")
+    more = f" and {len(fixed) - _MOST_FIXED} more" if len(fixed) > _MOST_FIXED else ""
+    over = f" over {'; '.join(varied)}" if varied else ""
+    return over + (f" at {', '.join(fixed[:_MOST_FIXED])}{more}" if fixed else "")
 
 
 def _per_cent(text: str) -> str:

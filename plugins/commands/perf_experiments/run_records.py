@@ -227,11 +227,6 @@ class History:
         runs = [run for run in self.of(point).values() if run.succeeded]
         return has_converged([run.value(self.value or next(iter(run.values), "wall_s")) for run in runs], until)
 
-    def measured(self) -> list[tuple[Point, float]]:
-        """Points and wall times in seconds of all runs that succeeded."""
-        every = (run for of_point in self.runs.values() for run in of_point.values())
-        return [(run.point, run.wall_ns / 1e9) for run in every if run.succeeded]
-
     def summary(self, points: Sequence[Point], new_runs: int, until: float | None = None) -> Summary:
         """What there is of these points."""
         runs = [run for point in points for run in self.of(point).values()]

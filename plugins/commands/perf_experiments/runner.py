@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from perf_experiments.costs import costs_by_runs, duration_text
 from perf_experiments.design import VERSION, Design, Key, Point, point_key
 from perf_experiments.measurement import Measuring, environment, filled, launcher_words, parse_patterns
 from perf_experiments.run_records import History, RunOptions, Summary
@@ -90,9 +85,6 @@ def commands_of(points: Sequence[Point], options: RunOptions) -> dict[Key, tuple
     return commands
 
 
-_WORTH_SAYING_S = 60.0  # an expected end that is nearer than this is not announced
-
-
 def run_design(design: Design, path: str | os.PathLike[str], options: RunOptions) -> Summary:
     """Make the runs of a design that a store does not have yet.
 
@@ -135,9 +127,7 @@ class _Session:
         least = max(self.wanted.values())
         most = least if self.options.until is None else max(self.options.most, least)
         new_runs = 0
-        started = time.monotonic()
         with progress.bar("runs", len(self._left(points))) as advance:
-            self._announce(points)
             for block in range(1, most + 1):
                 for point in self.design.block(block, points):
                     if not self._due(point, block):
@@ -146,8 +136,6 @@ class _Session:
                     self.history.add(self.store.add(run))
                     new_runs += 1
                     advance(1)
-                if block == 1 and new_runs and time.monotonic() - started > 1.0:
-                    self._announce(points)
         return new_runs
 
     def _due(self, point: Point, block: int) -> bool:
@@ -161,13 +149,3 @@ class _Session:
         """The point of each run that is certainly to be made; repetition may add more."""
         blocks = {point_key(point): range(1, self.wanted[point_key(point)] + 1) for point in points}
         return [point for point in points for block in blocks[point_key(point)] if self._due(point, block)]
-
-    def _announce(self, points: Sequence[Point]) -> None:
-        """Say when the replications that are left will end, once runs tell how long they take."""
-        measured, left = self.history.measured(), self._left(points)
-        if not measured or not left:
-            return
-        seconds = float(np.sum(costs_by_runs(measured, left))) * (1 + self.options.warmup)
-        if seconds >= _WORTH_SAYING_S:
-            end = datetime.datetime.now().astimezone() + datetime.timedelta(seconds=seconds)
-            progress.note(f"{len(left)} runs are left and take about {duration_text(seconds)}, until {end:%d %b %H:%M}")

@@ -74,8 +74,6 @@ def explore(
                 serve(page, listener)
         except KeyboardInterrupt:
             announce("stopped; everything that was kept is in its files")
-            if session.unsaved:
-                announce(f"not saved: {'; '.join(session.unsaved)}")
 
 
 @contextlib.contextmanager

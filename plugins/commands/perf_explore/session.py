@@ -64,14 +64,9 @@ class Session:
         """What undo would take back; None where there is nothing."""
         return self._steps[-1].summary if self._steps else None
 
-    @property
-    def unsaved(self) -> tuple[str, ...]:
-        """What was made on the page and stands in no file."""
-        return page.unsaved_of(self._subject)
-
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """A view of the present subject; see `Viewable.view`."""
-        return self._subject.view(path, query)
+        return page.headed(self._subject, self._subject.view(path, query))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> tuple[page.Link, ...]:
         """Where one can go from a view; see `perf_views.contents.nav_links`. Empty if unknown."""

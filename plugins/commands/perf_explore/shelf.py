@@ -64,8 +64,3 @@ class Shelf:
         change = subject.act(path[1:], form)
         changed = Shelf({**self._subjects, path[0]: change.subject})
         return replace(change, subject=changed, path=(path[0], *change.path))
-
-    @property
-    def unsaved(self) -> tuple[str, ...]:
-        """What stands in no file, of all subjects."""
-        return tuple(f"{name}: {text}" for name, subject in self._subjects.items() for text in page.unsaved_of(subject))

@@ -82,7 +82,11 @@ def register_presenters(register: Register) -> None:
         ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
         ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
         ("recalibration:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
-        ("structural_model:StructuralModel", "views:StructuralPresenter", "a structural model: prediction, inputs"),
+        (
+            "structural_model:StructuralModel",
+            "presenters:StructuralPresenter",
+            "a structural model with its inputs",
+        ),
     ):
         register(f"perf_structural.{result}", f"perf_structural.{presenter}", help=shows)
     register(
@@ -91,8 +95,8 @@ def register_presenters(register: Register) -> None:
         help="predictions against what happened",
         function="perf_structural.judging:judge",
     )
-    series = "a time series, and its columns as stochastic values"
-    register("perfcore.data.series:Series", "perf_structural.views:SeriesPresenter", help=series)
+    series = "a time series: its columns"
+    register("perfcore.data.series:Series", "perf_structural.presenters:SeriesPresenter", help=series)
 
 
 @hookimpl

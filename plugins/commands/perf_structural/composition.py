@@ -23,7 +23,7 @@ from perf_formulas.parser import (
 )
 from perf_structural.algebra import Algebra, Constant, Expression
 from perf_structural.correlation import Pair, correlated_pairs
-from perf_structural.functions import EQUATION_FUNCTIONS, INTERPOLATE, OVER_COPIES, as_integer, parsed
+from perf_structural.functions import EQUATION_FUNCTIONS, OVER_COPIES, as_integer, parsed
 from perf_structural.indexed import (
     PLAIN,
     Indexed,
@@ -171,8 +171,6 @@ class Composer:
                 return self._over_copies(text, symbol, parts, over)
             if symbol == QUANTILE:
                 return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
-            if symbol == INTERPOLATE:
-                return self._interpolated(text, parts)
             need_numbers("the place", parts[:1])
             values, unit = aligned(symbol, parts[1:], self.algebra)
             return joined(text, lambda k, *cells: self._k_th(k, cells), [parts[0], *values], self.sizes, unit)
@@ -197,13 +195,6 @@ class Composer:
         match symbol:
             case "k_th_over":
                 return self._k_th(numbers[0], group)
-            case "pick_over":
-                number = numbers[0]
-                if isinstance(number, Constant):
-                    return group[int(as_integer("number of the copy", number.value, 1, len(group))) - 1]
-                return algebra.call(symbol, [*group, number])
-            case "loop_over":
-                return algebra.call(symbol, [*group, numbers[0], *(numbers[1:] or [algebra.constant(1.0)])])
             case "barrier_over" | "grained_barrier_over":
                 return algebra.call(symbol, [*group, *numbers])
         for count in numbers:
@@ -221,17 +212,6 @@ class Composer:
             if place in {1, len(cells)}:
                 return self.algebra.extremum(place == len(cells), cells)
         return self.algebra.call("k_th", [k, *cells])
-
-    def _interpolated(self, text: str, parts: Sequence[Indexed]) -> Indexed:
-        operand, *points = parts
-        if len(points) % 2:
-            raise DataError("points are pairs of numbers: interpolate(x, x1, y1, x2, y2)")
-        (operand, *abscissas), _ = aligned("x, x1, x2, ...", [operand, *points[::2]], self.algebra)
-        values, unit = aligned("y1, y2, ...", points[1::2], self.algebra)
-        cells = [cell for point in (*abscissas, *values) for cell in point.cells.values()]
-        if len(cells) != len(points) or not all(isinstance(cell, Constant) for cell in cells):
-            raise DataError("points are known numbers, not uncertain or replicated ones")
-        return joined(text, lambda x: self.algebra.call(INTERPOLATE, [x, *cells]), [operand], self.sizes, unit)
 
     def _quantile(self, operand: Expression, level: Expression) -> Expression:
         if not isinstance(level, Constant) or not 0.0 < level.value < 1.0:

@@ -58,65 +58,7 @@ def extreme_of_first(choose: np.ufunc, *arguments: npt.ArrayLike) -> Floats:
 def kth_smallest(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
     """The k-th smallest of some: 2 of 3 answers are there after the second."""
     place, *spread = np.broadcast_arrays(as_integer("place", k, 1, len(values)), *values)
-    return _take(np.sort(spread, axis=0), place)
-
-
-def take(*arguments: npt.ArrayLike) -> Floats:
-    """One of the copies; the last argument says which, from 1."""
-    *values, number = arguments
-    place, *spread = np.broadcast_arrays(as_integer("number of the copy", number, 1, len(values)), *values)
-    return _take(np.array(spread), place)
-
-
-def _take(values: Floats, place: Floats) -> Floats:
-    """At each point the value at a place, counted from 1."""
-    return np.asarray(np.take_along_axis(values, place[None].astype(int) - 1, axis=0)[0])
-
-
-def interpolated(x: npt.ArrayLike, *points: npt.ArrayLike) -> Floats:
-    """On lines between points; before the first and beyond the last as there."""
-    rows = np.asarray(points, dtype=np.float64)
-    places, values = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    steps = np.diff(places)
-    if not np.all(steps > 0.0):
-        index = int(np.flatnonzero(~(steps > 0.0))[0])
-        raise DataError(f"points must increase, but {places[index]:.6g} comes before {places[index + 1]:.6g}")
-    return np.asarray(np.interp(np.asarray(x, dtype=np.float64), places, values))
-
-
-# Workers of unequal speed: a loop that they share by taking chunks.
-#
-# Source: C. D. Polychronopoulos and D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers 36, 1987,
-# section II (self-scheduling with a fixed size of chunks): the next free processor takes the next chunk.
-
-_MOST_ITERATIONS = 2.0**53
-
-
-def loop_time(*arguments: npt.ArrayLike) -> Floats:
-    """Time until a loop is done whose iterations workers take in chunks, each as soon as it is free."""
-    *times, iterations, chunk = arguments
-    total = as_integer("number of iterations", iterations, 0, _MOST_ITERATIONS)
-    size = as_integer("size of a chunk", chunk, 1, _MOST_ITERATIONS)
-    spread = np.broadcast_arrays(total, size, *times)
-    total, size, each = spread[0], spread[1], np.array(spread[2:], dtype=np.float64)
-    if not np.all((each > 0.0) & np.isfinite(each)):
-        raise DataError(
-            f"the time of an iteration came to {each.min():.4g} to {each.max():.4g}; more than 0 is accepted"
-        )
-    chunks = np.ceil(total / size)
-    of_chunk = each * size
-    # Chunks begin at multiples of each worker's time. Before this moment fewer than all have begun, and few are left.
-    moment = np.maximum(chunks - len(each), 0.0) / (1.0 / of_chunk).sum(axis=0)
-    begun = np.ceil(moment / of_chunk)
-    free = begun * of_chunk
-    missing = chunks - begun.sum(axis=0)
-    last_size = total - (chunks - 1.0) * size
-    for number in range(int(missing.max(initial=0.0))):
-        taker = np.argmin(free, axis=0)[None]
-        takes = np.where(number < missing, np.where(number + 1 == missing, last_size, size), 0.0)
-        ends = np.take_along_axis(free, taker, axis=0) + takes * np.take_along_axis(each, taker, axis=0)
-        np.put_along_axis(free, taker, ends, axis=0)
-    return np.asarray(free.max(axis=0), dtype=np.float64)
+    return np.asarray(np.take_along_axis(np.sort(spread, axis=0), place[None].astype(int) - 1, axis=0)[0])
 
 
 # A line of stages with room for a few items between each two of them (blocking after service): J. A. Buzacott and
@@ -238,7 +180,6 @@ def _least_of(shares: Floats, times: Floats) -> Floats:
 
 
 _LEVEL = FUNCTIONS["max"].level
-INTERPOLATE = "interpolate"
 
 # An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
 LIMITS = Limits(length=100_000, nodes=10_000)
@@ -247,12 +188,10 @@ LIMITS = Limits(length=100_000, nodes=10_000)
 _ARGUMENTS: Mapping[str, tuple[int, int | None]] = {
     **dict.fromkeys(("sum_over", "mean_over", "max_over", "min_over"), (1, 2)),
     "k_th": (3, None),
-    **dict.fromkeys(("k_th_over", "pick_over", QUANTILE), (2, 2)),
-    "loop_over": (2, 3),
+    **dict.fromkeys(("k_th_over", QUANTILE), (2, 2)),
     "barrier_over": (2, 2),
     "grained_barrier_over": (3, 3),
     "pipeline_over": (2, 2),
-    INTERPOLATE: (5, None),
 }
 EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {
     name: Rule(name, name, _LEVEL, (OR,) * fewest, most) for name, (fewest, most) in _ARGUMENTS.items()
@@ -268,12 +207,9 @@ COMPUTED: Mapping[str, Callable[..., Floats]] = {
     "max_over": partial(extreme_of_first, np.maximum),
     "min_over": partial(extreme_of_first, np.minimum),
     "k_th": kth_smallest,
-    "pick_over": take,
-    "loop_over": loop_time,
     "barrier_over": barrier_progress,
     "grained_barrier_over": grained_progress,
     "pipeline_over": pipeline_time,
-    INTERPOLATE: interpolated,
 }
 
 

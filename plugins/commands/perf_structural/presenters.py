@@ -1,29 +1,35 @@
-"""Presentation of a stochastic value with its samples."""
+"""How structural models, stochastic values and series are shown."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
+from perf_views import contents as page
 from perf_views.colours import LIGHT, RULE, SERIES
+from perf_views.data_pictures import draw_series
 from perf_views.names import shortened
+from perfcore.data.series import Series
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from perf_structural.decomposition import Decomposition
+    from perf_structural.inputs import Input
     from perf_structural.measured_value import MeasuredValue
     from perf_structural.prediction import Prediction
     from perf_structural.solving import Solution
-    from perf_structural.structural_model import Choice
+    from perf_structural.structural_model import Choice, StructuralModel
 
 _POINTS = 2000  # more than a picture has pixels
 _BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no bounds
@@ -44,7 +50,7 @@ def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> Pan
     def finish(axes: Axes) -> None:
         named = shortened(next(iter(values)) if len(values) == 1 else "value")
         axes.set_xlim(places[0], places[-1])
-        axes.set_xlabel(f"{named} ({unit})" if unit else named, parse_math=False)
+        axes.set_xlabel(f"{named} [{unit}]" if unit else named, parse_math=False)
 
     def density(axes: Axes) -> None:
         # Bars stand at the top of the densities; without any of these, heights mean nothing.
@@ -104,7 +110,7 @@ class PredictionPresenter(Presenter):
     """A distribution and its statistics."""
 
     def title(self, result: Prediction) -> str:
-        return f"{result.name} ({result.unit})" if result.unit else result.name
+        return f"{result.name} [{result.unit}]" if result.unit else result.name
 
     def formula(self, result: Prediction) -> str:
         return repr(result.value)
@@ -344,3 +350,109 @@ class MeasuredValuePresenter(Presenter):
             axes.legend(fontsize="small")
 
         return {"density": density, "cumulative": cumulative}
+
+
+class SeriesPresenter(Presenter):
+    """A time series: its columns over time."""
+
+    def title(self, result: Series) -> str:
+        return Path(result.source).name
+
+    def tables(self, result: Series) -> Tables:
+        finite = [values[np.isfinite(values)] for values in result.columns.values()]
+        figures: dict[str, Any] = {"mean": np.mean, "standard deviation": np.std, "lowest": np.min, "highest": np.max}
+        columns = [
+            Column("column", list(result.columns)),
+            Column("samples", list(map(len, finite))),
+            *(
+                Column(name, [float(of(values)) if len(values) else None for values in finite], format=".5g")
+                for name, of in figures.items()
+            ),
+        ]
+        return [Table(columns, title="Columns")]
+
+    def frame(self, result: Series) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
+
+    def panels(self, result: Series, data: Any = None) -> Panels:
+        return {"data": partial(draw_series, data=result)}
+
+    def views(self, result: Series, data: Any = None, file: Path | None = None) -> page.Viewable:
+        chart = page.Chart(lambda figure: draw_series(figure.add_subplot(), result), "The first columns over time", ())
+        return page.OneView(
+            self.title(result), lambda query: (chart, *(page.Table.of(*t) for t in self.tables(result)))
+        )
+
+
+class StructuralPresenter(Presenter):
+    """A structural model: its equation and its inputs."""
+
+    def title(self, result: StructuralModel) -> str:
+        return result.name or result.equation
+
+    def formula(self, result: StructuralModel) -> str:
+        return "\n".join([result.equation, *_components(result)])
+
+    def summary(self, result: StructuralModel) -> list[str]:
+        counts = [
+            f"{len(parts)} {name}{'s' if len(parts) != 1 else ''}"
+            for name, parts in (("component", result.components), ("input", result.inputs))
+        ]
+        return [*dict.fromkeys([self.title(result), result.equation]), ", ".join(counts)]
+
+    def tables(self, result: StructuralModel) -> Tables:
+        inputs = [
+            Column("input", 0),
+            Column("value", lambda row: _described(row[1])),
+            Column("unit", lambda row: row[1].unit or ""),
+        ]
+        copies = [
+            (label, *_moments(value), definition.unit or "")
+            for name, definition in result.inputs.items()
+            for label, value in _copies(name, definition).items()
+        ]
+        moments = [Column(name, k) for k, name in enumerate(("input", "mean", "std", "lowest", "highest", "unit"))]
+        return [
+            Table(inputs, list(result.inputs.items()), drops_empty=False),
+            Table(moments, copies, importance="data"),
+        ]
+
+    def panels(self, result: StructuralModel, data: Any = None) -> Panels:
+        predicted = cache(lambda: distribution_panels({(value := result.predict()).name: value.value}, value.unit))
+
+        def draw(name: str, axes: Axes) -> None:
+            predicted()[name](axes)
+
+        return {name: partial(draw, name) for name in ("density", "cumulative")}
+
+
+def _components(model: StructuralModel) -> list[str]:
+    return [
+        line
+        for name, part in model.components.items()
+        for line in f"{name} = {part.equation or part.model}".split("\n")
+    ]
+
+
+def _copies(name: str, definition: Input) -> dict[str, StochasticValue | float]:
+    """The values of an input, which has several where it is replicated, by what they are called."""
+    return {
+        f"{name}[{', '.join(str(number + 1) for number in place)}]" if place else name: value
+        for place, value in definition.cells.items()
+    }
+
+
+def _moments(value: StochasticValue | float) -> tuple[float, float, float, float]:
+    """Mean, standard deviation and bounds."""
+    if isinstance(value, StochasticValue):
+        return value.mean, value.std, *value.support
+    return value, 0.0, value, value
+
+
+def _described(definition: Input) -> str:
+    values = list(definition.cells.values())
+    first = values[0]
+    text = repr(first) if isinstance(first, StochasticValue) else f"{first:.6g}"
+    return text if len(values) == 1 else f"{text}, ... ({len(values)} copies)"

@@ -27,17 +27,8 @@ from perfcore.models.model import Origin
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
 _KEPT = 3000  # samples whose forecasts are looked at: those that judge, and the thousand before each of them
-_CHOSEN_STEPS = (
-    1,
-    2,
-    3,
-    4,
-    6,
-    8,
-    12,
-    16,
-    24,
-)  # and every 12 from there: what is chosen for one serves those up to the next
+# And every 12 from there: what is chosen for one serves those up to the next.
+_CHOSEN_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 
 
 class ForecastFitter(Fitter):

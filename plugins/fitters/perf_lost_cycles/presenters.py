@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from perf_lost_cycles.views.category_views import LostCyclesViews
 
 
-_MOST_CATEGORIES = 40
 _WHY = {
     "loo": "it predicts better than R^2, which rewards every further coefficient",
     "adjusted": "it charges for every coefficient",
@@ -43,9 +42,9 @@ def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
     """Coefficients, and how good a fit is."""
     return [
         Column("coefficients ± standard error", [_coefficients(fit) for fit in fits], key=()),
-        Column("R^2 centered", [fit.r2 for fit in fits], format=_unsigned_zero, key="r2_centered"),
-        Column("adjusted", [fit.r2_adjusted for fit in fits], format=_unsigned_zero, key="r2_adjusted"),
-        Column("leave-one-out", [fit.r2_leave_one_out for fit in fits], format=_unsigned_zero, key="r2_leave_one_out"),
+        Column("R^2", [fit.r2 for fit in fits], format=_plain, key="r2_centered"),
+        Column("adjusted R^2", [fit.r2_adjusted for fit in fits], format=_plain, key="r2_adjusted"),
+        Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=_plain, key="r2_leave_one_out"),
     ]
 
 
@@ -56,8 +55,8 @@ def _coefficients(fit: DefaultFit) -> str:
     )
 
 
-def _unsigned_zero(value: float) -> str:
-    return f"{value:.4f}".replace("-0.0000", "0.0000")
+def _plain(value: float) -> str:
+    return f"{value:.3f}".replace("-0.000", "0.000")
 
 
 _MOST_SHOWN = 40
@@ -120,8 +119,8 @@ class LcaPresenter(_CategoryPresenter):
         part, factor = shares(result), result.factor_name
         largest = max(range(len(result.fits)), key=lambda k: part[k])
         fit = result.fits[largest]
-        growth = fit.model.form(factor)
-        return f"{fit.category} is {part[largest]:.0%} of the time over {factor}, model {growth} ({self.title(result)})"
+        model, unit = fit.model.text(factor), f" {result.unit}" if result.unit else ""
+        return f"{fit.category} is {part[largest]:.0%} of the time, {model}{unit} ({self.title(result)})"
 
     def next_command(self, result: LcaModel) -> str:
         part, file = shares(result), existing_file(result.origin.source)
@@ -158,14 +157,11 @@ class LcaPresenter(_CategoryPresenter):
             *_fit_columns(fits),
             Column("note", [fit.note for fit in fits], key=()),
         ]
-        more = (
-            f" (the largest {_MOST_CATEGORIES} of {len(order):,}; --json has all)"
-            if len(order) > _MOST_CATEGORIES
-            else ""
-        )
-        categories = Table(columns, title=f"Best default model by category{more}", limit=_MOST_CATEGORIES)
+        categories = Table(columns, title="Best default model by category", importance="verbose")
+        brief = [*columns[:2], Column("model", columns[3].value, result.unit or ""), *columns[5:6], *columns[7:8]]
         shown = [fit for fit in result.fits if fit.category == result.origin.options.get("show")]
         return [
+            Table(brief, importance="brief"),
             categories,
             *(_candidates(fit, factor) for fit in shown),
             replace(categories, title="", importance="data"),
@@ -268,7 +264,7 @@ class ModgenPresenter(_CategoryPresenter):
         formula = Column("formula", [fit.text(result.shown_names) for fit in fits])
         of_all = [
             Column("all points", [fit.r2_centered for fit in fits], format=".4f", key="r2_centered"),
-            Column("leave-one-out", [fit.r2_leave_one_out for fit in fits], format=".4f", key="r2_leave_one_out"),
+            Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=".4f", key="r2_leave_one_out"),
         ]
         sizes = [
             Column("share", share, format=".1%"),

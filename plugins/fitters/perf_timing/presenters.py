@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,6 @@ from perf_timing.joint.solver import JointStatus
 from perf_views.drawable import candidate_table
 from perf_views.names import existing_file
 from perfcore.results import Column, Panels, Presenter, Table, Tables
-
-if TYPE_CHECKING:
-    from perf_timing.views import IndividualViews, JointViews
-
 
 _MOST_PAIRS = 40
 _MOST_CANDIDATES = 20
@@ -244,12 +240,12 @@ class _ScalingPresenter(Presenter):
     """The picture that both models have."""
 
     def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
-        from perf_timing.pictures.panels import picture_heading
+        from perf_timing.pictures import picture_heading
 
         return picture_heading(result, data)
 
     def panels(self, result: IndividualModel | JointModel, data: Any = None) -> Panels:
-        from perf_timing.pictures.panels import scaling_panels
+        from perf_timing.pictures import scaling_panels
 
         return scaling_panels(result, data)
 
@@ -290,11 +286,6 @@ class IndividualPresenter(_ScalingPresenter):
             *_ranking(result, title, _MOST_CANDIDATES),
             _coefficients(result),
         ]
-
-    def views(self, result: IndividualModel, data: Any = None, file: Path | None = None) -> IndividualViews:
-        from perf_timing.views import IndividualViews
-
-        return IndividualViews(result, data)
 
 
 class JointPresenter(_ScalingPresenter):
@@ -367,8 +358,3 @@ class JointPresenter(_ScalingPresenter):
             *_ranking(result, "Model selection", _MOST_JOINT_CANDIDATES),
             replace(parameters, title="", importance="data"),
         ]
-
-    def views(self, result: JointModel, data: Any = None, file: Path | None = None) -> JointViews:
-        from perf_timing.views import JointViews
-
-        return JointViews(result, data)

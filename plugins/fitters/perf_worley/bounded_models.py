@@ -19,10 +19,10 @@ from perf_worley.cells import Cells, cells_of
 from perf_worley.factor_tree import moment_tree
 from perf_worley.segmenters.hill_climb import HillClimb
 from perfcore import UtilizationCurve
-from perfcore.base.kernels import kernel
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
+_STARTS_AT_ONCE = 32  # of stretches: some arrays of 512 cells that a processor's cache holds
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,84 +37,46 @@ class BoundedModels:
     degrees: tuple[npt.NDArray[np.int64], ...]  # of each phase: `degree`, or lower where that would leave the bounds
 
 
-@kernel
-def leaves_bounds(c0, c1, c2, length, low, high):  # type: ignore[no-untyped-def]
+def leaves_bounds(c0: Floats, c1: Floats, c2: Floats, length: Floats, low: float, high: float) -> npt.NDArray[np.bool_]:
     """Whether ``c0 + c1 x + c2 x^2`` leaves [low, high] for x in [0, length]."""
-    end = c0 + length * (c1 + length * c2)
-    least, most = min(c0, end), max(c0, end)
-    if c2 != 0.0:
-        x = -c1 / (2.0 * c2)
-        if 0.0 < x < length:
-            vertex = c0 + x * (c1 + x * c2)
-            least, most = min(least, vertex), max(most, vertex)
-    return least < low or most > high
+    x = np.clip(-c1 / (2.0 * c2), 0.0, length)  # an end where the vertex lies outside
+    values = np.stack([c0, c0 + length * (c1 + length * c2), np.where(c2 == 0.0, c0, c0 + x * (c1 + x * c2))])
+    return np.asarray((values.min(axis=0) < low) | (values.max(axis=0) > high))
 
 
-@kernel
-def stretch_costs(values, degree, low, high, costs, stretch_degrees):  # type: ignore[no-untyped-def]
-    """Fill ``costs[j, i]`` and ``stretch_degrees[j, i]``.
-
-    These are squares and degree of the best bounded polynomial on the cells from i to j - 1.
-    """
-    n = values.shape[0]
-    for i in range(n):
-        s2 = s3 = s4 = b0 = b1 = b2 = squares = 0.0
-        s0 = s1 = 0.0
-        for j in range(i, n):
-            x = j - i + 0.5
-            v = values[j]
-            xx = x * x
-            s0 += 1.0
-            s1 += x
-            s2 += xx
-            s3 += xx * x
-            s4 += xx * xx
-            b0 += v
-            b1 += v * x
-            b2 += v * xx
-            squares += v * v
-            length = s0
-            mean = b0 / s0
-            error = squares - b0 * mean
-            best = 0
-            if degree >= 1 and j > i:
-                center = s1 / s0
-                sxx = s2 - s1 * center
-                slope = (b1 - center * b0) / sxx
-                line = error - slope * slope * sxx
-                if degree >= 2 and j > i + 1:
-                    # What is left of x^2 next to 1 and x.
-                    g = (s3 - center * s2) / sxx
-                    h = s2 / s0
-                    sxy = (b2 - h * b0) - g * (b1 - center * b0)
-                    szz = (s4 - h * s2) - g * (s3 - center * s2)
-                    if szz > 1e-14 * s4:
-                        c2 = sxy / szz
-                        c1 = slope - c2 * g
-                        c0 = mean - c2 * h - c1 * center
-                        if not leaves_bounds(c0, c1, c2, length, low, high):
-                            error = line - c2 * sxy
-                            best = 2
-                if best == 0 and not leaves_bounds(mean - slope * center, slope, 0.0, length, low, high):
-                    error = line
-                    best = 1
-            costs[j + 1, i] = max(error, 0.0)
-            stretch_degrees[j + 1, i] = best
-
-
-@kernel
-def best_partitions(costs, most, shortest, total, back):  # type: ignore[no-untyped-def]
-    """Fill ``total[n, j]`` and ``back[n, j]``: least cost of n phases up to cell j, and where the last one begins."""
-    n_cells = costs.shape[0] - 1
-    for n in range(1, most + 1):
-        for j in range(n * shortest, n_cells + 1):
-            best, begin = np.inf, 0
-            for i in range((n - 1) * shortest, j - shortest + 1):
-                value = total[n - 1, i] + costs[j, i]
-                if value < best:
-                    best, begin = value, i
-            total[n, j] = best
-            back[n, j] = begin
+def stretch_costs(values: Floats, degree: int, low: float, high: float) -> tuple[Floats, npt.NDArray[np.int8]]:
+    """Squares and degree of the best bounded polynomial on cells i to j - 1, at [j, i]; infinite for j <= i."""
+    n = len(values)
+    costs, degrees = np.full((n + 1, n + 1), np.inf), np.zeros((n + 1, n + 1), np.int8)
+    # In rows one stretch after another from the same cell, in columns those of the same length.
+    x = np.arange(n) + 0.5
+    length, s1, s2, s3, s4 = (np.cumsum(x**power) for power in range(5))
+    center, h = s1 / length, s2 / length
+    sxx = s2 - s1 * center
+    g = (s3 - center * s2) / sxx  # what is left of x^2 next to 1 and x
+    szz = (s4 - h * s2) - g * (s3 - center * s2)
+    windows = np.lib.stride_tricks.sliding_window_view(np.append(values, np.zeros(n - 1)), n)
+    for first in range(0, n, _STARTS_AT_ONCE):
+        v = windows[first : first + _STARTS_AT_ONCE]
+        b0, squares = np.cumsum(v, axis=1), np.cumsum(v * v, axis=1)
+        mean = b0 / length
+        error, best = squares - b0 * mean, np.zeros(v.shape, np.int8)
+        if degree >= 1:
+            left = np.cumsum(v * x, axis=1) - center * b0
+            slope = left / sxx
+            line = error - slope * slope * sxx
+            fits = (sxx > 0.0) & ~leaves_bounds(mean - slope * center, slope, np.zeros(1), length, low, high)
+            error, best = np.where(fits, line, error), fits.astype(np.int8)
+        if degree >= 2:
+            sxy = (np.cumsum(v * (x * x), axis=1) - h * b0) - g * left
+            c2 = sxy / szz
+            c1 = slope - c2 * g
+            fits = (szz > 1e-14 * s4) & ~leaves_bounds(mean - c2 * h - c1 * center, c1, c2, length, low, high)
+            fits[:, :2] = False
+            error, best = np.where(fits, line - c2 * sxy, error), np.where(fits, np.int8(2), best)
+        for i, (row, row_degrees) in enumerate(zip(np.maximum(error, 0.0), best, strict=True), first):
+            costs[i + 1 :, i], degrees[i + 1 :, i] = row[: n - i], row_degrees[: n - i]
+    return costs, degrees
 
 
 def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels:
@@ -122,22 +84,25 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
     n_cells = len(cells.values)
     shortest = min(max(2, degree + 1, math.ceil(2.0 * cells.period)), n_cells)
     most = max(1, min(most, n_cells // shortest))
-    # At [j, i]: what a phase on cells i .. j - 1 costs, and its degree.
-    costs = np.full((n_cells + 1, n_cells + 1), np.inf)
-    stretch_degrees = np.zeros((n_cells + 1, n_cells + 1), np.int8)
     mean = float(cells.values.mean())
-    stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean, costs, stretch_degrees)
-    total = np.full((most + 1, n_cells + 1), np.inf)
+    with np.errstate(all="ignore"):  # of one or two cells
+        costs, stretch_degrees = stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean)
+    total = np.full((most + 1, n_cells + 1), np.inf)  # least cost of n phases up to cell j
     total[0, 0] = 0.0
-    back = np.zeros((most + 1, n_cells + 1), np.int64)
-    best_partitions(costs, most, shortest, total, back)
+    back = np.zeros((most + 1, n_cells + 1), np.int64)  # where the last one begins
+    places = np.arange(n_cells + 1)
+    long_enough = np.where(places[:, None] - places >= shortest, costs, np.inf)
+    for n in range(1, most + 1):
+        sums = long_enough + total[n - 1]
+        back[n] = sums.argmin(axis=1)
+        total[n] = sums[places, back[n]]
     breaks = []
     for n in range(1, most + 1):
-        places = [n_cells]
+        begins = [n_cells]
         for number in range(n, 0, -1):
-            places.append(int(back[number, places[-1]]))
-        breaks.append(np.array(places[::-1]))
-    degrees = tuple(stretch_degrees[places[1:], places[:-1]].astype(np.int64) for places in breaks)
+            begins.append(int(back[number, begins[-1]]))
+        breaks.append(np.array(begins[::-1]))
+    degrees = tuple(stretch_degrees[each[1:], each[:-1]].astype(np.int64) for each in breaks)
     return BoundedModels(degree, total[1:, n_cells].copy(), tuple(breaks), degrees)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.moment_tree import MomentTree, interval
-from perfcore.base.kernels import kernel
+from perf_worley.moment_tree import MomentTree
 
 CELLS = 512  # the constants of the rule are calibrated at this number
 TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
@@ -31,25 +31,12 @@ class Cells:
     period: float = 0.0
 
 
-@kernel
-def _means(edges, heights, origin, nodes, cuts, last_steps, means):  # type: ignore[no-untyped-def]
-    first = 0
-    for cell in range(means.shape[0]):
-        last = max(first, last_steps[cell])
-        means[cell] = interval(edges, heights, origin, nodes, cuts[cell], first, cuts[cell + 1], last)[1]
-        first = last
-        if last < heights.shape[0] - 1 and edges[last + 1] <= cuts[cell + 1]:
-            first = last + 1
-
-
 def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
     """Means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""
     samples = _samples(tree)
     n_cells = CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
     cuts = np.linspace(0.0, tree.duration, n_cells + 1)
-    means = np.empty(n_cells)
-    last_steps = np.minimum(np.searchsorted(tree.edges, cuts[1:]) - 1, tree.n_steps - 1)
-    _means(*tree.arrays, cuts, last_steps, means)
+    means = np.array([tree.interval(begin, end)[1] for begin, end in pairwise(cuts.tolist())])
     scale = float(n_locations or tree.extremes[1]) or 1.0
     high = (1.0 + TOLERANCE) * scale if n_locations else np.inf
     return Cells(means + tree.origin, tree.duration / n_cells, -TOLERANCE * scale, high, scale)

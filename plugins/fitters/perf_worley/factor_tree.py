@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perf_traces.scratch_arrays import zeros
 from perf_worley.moment_tree import MomentTree, Reach, relative_edges
+from perf_worley.short_curves import SHORT, ShortTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
@@ -361,7 +362,7 @@ _factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[PhaseBasis, Fac
 def moment_tree(curve: UtilizationCurve) -> MomentTree:
     """The moment tree of a curve."""
     if curve not in _moment_trees:
-        _moment_trees[curve] = MomentTree(curve)
+        _moment_trees[curve] = ShortTree(curve) if curve.n_steps <= SHORT else MomentTree(curve)
     return _moment_trees[curve]
 
 

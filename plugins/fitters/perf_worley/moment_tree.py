@@ -152,7 +152,7 @@ def join(left, right):  # type: ignore[no-untyped-def]
     return (width, c0, c1, c2, c3, squared)
 
 
-@kernel(small=20_000)
+@kernel
 def squared_error(summary, degree):  # type: ignore[no-untyped-def]
     """Squared L2 error of the best polynomial of ``degree`` 0 to 3."""
     w, _, c1, c2, c3, r = summary
@@ -170,7 +170,7 @@ def _node(nodes, i):  # type: ignore[no-untyped-def]
     return (nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3], nodes[i, 4], nodes[i, 5])
 
 
-@kernel(small=20_000)
+@kernel
 def build(edges, heights, origin, nodes, first_block, last_block):  # type: ignore[no-untyped-def]
     """Fill the leaves of blocks ``first_block`` to ``last_block - 1``."""
     n_leaves = nodes.shape[0] // 2
@@ -183,13 +183,50 @@ def build(edges, heights, origin, nodes, first_block, last_block):  # type: igno
             nodes[n_leaves + block, k] = summary[k]
 
 
-@kernel(small=20_000)
+@kernel
 def join_levels(nodes):  # type: ignore[no-untyped-def]
     """Fill the inner nodes from the leaves; node i joins 2 i and 2 i + 1, the root is 1."""
     for i in range(nodes.shape[0] // 2 - 1, 0, -1):
         summary = join(_node(nodes, 2 * i), _node(nodes, 2 * i + 1))
         for k in range(6):
             nodes[i, k] = summary[k]
+
+
+@kernel
+def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-untyped-def]
+    """How much of the next step a phase takes, its summary, and the number of joins."""
+    # The error grows with the part of the step that is taken (Theorem 2.3).
+    lower, upper, updates = 0.0, width, 0
+    joined = join(summary, (upper, height, 0.0, 0.0, 0.0, 0.0))
+    f_lower = squared_error(summary, degree) - limit
+    f_upper = squared_error(joined, degree) - limit
+    if f_upper <= 0.0:  # only by the rounding of a different order of joins
+        return width, joined, updates
+    slack = -f_lower
+    moved = 0
+    for _ in range(_MAX_ITERATIONS):
+        if slack <= _RELATIVE_GAP * limit or upper - lower <= gap:
+            break
+        # Regula falsi; an end that stays twice has its value halved (Illinois), so that both ends close in.
+        part = lower + (upper - lower) * (f_lower / (f_lower - f_upper))
+        if not lower < part < upper:
+            part = 0.5 * (lower + upper)
+            if not lower < part < upper:
+                break
+        joined = join(summary, (part, height, 0.0, 0.0, 0.0, 0.0))
+        updates += 1
+        value = squared_error(joined, degree) - limit
+        if value <= 0.0:
+            lower, f_lower, slack = part, value, -value
+            if moved < 0:
+                f_upper *= 0.5
+            moved = -1
+        else:
+            upper, f_upper = part, value
+            if moved > 0:
+                f_lower *= 0.5
+            moved = 1
+    return lower, join(summary, (lower, height, 0.0, 0.0, 0.0, 0.0)), updates
 
 
 @kernel
@@ -246,39 +283,9 @@ def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # ty
             begin = edges[middle]
         else:
             last = middle
-    # The end lies within this step: the error grows with the part of it that is taken (Theorem 2.3).
-    height = heights[first] - origin
-    lower, upper = 0.0, edges[first + 1] - begin
-    joined = join(summary, (upper, height, 0.0, 0.0, 0.0, 0.0))
-    f_lower = squared_error(summary, degree) - limit
-    f_upper = squared_error(joined, degree) - limit
-    if f_upper <= 0.0:  # only by the rounding of a different order of joins
-        return edges[first + 1], first, joined, updates
-    slack = -f_lower
-    moved = 0
-    for _ in range(_MAX_ITERATIONS):
-        if slack <= _RELATIVE_GAP * limit or upper - lower <= gap:
-            break
-        # Regula falsi; an end that stays twice has its value halved (Illinois), so that both ends close in.
-        part = lower + (upper - lower) * (f_lower / (f_lower - f_upper))
-        if not lower < part < upper:
-            part = 0.5 * (lower + upper)
-            if not lower < part < upper:
-                break
-        joined = join(summary, (part, height, 0.0, 0.0, 0.0, 0.0))
-        updates += 1
-        value = squared_error(joined, degree) - limit
-        if value <= 0.0:
-            lower, f_lower, slack = part, value, -value
-            if moved < 0:
-                f_upper *= 0.5
-            moved = -1
-        else:
-            upper, f_upper = part, value
-            if moved > 0:
-                f_lower *= 0.5
-            moved = 1
-    return begin + lower, first, join(summary, (lower, height, 0.0, 0.0, 0.0, 0.0)), updates
+    width = edges[first + 1] - begin
+    part, summary, further = within_step(summary, width, heights[first] - origin, limit, degree, gap)
+    return edges[first + 1] if part == width else begin + part, first, summary, updates + further
 
 
 @kernel
@@ -333,6 +340,9 @@ class MomentTree:
         self.origin = float(curve.heights[0])
         self.n_steps = curve.n_steps
         self.duration = float(self.edges[-1])
+        self._build()
+
+    def _build(self) -> None:
         n_blocks = -(-self.n_steps // BLOCK)
         n_leaves = 1 << (n_blocks - 1).bit_length()
         self.nodes = zeros((2 * n_leaves, 6))
@@ -360,15 +370,18 @@ class MomentTree:
         first = self.step_at(begin)
         # At an edge the interval ends with the step to its left.
         last = max(int(np.searchsorted(self.edges, end, side="left")) - 1, first)
-        return interval(*self.arrays, begin, first, end, last)  # type: ignore[no-any-return]
+        return self._summary(begin, first, end, last)
 
     def between(self, first: int, last: int) -> Summary:
         """Summary between two edges, given by index."""
-        return interval(*self.arrays, self.edges[first], first, self.edges[last], last - 1)  # type: ignore[no-any-return]
+        return self._summary(float(self.edges[first]), first, float(self.edges[last]), last - 1)
 
     def rest(self, begin: float, step: int) -> Summary:
         """Summary from ``begin`` (in ``step``) to the end of the curve."""
-        return interval(*self.arrays, begin, step, self.duration, self.n_steps - 1)  # type: ignore[no-any-return]
+        return self._summary(begin, step, self.duration, self.n_steps - 1)
+
+    def _summary(self, begin: float, first: int, end: float, last: int) -> Summary:
+        return interval(*self.arrays, begin, first, end, last)  # type: ignore[no-any-return]
 
     def step_at(self, time: float) -> int:
         """Step that begins at ``time`` or contains it."""
@@ -377,4 +390,4 @@ class MomentTree:
     @staticmethod
     def error(summary: Summary, degree: int) -> float:
         """Squared L2 error of the best polynomial of this degree."""
-        return squared_error(summary, degree)  # type: ignore[no-any-return]
+        return squared_error.__wrapped__(summary, degree)  # type: ignore[no-any-return]

@@ -28,7 +28,6 @@ import numpy.typing as npt
 from perf_worley.bounded_models import BoundedModels, bounded_models
 from perf_worley.cells import LONGEST_OUTLIER, Cells, averaged_over_period, without_outliers
 from perf_worley.phase_errors import autoregressive, block_variance, event_variance, first_order, residuals
-from perfcore.base.kernels import kernel
 
 # Whether phases say more than a level that wanders would, as a random walk or 1/f noise does.
 #
@@ -84,39 +83,32 @@ class RandomWalk:
         )
 
     def _likelihood(self, degree: int, n_phases: int, counts: npt.NDArray[np.bool_]) -> float:
-        errors = np.empty(len(self._values))
-        residuals(self._values, self._models[degree].breaks[n_phases - 1], np.full(n_phases, degree), errors)
-        return float(likeliest(errors, counts, _CORRELATIONS, _STEPS))
+        errors = residuals(self._values, self._models[degree].breaks[n_phases - 1], np.full(n_phases, degree))
+        return likeliest(errors, counts, _CORRELATIONS, _STEPS)
 
 
-@kernel
-def likeliest(errors, counts, correlations, steps):  # type: ignore[no-untyped-def]
-    """Largest log-likelihood of residuals (n,), those that ``counts`` marks, over what their level may do."""
-    best = _likelihood(errors, counts, 0.0, 0.0)
-    for correlation in correlations:
-        for step in steps:
-            best = max(best, _likelihood(errors, counts, correlation, step))
-    return best
+def likeliest(errors: Floats, counts: npt.NDArray[np.bool_], correlations: Floats, steps: Floats) -> float:
+    """Largest log-likelihood of residuals (n,), those that ``counts`` marks, over what their level may do.
 
-
-@kernel
-def _likelihood(errors, counts, correlation, step):  # type: ignore[no-untyped-def]
-    """By Kalman's filter, with the likeliest variance of the error."""
-    level, variance = 0.0, step / (1.0 - correlation * correlation)
-    squares = logarithms = 0.0
-    n = 0
-    for i in range(errors.shape[0]):
-        gain = 0.0
-        missed = errors[i] - level
-        if counts[i]:
-            expected = variance + 1.0
-            squares += missed * missed / expected
-            logarithms += np.log(expected)
-            gain = variance / expected
-            n += 1
-        level = correlation * (level + gain * missed)
-        variance = correlation * correlation * variance * (1.0 - gain) + step
-    return -0.5 * (n * np.log(max(squares / max(n, 1), 1e-300)) + logarithms)
+    By Kalman's filter, with the likeliest variance of the error.
+    """
+    # All that a level may do at once; first, that it stays.
+    correlation = np.append(0.0, np.repeat(correlations, len(steps)))
+    step = np.append(0.0, np.tile(steps, len(correlations)))
+    kept, level, variance = correlation * correlation, np.zeros(len(step)), step / (1.0 - correlation * correlation)
+    squares, expected = np.zeros(len(step)), np.ones((len(errors), len(step)))
+    for i, (error, is_counted) in enumerate(zip(errors.tolist(), counts.tolist(), strict=True)):
+        if is_counted:
+            missed = error - level
+            expected[i] += variance
+            squares += missed * missed / expected[i]
+            level = level + variance / expected[i] * missed
+            variance = variance / expected[i]
+        level = correlation * level
+        variance = kept * variance + step
+    n = int(counts.sum())
+    likelihoods = n * np.log(np.maximum(squares / max(n, 1), 1e-300)) + np.log(expected).sum(axis=0)
+    return -0.5 * float(likelihoods.min())
 
 
 FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
@@ -214,10 +206,10 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
     n_cells, total = len(values), max(float(np.var(values)), 1e-300)
     exact = 1e-12 * total  # below it there is only rounding
     # Long-run variances of the residuals of each model: by first order, and by any order.
-    simple, rich, errors = np.empty(len(squares)), np.empty(len(squares)), np.empty(n_cells)
+    simple, rich = np.empty(len(squares)), np.empty(len(squares))
     widths = [m for m in (1, 2, 4) if m == 1 or n_cells >= 40 * m]
     for i, breaks in enumerate(models.breaks):
-        residuals(values, breaks, np.full(i + 1, degree), errors)
+        errors = residuals(values, breaks, np.full(i + 1, degree))
         simple[i] = min(first_order(errors, i + 1, degree, m) for m in widths)
         rich[i] = autoregressive(errors, breaks, degree)
     simple_noise = max(_consistent(squares, simple, FIRST_ORDER, degree, n_cells, exact), blocks, events)

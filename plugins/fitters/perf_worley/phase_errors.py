@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from perf_traces.scratch_arrays import chunks
 from perf_worley.cells import Cells, averaged_over_period
-from perf_worley.moment_tree import MomentTree, interval, squared_error
-from perfcore.base.kernels import kernel
+from perf_worley.moment_tree import MomentTree
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,111 +25,68 @@ _LAGS = 24  # longest autoregression
 _BLOCKS = 32
 
 
-@kernel
-def residuals(values, breaks, degrees, errors):  # type: ignore[no-untyped-def]
-    """Fill ``errors``: values (n,) minus the best polynomial of each phase."""
-    for k in range(degrees.shape[0]):
-        a, b = breaks[k], breaks[k + 1]
-        n = b - a
-        mean = 0.0
-        for i in range(a, b):
-            mean += values[i]
-        mean /= n
-        for i in range(a, b):
-            errors[i] = values[i] - mean
-        degree = min(degrees[k], n - 1)
-        if degree >= 1:
-            slope = norm = 0.0
-            for i in range(a, b):
-                x = i - a - 0.5 * (n - 1)
-                slope += errors[i] * x
-                norm += x * x
-            for i in range(a, b):
-                errors[i] -= slope / norm * (i - a - 0.5 * (n - 1))
-        if degree >= 2:
-            level = (n * n - 1) / 12.0  # mean of x^2
-            bend = norm = 0.0
-            for i in range(a, b):
-                x = i - a - 0.5 * (n - 1)
-                bend += errors[i] * (x * x - level)
-                norm += (x * x - level) ** 2
-            for i in range(a, b):
-                x = i - a - 0.5 * (n - 1)
-                errors[i] -= bend / norm * (x * x - level)
-        if degree >= 3:
-            power = (3.0 * n * n - 7.0) / 20.0  # of x^3 along x
-            bend = norm = 0.0
-            for i in range(a, b):
-                x = i - a - 0.5 * (n - 1)
-                bend += errors[i] * x * (x * x - power)
-                norm += (x * (x * x - power)) ** 2
-            for i in range(a, b):
-                x = i - a - 0.5 * (n - 1)
-                errors[i] -= bend / norm * x * (x * x - power)
+def residuals(values: Floats, breaks: Integers, degrees: Integers) -> Floats:
+    """Values (n,) minus the best polynomial of each phase."""
+    lengths = np.diff(breaks)
+    phase = np.repeat(np.arange(len(lengths)), lengths)
+    n, degrees = lengths.astype(np.float64), np.minimum(degrees, lengths - 1)
+    x = np.arange(len(values)) - breaks[phase] - 0.5 * (n[phase] - 1.0)
+    # Orthogonal polynomials on each phase's cells.
+    square = x * x
+    polynomials = (
+        np.ones_like(x),
+        x,
+        square - ((n * n - 1.0) / 12.0)[phase],
+        x * (square - ((3.0 * n * n - 7.0) / 20.0)[phase]),
+    )
+    errors = values
+    for degree in range(int(degrees.max()) + 1):
+        shape = polynomials[degree] * (degrees >= degree)[phase]
+        products, norms = (np.add.reduceat(each, breaks[:-1]) for each in (errors * shape, shape * shape))
+        errors = errors - (products / np.maximum(norms, 1e-300))[phase] * shape
+    return errors
 
 
-@kernel
-def first_order(errors, n_phases, degree, width):  # type: ignore[no-untyped-def]
+def first_order(errors: Floats, n_phases: int, degree: int, width: int) -> float:
     """Of residuals (n,), by an autoregression of first order of means of ``width`` cells.
 
     The correlation is corrected for what fitting takes from it, phase by phase: M. G. Kendall, "Note on Bias in the
     Estimation of Autocorrelation", Biometrika 41 (1954).
     """
-    n = errors.shape[0] // width
-    squares = products = before = 0.0
-    for i in range(n):
-        mean = 0.0
-        for k in range(i * width, (i + 1) * width):
-            mean += errors[k]
-        mean /= width
-        squares += mean * mean
-        if i:
-            products += mean * before
-        before = mean
+    n = len(errors) // width
+    means = errors[: n * width].reshape(n, width).mean(axis=1)
+    squares = float(means @ means)
     variance = squares / max(n - (degree + 1) * n_phases, 1)
-    correlation = products / max(squares, 1e-300)
+    correlation = float(means[1:] @ means[:-1]) / max(squares, 1e-300)
     correlation += (1.0 + 3.0 * correlation) / n * n_phases
     correlation = min(max(correlation, -0.5), 0.97)
     return width * variance * (1.0 + correlation) / (1.0 - correlation)
 
 
-@kernel
-def autoregressive(errors, breaks, degree):  # type: ignore[no-untyped-def]
+def autoregressive(errors: Floats, breaks: Integers, degree: int) -> float:
     """Of residuals (n,), by Yule and Walker's autoregression of the order that Schwarz' criterion chooses, up to 24.
 
     Products of cells on both sides of a break do not count.
     """
-    n = errors.shape[0]
-    n_phases = breaks.shape[0] - 1
+    n, n_phases = len(errors), len(breaks) - 1
     most = min(_LAGS, max(1, n // 12))
-    covariance = np.zeros(most + 1)
-    for k in range(n_phases):
-        for lag in range(most + 1):
-            total = 0.0
-            for i in range(breaks[k] + lag, breaks[k + 1]):
-                total += errors[i] * errors[i - lag]
-            covariance[lag] += total / n
+    phase = np.repeat(np.arange(n_phases), np.diff(breaks))
+    covariance = (
+        np.array([np.sum(errors[k:] * errors[: n - k], where=phase[k:] == phase[: n - k]) for k in range(most + 1)]) / n
+    )
     if covariance[0] <= 0.0:
         return 0.0
-    weights = np.zeros(most + 1)
-    older = np.zeros(most + 1)
-    variance = covariance[0]
-    best = n * np.log(max(variance, 1e-300))
-    chosen, decay = variance, 1.0
+    weights = np.zeros(0)
+    chosen = variance = float(covariance[0])
+    best, decay = n * math.log(max(variance, 1e-300)), 1.0
     for order in range(1, most + 1):
-        reflection = covariance[order]
-        for i in range(order - 1):
-            reflection -= weights[i] * covariance[order - 1 - i]
-        reflection = min(max(reflection / variance, -0.98), 0.98)
-        for i in range(order - 1):
-            older[i] = weights[i]
-        for i in range(order - 1):
-            weights[i] = older[i] - reflection * older[order - 2 - i]
-        weights[order - 1] = reflection
+        reflection = float(covariance[order] - weights @ covariance[order - 1 : 0 : -1]) / variance
+        reflection = min(max(reflection, -0.98), 0.98)
+        weights = np.append(weights - reflection * weights[::-1], reflection)
         variance *= 1.0 - reflection * reflection
-        criterion = n * np.log(max(variance, 1e-300)) + np.log(n) * order
+        criterion = n * math.log(max(variance, 1e-300)) + math.log(n) * order
         if criterion < best:
-            best, chosen, decay = criterion, variance, 1.0 - weights[:order].sum()
+            best, chosen, decay = criterion, variance, 1.0 - float(weights.sum())
     parameters = (degree + 1) * n_phases
     fewer = n / max(n - parameters, 1)
     return chosen / max(decay, 0.02) ** 2 * fewer * (1.0 + 6.0 * (parameters - degree - 1) / n)
@@ -236,8 +192,7 @@ def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
 def noises_of_phases(cells: Cells, places: Integers, degrees: Integers) -> Floats:
     """Long-run variance of a cell of each phase."""
     values = cells.values
-    errors = np.empty(len(values))
-    residuals(values, places, degrees, errors)
+    errors = residuals(values, places, degrees)
     highest, period = int(degrees.max()), math.ceil(cells.period)
     # Over how many cells residuals are averaged; of several the largest variance counts.
     widths = (period,) if period else (1, 2, 4)
@@ -270,19 +225,6 @@ def _coefficient_errors(noise: float, length: float, degree: int) -> tuple[float
     return tuple(float(e) for e in np.sqrt(noise / length * np.diag(inverse)) / length**powers)
 
 
-@kernel
-def _split_squares(edges, heights, origin, nodes, ends, steps, places, place_steps, left, right, squares):  # type: ignore[no-untyped-def]
-    """Fill the sum of squares of two phases that meet at each place."""
-    for i in range(places.shape[0]):
-        place, step = places[i], place_steps[i]
-        before = interval(edges, heights, origin, nodes, ends[0], steps[0], place, step)
-        after_step = step
-        if edges[step + 1] <= place:
-            after_step = step + 1
-        after = interval(edges, heights, origin, nodes, place, after_step, ends[1], steps[1])
-        squares[i] = squared_error(before, left) + squared_error(after, right)
-
-
 def _break_interval(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], noises: Floats
 ) -> tuple[float, float]:
@@ -291,10 +233,12 @@ def _break_interval(
     width = cells.width
     inner = np.arange(math.floor(begin / width) + 2, math.ceil(end / width) - 1) * width
     places = np.unique(np.append(inner[(inner > begin) & (inner < end)], middle))
-    steps = np.searchsorted(tree.edges, places, side="left") - 1
-    outer = np.array([tree.step_at(breaks[0]), int(np.searchsorted(tree.edges, breaks[2], side="left")) - 1])
-    squares = np.empty(len(places))
-    _split_squares(*tree.arrays, breaks[[0, 2]], outer, places, steps, degrees[0], degrees[1], squares)
+    squares = np.array(
+        [
+            tree.error(tree.interval(begin, place), degrees[0]) + tree.error(tree.interval(place, end), degrees[1])
+            for place in places.tolist()
+        ]
+    )
     limits = LIMIT * width * np.where(places < middle, noises[0], noises[1])
     near = places[squares - squares.min() <= limits]
     low, high = min(float(near.min(initial=middle)), middle), max(float(near.max(initial=middle)), middle)

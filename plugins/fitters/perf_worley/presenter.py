@@ -62,7 +62,7 @@ def _phase_tables(model: PhaseModel) -> Tables:
         Column("duration", ends - starts, unit, "time", key=f"duration_{unit}"),
         Column("share", (ends - starts) / length, format=".1%"),
         Column("form", ["+".join(model.functions) or _FORMS[phase.degree] for phase in phases]),
-        Column("busy", means, key=("mean", "mean_lower", "mean_upper"), format=".3g"),
+        Column("mean" if model.n_locations is None else "busy", means, key=("mean", "mean_lower", "mean_upper"), format=".3g"),
         Column("at start", heights[:, 1], format=".3g"),
         Column("at end", heights[:, 2], format=".3g"),
         Column("L2 error", [phase.error for phase in phases], format=".6g"),
@@ -138,9 +138,10 @@ class PhasePresenter(Presenter):
         length = result.end - result.start
         areas = [_heights(result, phase)[0] * (phase.end - phase.start) for phase in result.phases]
         busy = sum(areas) / length if length else 0.0
-        of_all = f" of {result.n_locations} processors ({busy / result.n_locations:.0%})" if result.n_locations else ""
+        count = result.n_locations
+        of_all = f" of {count} processors ({busy / count:.0%}) busy" if count else ""
         fit, how_long = result.statistics["r2_centered"], readable(length, result.time_unit, digits=3)
-        line = f"{self.title(result)} ({how_long}); mean {busy:.3g}{of_all} busy"
+        line = f"{self.title(result)} ({how_long}); mean {busy:.3g}{of_all}"
         return line if fit is None else f"{line}, R^2 {fit:.2f}"
 
     def summary(self, result: PhaseModel) -> list[str]:

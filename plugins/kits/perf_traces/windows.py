@@ -57,16 +57,16 @@ def occurrences(trace: Trace, name: str) -> Occurrences:
     for k, (marker, start, end) in enumerate(trace.markers):
         spans.setdefault(marker, []).append((start, end, k in cut))
     if name in spans:
-        return _in_order({name: _merged(spans[name])})
+        return _in_order({name: merged_spans(spans[name])})
     base, sign, number = name.rpartition("#")
     if sign and number.isdecimal() and base in spans:
-        merged = _merged(spans[base])
+        merged = merged_spans(spans[base])
         if not 1 <= int(number) <= len(merged):
             times = "once" if len(merged) == 1 else f"{len(merged)} times"
             raise OptionError(f"{trace.source}: marker {name!r}: {base!r} occurs {times}")
         return _in_order({name: [merged[int(number) - 1]]})
     if members := families(spans).get(name):
-        return _in_order({member: _merged(spans[member]) for member in members.values()})
+        return _in_order({member: merged_spans(spans[member]) for member in members.values()})
     if own_states := [name] if name in trace.states else list(families(trace.states).get(name, {}).values()):
         return _in_order({state: hull for state in own_states if (hull := _hull(trace, state))})
     candidates = [*spans, *families(spans)] or [*trace.states, *families(trace.states)]
@@ -78,7 +78,7 @@ def _hull(trace: Trace, state: str) -> list[tuple[int, int, bool]]:
     return [(int(trace.start_ns[in_state].min()), int(trace.end_ns[in_state].max()), False)] if in_state.any() else []
 
 
-def _merged(spans: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
+def merged_spans(spans: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
     """Spans in the order of time, those as one of which more than half lies within the one before."""
     merged: list[tuple[int, int, bool]] = []
     for start, end, cut in sorted(spans):

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.levels import level_names
 from perf_traces.windows import ends_in, moment_text, stretch_ns
@@ -98,12 +97,6 @@ class Lanes:
     def path_to(self, location: int) -> list[int]:
         """The groups around a location, outermost first, and its own lane."""
         return [position for position, lane in enumerate(self.all) if location in lane.locations]
-
-    def ranks(self) -> list[npt.NDArray[np.int64]]:
-        """Locations of each process, or of each alone where none are known."""
-        processes = [lane.locations for lane in self.all if lane.kind == "process"]
-        groups = processes or [lane.locations for lane in self.all if lane.kind == "location"]
-        return [np.array(group, dtype=np.int64) for group in groups]
 
 
 MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower

@@ -216,14 +216,6 @@ class Longest:
     text: str
 
 
-@dataclass(frozen=True)
-class Slowest:
-    """The rank that computes longest, for which the others wait: its location, and in words."""
-
-    location: int
-    text: str
-
-
 class TimelineData:
     """A trace, ready to be asked for any part of it; several threads may ask."""
 
@@ -238,7 +230,6 @@ class TimelineData:
         present = dict.fromkeys(self.class_of_state)
         self.classes = tuple(name for name in (*CLASSES, OTHER) if name in present)
         self._lock = threading.Lock()
-        self._computing: SortedIntervals | None = None
         self._searches: dict[str, tuple[SortedIntervals, str]] = {}
 
     @property
@@ -416,13 +407,6 @@ class TimelineData:
         longest_intervals = zip(self.classes, self.index.longest_of_groups(), strict=True)
         return {name: self._longest_at(self.index, which) for name, which in longest_intervals if which is not None}
 
-    def _busy(self, index: SortedIntervals) -> SortedIntervals:
-        """Intervals in which a location computes."""
-        if self._computing is None:
-            busy = frozenset(self.trace.busy_states)
-            self._computing = index.only(np.array([name in busy for name in self.trace.states], dtype=bool))
-        return self._computing
-
     def _longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
         location, start, end = (
             intervals.location_of(which),
@@ -432,28 +416,6 @@ class TimelineData:
         name = state_name(self.trace.states[int(intervals.state[which])])
         text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
         return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)
-
-    def slowest(self, window: Window) -> Slowest:
-        """The rank, or else the location, that computes longest in a window."""
-        ranks = self.lanes.ranks()
-        index = self.index
-        with self._lock:
-            busy = self._busy(index)
-        edges = np.array([window.start_ns, window.end_ns]) + self.run_ns[0]
-        rows = np.repeat(np.arange(len(ranks)), list(map(len, ranks)))
-        time = busy.time_in(edges, np.concatenate(ranks), rows, len(ranks)).sum(axis=(1, 2)).astype(np.float64)
-        if not time.any():
-            raise OptionError("nothing computes in what is shown")
-        which = int(np.argmax(time))
-        location = int(ranks[which][0])
-        lane = next((lane for lane in self.lanes.all if lane.kind == "process" and location in lane.locations), None)
-        name = state_name(self.trace.locations[location] if lane is None else lane.name)
-        mean = float(time.mean())
-        text = (
-            f"slowest: {name} computes {readable(float(time[which]), 'ns')} of what is shown, {time[which] / mean:.3g} "
-            f"times the mean of {len(ranks)}"
-        )
-        return Slowest(location, text)
 
 
 _known: weakref.WeakValueDictionary[int, TimelineData] = weakref.WeakValueDictionary()

@@ -80,7 +80,6 @@ class Timeline {
       return field;
     });
     button("Longest", "To the longest interval of what is searched, or of all", () => this.jump("longest"));
-    button("Slowest rank", "To the rank that computes longest in what is shown", () => this.jump("slowest"));
     button("−", "Wider (-)", () => this.zoom(2));
     button("+", "Closer (+)", () => this.zoom(0.5));
     button("Whole run", "The whole run (0, or a double click)", () => this.reset());

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from perf_traces.windows import CUT, families, occurrences
+from perf_traces.windows import CUT, families, merged_spans, occurrences
 from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
@@ -60,30 +60,56 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     markers = [marker for index, marker in enumerate(trace.markers) if index not in cut]
     names = [*trace.states, *sorted({name for name, _, _ in markers} - set(trace.states))]
     counted = {name: members for name, members in families(names).items() if len(members) >= _FEWEST}
-    if not counted:
-        return None
     first = np.full(len(names), np.iinfo(np.int64).max)
     last = np.full(len(names), np.iinfo(np.int64).min)
-    np.minimum.at(first, trace.state, trace.start_ns)
-    np.maximum.at(last, trace.state, trace.end_ns)
+    if counted:
+        np.minimum.at(first, trace.state, trace.start_ns)
+        np.maximum.at(last, trace.state, trace.end_ns)
     code_of = {name: code for code, name in enumerate(names)}
     for name, start, end in markers:
         code = code_of[name]
         first[code], last[code] = min(first[code], start), max(last[code], end)
-    best: tuple[int, str, Integers, Integers] | None = None
+    spans: list[tuple[str, Integers, Integers]] = []
     for name, members in counted.items():
         codes = np.array([code_of[members[number]] for number in sorted(members)])
         codes = codes[last[codes] > first[codes]]
-        starts, own_ends = first[codes], last[codes]
-        if len(codes) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():
+        spans.append((name, first[codes], last[codes]))
+    return _longest(spans, 0) or _longest(_equally_often(markers), (trace.span_ns[1] - trace.span_ns[0]) / 2)
+
+
+def _longest(spans: Sequence[tuple[str, Integers, Integers]], least: float) -> tuple[str, Integers, Integers] | None:
+    """Name, starts and ends of the spans that follow one another and cover most, at least this; None without any."""
+    best: tuple[int, str, Integers, Integers] | None = None
+    for name, starts, own_ends in spans:
+        if len(starts) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():
             continue  # numbers that do not count in time: threads, sizes, versions
         usual = float(np.median(np.diff(starts)))
         ends = np.where(np.diff(starts) <= _GAP * usual, starts[1:], own_ends[:-1])
         ends = np.append(ends, own_ends[-1])
-        covered = int((ends - starts).sum())
-        if best is None or covered > best[0]:
+        covered = int((own_ends - starts if least else ends - starts).sum())
+        if covered >= least and (best is None or covered > best[0]):
             best = covered, name, starts, ends
     return None if best is None else best[1:]
+
+
+def _equally_often(markers: Sequence[tuple[str, int, int]]) -> list[tuple[str, Integers, Integers]]:
+    """Spans of all markers that occur equally often, each from the first to the last of them that follow in turn."""
+    times: dict[str, list[tuple[int, int, bool]]] = {}
+    for name, start, end in markers:
+        times.setdefault(name, []).append((start, end, False))
+    groups: dict[int, list[tuple[Integers, str]]] = {}
+    for name, of_name in times.items():
+        merged = np.array(merged_spans(of_name))[:, :2]
+        if len(merged) >= _FEWEST:
+            groups.setdefault(len(merged), []).append((merged, name))
+    found: list[tuple[str, Integers, Integers]] = []
+    for group in groups.values():
+        every, names = np.array([merged for merged, _ in group]), [name for _, name in group]
+        starts, ends = every[:, :, 0].min(axis=0), every[:, :, 1].max(axis=0)
+        found += [(name, merged[:, 0], merged[:, 1]) for merged, name in group]
+        head, tail = names[every[:, 0, 0].argmin()], names[every[:, 0, 1].argmax()]
+        found.append((head if head == tail else f"{head} ... {tail}", starts, ends))
+    return found
 
 
 @dataclass(frozen=True)

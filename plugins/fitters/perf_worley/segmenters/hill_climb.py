@@ -18,6 +18,7 @@ from perf_worley.minimax import Minimax
 from perf_worley.moment_tree import MomentTree, interval, squared_error
 from perf_worley.options import HillClimbOptions
 from perf_worley.segmenters.least_squares import least_partitions
+from perf_worley.short_curves import ShortTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import kernel
@@ -83,6 +84,8 @@ def best_split(
     """Split the steps between two edges."""
     initial = (first + last) // 2 if initial is None else initial
     right_degree = degree if right_degree is None else right_degree
+    if isinstance(tree, ShortTree):
+        return tree.best_split(first, last, degree, right_degree, initial, below)
     edge, squared = _search(*tree.arrays, first, last, degree, right_degree, initial, below, _MOST_RANGES)
     return int(edge), float(squared)
 

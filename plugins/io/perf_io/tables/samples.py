@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from perfcore.data.units import nanoseconds_per
 
 _LARGEST = 1e150  # squares of larger values overflow
 _FARTHEST_NS = float(1 << 62)
+_MOST_SHARED = 0.1  # of all samples; where more share a time, something else tells them apart
 
 Times = npt.NDArray[Any]
 
@@ -47,20 +49,26 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
 
 def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     """A curve or a series from rows ``time, value, ...``."""
-    if roles.start is None:
+    if (start := roles.start) is None:
         _, values = _load(table, roles, ())
         notes = _check_missing(table, roles.values[0], values[0])
         steps = f"no column of times: the {len(values[0]):,} samples are numbered from 0, and taken 1 s apart"
         columns = {roles.values[0].name: values[0]}
         return Series(np.arange(len(values[0])), columns, source=table.source, notes=table.report(steps, *notes))
-    (times,), values = _load(table, roles, (roles.start,))
+    (times,), values = _load(table, roles, (start,))
     if roles.location:
         return _by_device(table, roles, times, values)
-    if not (rising := times[1:] > times[:-1]).all():
+    rising = times[1:] > times[:-1]
+    if not rising.all() and table.types[start.name].endswith("timestamp"):
+        if roles.kind != "series":
+            _check_heights(table, roles, values[0])
+        times, values, problem = _in_order(times, values)
+        roles, rising = replace(roles, notes=(*roles.notes, *problem)), times[1:] > times[:-1]
+    if not rising.all():
         row = int(np.argmin(rising)) + 1
-        before = table.at_row(row - 1)[1].get(roles.start.name, "")
+        before = table.at_row(row - 1)[1].get(start.name, "")
         cure = "remove or merge the rows, or, if they are how long runs took, say -r kind=measurements"
-        table.refuse(row, roles.start, f" but the time before is {before!r}; times must increase; {cure}")
+        table.refuse(row, start, f" but the time before is {before!r}; times must increase; {cure}")
     if roles.kind == "series":
         columns = {column.name: column_values for column, column_values in zip(roles.values, values, strict=True)}
         gaps = (_check_missing(table, column, columns[column.name]) for column in roles.values)
@@ -73,6 +81,22 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     _check_heights(table, roles, heights)
     cure = "; add a last row with the end's time and an empty value"
     return _curve(table, roles, times, heights, UtilizationCurve.from_samples, cure)
+
+
+def _in_order(times: Times, values: list[Floats]) -> tuple[Times, list[Floats], list[str]]:
+    """Dated samples by time, those of one time as their mean, where few share one; a clock set back repeats an hour."""
+    axis, row = np.unique(times, return_inverse=True)
+    if (shared := len(times) - len(axis)) > _MOST_SHARED * len(times):
+        return times, values, []
+    means = []
+    for column in values:
+        known = ~np.isnan(column)
+        with np.errstate(invalid="ignore"):
+            means.append(
+                np.bincount(row[known], column[known], len(axis)) / np.bincount(row[known], minlength=len(axis))
+            )
+    told = f"{shared:,} of {len(times):,} samples share a time with another, of which the mean is taken"
+    return axis, means, [told if shared else "samples were not in order of time and are sorted"]
 
 
 def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[Times], list[Floats]]:

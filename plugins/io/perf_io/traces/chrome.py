@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -25,7 +26,9 @@ import numpy.typing as npt
 
 from perf_io.options import ChromeOptions
 from perf_io.traces.intervals import (
+    REPLAYED,
     UNKNOWN_NS,
+    UNLAUNCHED,
     WITHOUT_LAUNCHES,
     add_launch_gaps,
     clip_at_next,
@@ -33,7 +36,7 @@ from perf_io.traces.intervals import (
     launch_ends,
 )
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
-from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
+from perf_io.traces.trace_events import COUNTED, MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import OF_RANK, RankCalls, communication_of_ranks
@@ -41,6 +44,7 @@ from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import WARNING, recorded_by
 from perf_traces.states import MARKER, class_of
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader
 from perfcore.data.kinds import type_in_words
@@ -82,6 +86,7 @@ class _Document(msgspec.Struct):
     """Facts other than events: Kineto's description of the job, and the moment from which times count."""
 
     distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
+    deviceProperties: Any = None  # noqa: N815
     baseTimeNanoseconds: int = 0  # noqa: N815
     perfcore: _Run | None = None
 
@@ -195,6 +200,12 @@ def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _D
             columns.notes.append("the file is cut short: what stands before its end is read")
         elif not array.closed:
             columns.notes.append("the array of events has no end: the tracer was stopped")
+        if n_ranges := columns.passed_over.pop(COUNTED, 0):
+            sums = ", ".join(f"{name} {count:,}" for name, count in columns.counted.items() if count)
+            columns.notes += [
+                f"{REPLAYED} ({n_ranges} ranges): times say nothing here",
+                f"sums of counters: {sums or 'all 0'}",
+            ]
         if array.has_non_finite:
             columns.notes.append(f"{WARNING}NaN and inf, which JSON does not have, are read as missing")
         return columns, names, _described(array.around())
@@ -209,10 +220,16 @@ def _described(text: bytes) -> _Document:
         return _Document()
 
 
-def _facts(document: _Document, first: int) -> dict[str, int]:
+def _facts(document: _Document, first: int, devices: Iterable[str]) -> dict[str, Any]:
     distributed = document.distributedInfo or _Distributed()
     numbers = {"rank": distributed.rank, "world_size": distributed.world_size}
-    facts = {name: value for name, value in numbers.items() if type(value) is int and value >= 0}
+    facts: dict[str, Any] = {name: value for name, value in numbers.items() if type(value) is int and value >= 0}
+    known = document.deviceProperties if isinstance(document.deviceProperties, list) else []
+    named = {str(each.get("id")): str(each["name"]) for each in known if isinstance(each, dict) and each.get("name")}
+    used = [named[number] for device in dict.fromkeys(devices) if (number := device.removeprefix("GPU ")) in named]
+    counts = Counter(used or (list(named.values())[:1] if len({*named.values()}) == 1 else []))
+    if counts:
+        facts["gpu"] = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
     return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
 
 
@@ -224,6 +241,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     location_kind = recorded_by(options.locations, any(is_stream.values()))
 
     def wanted(category: str) -> bool:
+        if category == COUNTED:
+            return False
         stream = is_stream.get(category, False)
         return is_marker.get(category, False) or location_kind == "both" or stream == (location_kind == "streams")
 
@@ -250,7 +269,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     if run is not None:
         span = min(run.span_ns[0], first), max(run.span_ns[1], last)
         first = 0
-    markers = _markers(annotations, columns, first, on_gpu=location_kind == "streams")
+    launched = launch_ends(launches[0], launches[1] - first, np.where(on_stream, events["correlation"], -1))
+    markers = _markers(annotations, columns, first, (events, launched) if location_kind == "streams" else None)
     events["start"] -= first
     events["end"] -= first
     interval, start, end = latest_running(events["location"], events["start"], events["end"])
@@ -265,8 +285,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     state, calling["name"] = state[: len(interval)], state[len(interval) :]
     streams = set(events["location"][on_stream].tolist())
     named = [states[code] for code in used.tolist()]
-    launched = launch_ends(launches[0], launches[1] - first, np.where(on_stream, events["correlation"], -1))
-    if (launched > UNKNOWN_NS).any():
+    has_launch = launched > UNKNOWN_NS
+    if has_launch.any():
         columns_with_gaps = add_launch_gaps(location, state, start, end, is_call, launched[interval], 0, named)
         location, state, start, end, is_call = columns_with_gaps
     notes = [
@@ -276,11 +296,14 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
-    if streams and not (launched > UNKNOWN_NS).any():
+    if streams and not has_launch.any():
         notes.append(WITHOUT_LAUNCHES)
+    elif n_lacking := int((on_stream & ~has_launch).sum()):
+        notes.append(f"{n_lacking:,} of {int(on_stream.sum()):,} kernels, copies and memsets {UNLAUNCHED}")
     notes += columns.notes
     used_keys = [keys[code] for code in location_codes.tolist()]
     are_streams = [code in streams for code in location_codes.tolist()]
+    levels = _levels(used_keys, are_streams, names, {keys[code] for code in np.unique(launches[2]).tolist()})
     trace = Trace(
         location,
         state,
@@ -294,8 +317,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         source=source,
         notes=notes,
         markers=markers,
-        facts=_facts(document, first),
-        levels=_levels(used_keys, are_streams, names, {keys[code] for code in np.unique(launches[2]).tolist()}),
+        facts=_facts(document, first, levels.get("device", ())),
+        levels=levels,
     )
     where = np.searchsorted(location_codes, calling["location"]).astype(np.int32)
     keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
@@ -345,16 +368,38 @@ def _apart(events: Columns, columns: EventColumns, is_marker: dict[str, bool]) -
     return states, annotations
 
 
-def _markers(annotations: Columns, columns: EventColumns, first: int, *, on_gpu: bool) -> list[tuple[str, int, int]]:
-    """Name, start and end of annotations, counted from the first event; of the GPU's own where these are wanted."""
+def _markers(
+    annotations: Columns, columns: EventColumns, first: int, work: tuple[Columns, Ints] | None
+) -> list[tuple[str, int, int]]:
+    """Name, start and end of annotations, counted from the first event; of the GPU's own where its work is read.
+
+    Those of ROCm may end with the first kernel. Where the GPU's markers of a name cover less than half of the pieces
+    launched within the host's, each of the host's counts from the first to the last of its pieces.
+    """
     if not annotations:
         return []
     categories = np.array([*(name.strip().lower().startswith("gpu_") for name in columns.categories), False])
     of_gpu = categories[annotations["category"]]
-    chosen = np.flatnonzero(of_gpu if on_gpu and of_gpu.any() else ~of_gpu)[:_MOST_MARKERS]
+    on_gpu = work is not None and of_gpu.any()
     names = [*columns.names, MORE_NAMES]
+    chosen = np.flatnonzero(of_gpu if on_gpu else ~of_gpu)[:_MOST_MARKERS]
     rows = zip(*(annotations[name][chosen].tolist() for name in ("name", "start", "end")), strict=True)
-    return [(names[code], start - first, end - first) for code, start, end in rows]
+    markers = [(names[code], start - first, end - first) for code, start, end in rows]
+    if work is None or not on_gpu or (work[1] == UNKNOWN_NS).all():
+        return markers
+    order = np.argsort(work[1], kind="stable")[int((work[1] == UNKNOWN_NS).sum()) :]
+    launched, begins, ends = work[1][order], work[0]["start"][order] - first, work[0]["end"][order] - first
+    for code in np.unique(annotations["name"][chosen]).tolist():
+        same = annotations["name"] == code
+        at = np.sort(np.stack([annotations[each][same & of_gpu] for each in ("start", "end")]) - first)
+        on_host = (annotations[each][same & ~of_gpu] - first for each in ("start", "end"))
+        slices = [(low, high) for low, high in np.searchsorted(launched, list(on_host)).T.tolist() if low < high]
+        within = np.concatenate([begins[low:high] for low, high in slices]) if slices else begins[:0]
+        which = np.searchsorted(at[0], within, "right") - 1
+        if 2 * int(((which >= 0) & (within < at[1][which])).sum()) < len(within):
+            markers = [each for each in markers if each[0] != names[code]]
+            markers += [(names[code], int(begins[a:b].min()), int(ends[a:b].max())) for a, b in slices]
+    return markers
 
 
 def _renumbered(codes: npt.NDArray[np.int32], n_codes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from array import array
@@ -153,7 +154,7 @@ class LibraryEvents:
         if arguments.group != "" and len(self._groups) < _MOST_NAMES:
             group = self._groups.setdefault(f"{arguments.group} {ranks}".rstrip(), len(self._groups))
         size, number, peer = (max(value, -1) for value in (arguments.size, arguments.number, peer))
-        n_bytes = _bytes_of(arguments.type, max(elements))
+        n_bytes = bytes_of(arguments.type, max(elements))
         return kind, self._operation(_ANNOTATED + arguments.name), group, size, number, n_bytes, peer
 
     def rank_calls(
@@ -209,7 +210,7 @@ def _sizes(text: msgspec.Raw) -> list[int]:
     try:
         arguments = _SHAPES.decode(text)
         pairs = zip(arguments.shapes, arguments.types, strict=False)
-        return [_bytes_of(kind, _elements(shape)) for shape, kind in pairs if shape]
+        return [bytes_of(kind, _elements(shape)) for shape, kind in pairs if shape]
     except (msgspec.MsgspecError, TypeError, RecursionError):
         return []
 
@@ -226,7 +227,7 @@ def _elements(shape: Sequence[Any]) -> int:
     return product
 
 
-def _bytes_of(kind: str, elements: int) -> int:
+def bytes_of(kind: str, elements: int) -> int:
     """Bytes of elements of a type, at most `_MOST_BYTES`; `_UNKNOWN` where there are any, and their type is unknown."""
     each = _BYTES.get(kind.rpartition("::")[2].replace(" ", "").lower())
     if each is None:
@@ -308,6 +309,7 @@ _TYPES = {
 }
 # Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
 CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver"})
+COUNTED = "cuda_profiler_range"  # kernels that were run again and again to count
 _CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
 _CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
@@ -350,6 +352,7 @@ class EventColumns:
         self.names: Codes[str] = Codes(_MOST_NAMES)
         self.categories: Codes[str] = Codes(_MOST_NAMES)
         self.passed_over: Counter[str] = Counter()
+        self.counted: Counter[str] = Counter()  # sums of counters over profiler ranges
         self.notes: list[str] = []
         self._first_wrong: TraceEvent | None = None
         self._n_wrong = 0
@@ -395,8 +398,17 @@ class EventColumns:
             "correlation": np.fromiter(map(correlation_of, rows), np.int64, len(rows)),
         }
         self.of_library.add(rows, columns, self.names)
+        if COUNTED in self.categories:
+            self._count([event for event in rows if event.cat == COUNTED])
         for name, values in columns.items():
             self._columns[name].extend(values)
+
+    def _count(self, ranges: list[TraceEvent]) -> None:
+        self.passed_over[COUNTED] += len(ranges)
+        for event in ranges:
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                counters = msgspec.json.decode(event.args, type=dict[str, Any])
+                self.counted.update({name: n for name, n in counters.items() if type(n) in (int, float)})
 
     def launches(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Correlations of the calls that launch work, sorted, when each of them returned, and on which location."""

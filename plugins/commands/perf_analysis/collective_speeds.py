@@ -1,0 +1,177 @@
+"""How fast collectives of GPUs are against the network, who enters them last, and how much of them is exposed.
+
+A collective begins when its last rank enters and ends when the last one leaves. Bandwidths are those of nccl-tests
+(``doc/PERFORMANCE.md``), in 10^9 bytes per second: algorithmic is size by time, with the size that a rank puts in or
+gets out, whichever is larger; bus is that times the share of it which has to cross the slowest link.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.attribution import usual_categories
+from perf_analysis.categories import classify
+from perf_analysis.concurrency import unions_of
+from perf_traces.levels import level_names
+from perf_traces.messages.communication import NOT_RECORDED, Communication
+from perf_traces.messages.matching import numbered
+from perfcore.base.arrays import Ints
+from perfcore.data.trace import Trace
+
+_LIBRARY, _PAIRS = "nccl:", "send-recv"
+_FACTORS = (  # by n ranks
+    (re.compile("allreduce"), lambda n: 2 * (n - 1) / n),
+    (re.compile("gather|scatter|alltoall"), lambda n: (n - 1) / n),
+    (re.compile("broadcast|reduce|send-recv"), lambda n: 1.0),
+)
+
+
+@dataclass(frozen=True)
+class CollectiveSpeed:
+    """Collectives of one operation, size and number of ranks, in order of time."""
+
+    operation: str
+    bytes: int
+    ranks: int | None  # None where the group is not recorded
+    time_ns: tuple[int, ...]
+    skew_ns: tuple[int | None, ...]  # from the first to the last rank's entry; None where ranks are missing
+    last: tuple[str | None, ...]  # the rank that enters last; None where several do, or ranks are missing
+    member_ns: int  # of all ranks in it
+    exposed_ns: int | None  # of it, while the GPU computes nothing; None where that is not known
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all ranks are there."""
+        return None not in self.skew_ns
+
+    @property
+    def factor(self) -> float | None:
+        """Bus by algorithmic bandwidth."""
+        name = self.operation.replace("_", "")
+        rule = next((rule for pattern, rule in _FACTORS if pattern.search(name)), None)
+        return rule(self.ranks) if rule and self.ranks and self.ranks > 1 and self.bytes else None
+
+    def bandwidths(self, *, bus: bool) -> list[float]:
+        """GB/s of each call; without a factor there are none of the bus."""
+        factor = (self.factor or 0.0) if bus else 1.0
+        return [factor * self.bytes / time for time in self.time_ns] if factor and self.bytes else []
+
+    @property
+    def last_most(self) -> tuple[str, int] | None:
+        """The rank that is last most often, and how often."""
+        named = [rank for rank in self.last if rank is not None]
+        return max(((rank, named.count(rank)) for rank in dict.fromkeys(named)), key=lambda each: each[1], default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        total = sum(self.time_ns)
+        return {
+            **vars(self), "algorithmic_gb_s": self.bandwidths(bus=False), "bus_gb_s": self.bandwidths(bus=True),
+            "overall_algorithmic_gb_s": len(self.time_ns) * self.bytes / total,
+            "overall_bus_gb_s": None if self.factor is None else self.factor * len(self.time_ns) * self.bytes / total,
+            "lower_bounds": not self.is_complete,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RankWaits:
+    """A rank in the collectives of which all ranks are there, in nanoseconds."""
+
+    rank: str
+    n_last: int
+    held_up_ns: int  # how much later than the last but one it entered these
+    waited_ns: int  # until the last rank entered
+
+
+def collective_speeds(
+    communication: Communication, trace: Trace
+) -> tuple[tuple[CollectiveSpeed, ...], tuple[RankWaits, ...]]:
+    """Collectives, sends and receives of NCCL by operation, size and ranks, and what each rank waited for others."""
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    library = np.array([name.startswith(_LIBRARY) for name in calls.operations], bool)
+    if not library.any():
+        return (), ()
+    collectives = collectives.only(collectives.of_data & library[collectives.operation])
+    n, pairs = len(collectives), np.arange(len(messages))
+    of = np.concatenate([collectives.member_of, n + pairs, n + pairs])
+    begins = np.concatenate([collectives.member_call, messages.send_call, messages.post_call])
+    ends = np.concatenate([collectives.member_call, messages.send_done_call, messages.receive_call])
+    enter, leave, place = calls.enter_ns[begins], calls.leave_ns[ends], calls.location[begins]
+    sizes = np.concatenate([collectives.bytes, messages.bytes])
+    alone = np.concatenate([collectives.communicator == NOT_RECORDED, np.zeros(len(pairs), bool)])
+    ranks = np.where(alone, 0, np.concatenate([collectives.size, np.full(len(pairs), 2)]))
+    operation = np.concatenate([collectives.operation, np.full(len(pairs), len(calls.operations))])
+    n_met = len(sizes)
+    entered, left = np.full(n_met, np.iinfo(np.int64).min), np.full(n_met, np.iinfo(np.int64).min)
+    np.maximum.at(entered, of, enter)
+    np.maximum.at(left, of, leave)
+    complete = (np.bincount(of, minlength=n_met) == ranks) & (ranks > 1)
+    order = np.lexsort((enter, of))
+    rank_in = numbered(of[order])
+    first = enter[order][rank_in == 0]
+    final = np.flatnonzero(np.append(rank_in[1:] == 0, True)[: len(order)])
+    alone_ns = np.where(complete, enter[order][final] - enter[order][np.maximum(final - 1, 0)], 0)
+    last_place = place[order][final]
+    names = [rank or where for rank, where in zip(
+        level_names(trace, "process"), communication.locations, strict=True)]  # fmt: skip
+    hidden = _hidden(trace, place, enter, leave)
+    known = left > entered  # clocks that differ leave no time
+    group_of = np.stack([operation, sizes, ranks])[:, known]
+    keys, group = np.unique(group_of, axis=1, return_inverse=True)
+    rows = np.flatnonzero(known)[np.argsort(group.ravel(), kind="stable")]
+    rows = rows[np.lexsort((entered[rows], np.sort(group.ravel())))]
+    cuts = np.cumsum(np.bincount(group.ravel(), minlength=keys.shape[1]))[:-1]
+    member_ns, hidden_ns = np.zeros(n_met, np.int64), np.zeros(n_met, np.int64)
+    np.add.at(member_ns, of, leave - enter)
+    np.add.at(hidden_ns, of, 0 if hidden is None else hidden)
+    labels = [*(name.removeprefix(_LIBRARY) for name in calls.operations), _PAIRS]
+    speeds = [
+        CollectiveSpeed(
+            labels[kind], size, count or None, tuple((left - entered)[part].tolist()),
+            tuple(s if c else None for s, c in zip(
+                (entered - first)[part].tolist(), complete[part].tolist(), strict=True)),
+            tuple(names[p] if a > 0 else None for p, a in zip(
+                last_place[part].tolist(), alone_ns[part].tolist(), strict=True)),
+            int(member_ns[part].sum()), None if hidden is None else int((member_ns - hidden_ns)[part].sum()),
+        )
+        for (kind, size, count), part in zip(keys.T.tolist(), np.split(rows, cuts), strict=True)
+    ]  # fmt: skip
+    speeds.sort(key=lambda each: -sum(each.time_ns))
+    return tuple(speeds), _waits(names, complete[of], place, entered[of] - enter, last_place, alone_ns)
+
+
+def _waits(
+    names: Sequence[str], timed: npt.NDArray[np.bool_], place: Ints, waited: Ints, last_place: Ints, alone_ns: Ints
+) -> tuple[RankWaits, ...]:
+    """What each rank waited and was waited for, those that held up others most first."""
+    by_rank: dict[str, list[int]] = {}
+    sums = np.zeros((3, len(names)), np.int64)
+    np.add.at(sums[0], last_place[alone_ns > 0], 1)
+    np.add.at(sums[1], last_place, alone_ns)
+    np.add.at(sums[2], place[timed], waited[timed])
+    for where in np.unique(place[timed]).tolist():
+        row = by_rank.setdefault(names[where], [0, 0, 0])
+        by_rank[names[where]] = [a + b for a, b in zip(row, sums[:, where].tolist(), strict=True)]
+    rows = [RankWaits(name, *row) for name, row in by_rank.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.held_up_ns, row.waited_ns)))
+
+
+def _hidden(trace: Trace, place: Ints, enter: Ints, leave: Ints) -> Ints | None:
+    """How much of each call its GPU computes at the same time; None where that is not recorded."""
+    unions = unions_of(trace, classify(trace, usual_categories(trace)))
+    computing = {each.device: each for each in unions}
+    if not computing:
+        return None
+    hidden = np.zeros(len(place), np.int64)
+    devices = trace.locations if all(name in computing for name in trace.locations) else level_names(trace, "device")
+    for where in np.unique(place).tolist():
+        rows = place == where
+        if devices[where] in computing:
+            hidden[rows] = computing[devices[where]].within("computing", enter[rows], leave[rows])
+    return hidden

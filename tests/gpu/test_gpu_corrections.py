@@ -1,0 +1,59 @@
+"""Markers, steps, counters and facts of GPU traces."""
+
+import pytest
+from gpu_events import event, launched, write
+
+import perfcore
+from perf_traces.windows import occurrences
+
+
+def test_markers_of_rocm_that_end_with_the_first_kernel(tmp_path):
+    """Where they cover less than half of what was launched within the host's, the host's count."""
+    events = [event("user_annotation", f"Step#{k}", 100 * k, 90) for k in (1, 2)]
+    events += [event("gpu_user_annotation", f"Step#{k}", 100 * k + 10, 5, 7) for k in (1, 2)]
+    events += [event("user_annotation", "good", 100, 190), event("gpu_user_annotation", "good", 110, 160, 7)]
+    for k in (1, 2):
+        for j in range(3):
+            events += launched(10 * k + j, "k", 100 * k + 20 * j, 100 * k + 10 + 20 * j, 5)
+    trace = perfcore.read(write(tmp_path / "rocm.json", events))
+    first, second = occurrences(trace, "Step#1"), occurrences(trace, "good")
+    assert (first.starts[0], first.ends[0]) == (0, 45_000)
+    assert (second.starts[0], second.ends[0]) == (0, 160_000)
+
+
+def test_steps_by_markers_that_occur_equally_often(tmp_path):
+    events = [event("kernel", "k", 50 * k, 20, 7) for k in range(12)]
+    for k in range(3):
+        events += [event("gpu_user_annotation", "forward", 200 * k, 90, 7),
+                   event("gpu_user_annotation", "update", 200 * k + 150, 20, 7),
+                   event("gpu_user_annotation", "reduce", 200 * k + 100, 5, 7),
+                   event("gpu_user_annotation", "reduce", 200 * k + 120, 5, 7)]  # fmt: skip
+    found = perfcore.iterations(write(tmp_path / "steps.json", events))
+    assert found.marker == "forward ... update"
+    assert found.durations.tolist() == [200, 200, 170]
+
+
+def test_replayed_ranges_are_no_states_and_launches_may_lack(tmp_path):
+    events = [event("cpu_op", "f", 0, 50), event("cuda_profiler_range", "k", 10, 90, **{"ffma.sum": 7})]
+    path = write(
+        tmp_path / "cupti.json", [*events, {**events[1], "ts": 110}], deviceProperties=[{"id": 0, "name": "G"}]
+    )
+    trace = perfcore.read(path)
+    assert trace.states == ("f",)
+    assert trace.facts["gpu"] == "G"
+    assert any("kernels were replayed to count (2 ranges)" in note for note in trace.notes)
+    assert "sums of counters: ffma.sum 14" in trace.notes
+    lacking = [*launched(1, "k", 0, 10, 5), event("kernel", "k", 30, 5, 7, correlation=9)]
+    assert any("1 of 2 kernels" in note for note in perfcore.read(write(tmp_path / "a.json", lacking)).notes)
+
+
+@pytest.mark.real_data
+def test_corrections_of_real_traces(real_data):
+    folder = real_data / "traces" / "gpu" / "real"
+    steps = perfcore.iterations(folder / "nccl_data.json.gz")
+    assert (steps.count, steps.marker) == (3, "DistributedDataParallel.forward ... Optimizer.step#SGD.step")
+    counted = next(note for note in perfcore.read(folder / "cupti.json.gz").notes if note.startswith("sums"))
+    for name, total in {"ffma": 39142369720, "fadd": 964651656, "fmul": 430063616, "hfma": 275791872}.items():
+        assert f"op_{name}_pred_on.sum {total:,}" in counted
+    for name in ("vit_h100", "bert_h100"):
+        assert perfcore.read(folder / f"{name}.json.gz").facts["gpu"] == "NVIDIA H100 80GB HBM3"
