@@ -13,7 +13,7 @@ from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.algebra import MAX_NODES, Algebra, repeated
 from perf_structural.composition import Composer
 from perf_structural.indexed import Indexed
-from perf_structural.pointwise import PointwiseEvaluation
+from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}

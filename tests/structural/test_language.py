@@ -8,7 +8,7 @@ from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.functions import grained_progress, pipeline_time
-from perf_structural.pointwise import PointwiseEvaluation
+from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
 
 RANDOM = np.random.default_rng(20260801)

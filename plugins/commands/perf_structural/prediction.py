@@ -3,25 +3,370 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.algebra import leaves
+from perf_formulas.parser import QUANTILE
+from perf_structural.algebra import (
+    SYMBOLS,
+    Algebra,
+    Call,
+    Constant,
+    Expression,
+    Extremum,
+    Leaf,
+    Product,
+    Sum,
+    leaves,
+    ordered,
+    repeated,
+    shown,
+)
 from perf_structural.composition import Composition
-from perf_structural.evaluation import Evaluation, evaluate_expression, resolved
+from perf_structural.correlation import Pair
 from perf_structural.model_file import error_context
 from perf_structural.options import EvaluationOptions
-from perf_structural.sampling import Formula, Sample, draw_together, points_for
+from perf_structural.sampling import Formula, Sample, draw_sample, draw_together, points_for, sort_at_once
+from perf_structural.statistic import LEVELS, quantile_name
+from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError
-from perfcore.hooks.options import build
+from perfcore.base.errors import DataError, OptionError
+from perfcore.hooks.options import build, describe
 from perfcore.results import Result
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, as_value, default_representation, performer_of
+
+Quantity = StochasticValue | float
+
+_FUNCTIONS: Mapping[str, Callable[..., StochasticValue]] = {
+    "abs": arithmetic.absolute,
+    **{name: getattr(arithmetic, name) for name in ("exp", "log", "power", "sqrt")},
+}
+
+
+def inexact_reason(root: Expression) -> str | None:
+    """The reason why arithmetic on independent values would not give the expression; None where it does."""
+    twice = repeated(root)
+    if twice:
+        others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
+        return f"{twice[0]!r} occurs more than once in {shown(root)}{others}"
+    return without_arithmetic(root)
+
+
+def without_arithmetic(root: Expression) -> str | None:
+    """The operation for which stochastic values have no arithmetic, in words; None where there is none."""
+    for node in ordered(root):
+        if isinstance(node, Call) and node.ufunc not in _FUNCTIONS:
+            return f"there is no exact arithmetic for {SYMBOLS[node.ufunc]!r} in {shown(root)}"
+    return None
+
+
+def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> tuple[Quantity, float]:
+    """The value of an expression, as if the operands of each operation were independent, and its error."""
+    quantities: dict[Expression, Quantity] = {}
+    errors: dict[Expression, float] = {}
+    for node in ordered(root):
+        quantities[node] = value = _value(node, [quantities[operand] for operand in node.operands], values, bins)
+        brought = sum(errors[operand] for operand in node.operands)
+        errors[node] = max(brought, value.cdf_error) if isinstance(value, StochasticValue) else brought
+    return quantities[root], errors[root]
+
+
+def _value(
+    node: Expression, operands: Sequence[Quantity], values: Mapping[str, StochasticValue], bins: int
+) -> Quantity:
+    match node:
+        case Constant():
+            return node.value
+        case Leaf():
+            return values[node.name]
+        case Sum():
+            terms = [_scaled(weight, operand, bins) for weight, operand in zip(node.weights, operands, strict=True)]
+            return _joined(arithmetic.add, [*terms, node.constant] if node.constant else terms, bins)
+        case Product():
+            return _quotient(node, operands, bins)
+        case Extremum():
+            return _joined(arithmetic.maximum if node.largest else arithmetic.minimum, operands, bins)
+        case Call():
+            return _applied(_FUNCTIONS[node.ufunc], operands, bins)
+    raise TypeError(node)
+
+
+def _quotient(node: Product, operands: Sequence[Quantity], bins: int) -> Quantity:
+    """What has negative powers is multiplied up first: one division loses less than many."""
+    above: list[Quantity] = []
+    below: list[Quantity] = []
+    for operand, exponent in zip(operands, node.powers, strict=True):
+        factor = operand if abs(exponent) == 1 else _applied(arithmetic.power, [operand, abs(exponent)], bins)
+        (above if exponent > 0 else below).append(factor)
+    numerator = _scaled(node.factor, _joined(arithmetic.multiply, above, bins), bins) if above else node.factor
+    if not below:
+        return numerator
+    return _applied(arithmetic.divide, [numerator, _joined(arithmetic.multiply, below, bins)], bins)
+
+
+def _scaled(factor: float, quantity: Quantity, bins: int) -> Quantity:
+    if abs(factor) != 1.0:
+        return _applied(arithmetic.multiply, [factor, quantity], bins)
+    return quantity if factor > 0.0 else -quantity
+
+
+def _joined(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> Quantity:
+    """An operation on any number of operands; on one it is that one."""
+    return operands[0] if len(operands) == 1 else _applied(function, operands, bins)
+
+
+def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> StochasticValue:
+    stochastic = [operand for operand in operands if isinstance(operand, StochasticValue)]
+    return function(*operands, **_options(performer_of(stochastic), bins))
+
+
+@functools.cache
+def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
+    """The number of bins, for a representation whose arithmetic takes one."""
+    return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
+
+
+_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
+# Of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n).
+_SHARE_OF_SIZE = 0.05
+_BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
+_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The distribution of a result, and how it was found."""
+
+    value: StochasticValue
+    method: str  # in words
+    notes: tuple[str, ...] = ()
+    errors: Mapping[str, float] = field(default_factory=dict)
+    sample: Floats | None = field(default=None, repr=False)  # the sample, sorted
+    levels: tuple[float, ...] = LEVELS  # of the quantiles that are shown
+    limit: float | None = None  # of which the probability was asked for
+    has_moments: bool = True
+
+    @property
+    def mean(self) -> float:
+        """Mean; NaN where there is none, as of an interval."""
+        if not self.has_moments:
+            return math.nan
+        return self.value.mean if self.sample is None else float(self.sample.mean())
+
+    @property
+    def std(self) -> float:
+        """Standard deviation; NaN where there is none."""
+        if not self.has_moments:
+            return math.nan
+        return self.value.std if self.sample is None else _std(self.sample)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value; of a sample those that were met."""
+        return self.value.support if self.sample is None else (float(self.sample[0]), float(self.sample[-1]))
+
+    def quantile(self, probability: float) -> float:
+        """The value that is not exceeded with a probability; of a sample its own and not its histogram's."""
+        if self.sample is None:
+            return float(self.value.quantile(probability))
+        return float(_row_quantiles(self.sample[None], probability)[0])
+
+    @property
+    def below_limit(self) -> float:
+        """Probability of results up to the limit; NaN where it is not known or none was asked for."""
+        return math.nan if self.limit is None else self.cdf(self.limit)
+
+    def cdf(self, x: float) -> float:
+        """Probability of at most ``x``; of a sample its own and not its histogram's."""
+        if self.sample is None:
+            return float(self.value.cdf(x))
+        return float(self.sample.searchsorted(x, "right") / self.sample.size)
+
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """Those that are shown, by name."""
+        return {quantile_name(level): self.quantile(level) for level in self.levels}
+
+
+def evaluate_expression(
+    root: Expression,
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+    drawn: Sample | None = None,
+) -> Evaluation:
+    """The distribution of an expression."""
+    names = leaves(root)
+    pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
+    obstacle = inexact_reason(root)
+    if obstacle is None and pairs:
+        obstacle = f"{' and '.join(sorted(next(iter(pairs))))} are correlated"
+    without = [name for name in names if not values[name].has_distribution]
+    if options.method == "exact" and obstacle is not None:
+        raise OptionError(f"{obstacle}, so it cannot be evaluated exactly; use --method sample or auto")
+    if options.method == "sample" and without:
+        raise OptionError(f"{without[0]!r} has bounds and no distribution to sample; use --method auto, or a histogram")
+    if without and (lacking := without_arithmetic(root)) is not None:
+        cure = f"{without[0]!r}, which has bounds and no distribution, needs it; use a histogram there"
+        raise OptionError(f"{lacking}, and {cure}")
+    input_notes = tuple(note for name in names for note in values[name].notes)
+
+    def sample() -> Sample:
+        return drawn or draw_sample(root, values, pairs, options.samples, options.seed)
+
+    if options.method == "sample" or (obstacle is not None and not without):
+        return sampled(sample(), options, input_notes)
+    if obstacle is not None:
+        return _enclosed(root, values, obstacle, options.below)
+    try:
+        quantity, error = arithmetic_value(root, values, options.bins)
+    except DataError:
+        if options.method == "exact" or without:
+            raise
+        # Samples say how often a divisor is zero; what they cannot evaluate either they say themselves.
+        return sampled(sample(), options, input_notes)
+    if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
+        value = as_value(quantity)
+        return Evaluation(value, "arithmetic", value.notes, levels=options.quantile, limit=options.below)
+    left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
+    return sampled(sample(), options, (left, *input_notes))
+
+
+def _enclosed(
+    root: Expression, values: Mapping[str, StochasticValue], obstacle: str, limit: float | None
+) -> Evaluation:
+    """Interval arithmetic: right whatever depends on whatever, and wider than need be where a quantity repeats."""
+    enclosure = default_representation("bounds")
+    notes, bounds = [f"{obstacle}: the bounds hold, but may be wider than the truth"], {}
+    for name in leaves(root):
+        bounds[name], lost = enclosure.convert(values[name])
+        if lost:
+            notes.append(f"{name}: {lost}")
+    value = as_value(arithmetic_value(root, bounds, bins=1)[0])
+    return Evaluation(value, "interval arithmetic", (*notes, *value.notes), limit=limit)
+
+
+def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
+    """The distribution of which a sample was drawn, with its standard errors."""
+    rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
+    has_moments = not (drawn.reaches_zero and _is_endless(rows))
+    figures = {
+        **({} if not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
+        **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
+    }
+    errors = {
+        name: float(figure.std(ddof=1)) / math.sqrt(len(rows))
+        for name, figure in figures.items()
+        if np.isfinite(figure).all()
+    }
+    sample = rows.reshape(-1)
+    if sample.size > _BLOCK:
+        sort_at_once(np.array_split(sample, [len(rows) // 2 * rows.shape[1]]))
+    sample.sort(kind="stable")  # which merges what is sorted
+    value = default_representation("distributions").from_draws(sample, options.bins)
+    method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
+    few = [_too_few(rows.size, level) for level in options.quantile]
+    all_notes = (*notes, *drawn.notes, *filter(None, few))
+    return Evaluation(value, method, all_notes, errors, sample, options.quantile, options.below, has_moments)
+
+
+def _is_endless(rows: Floats) -> bool:
+    """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
+    off = np.abs(rows - np.median(rows))
+    return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
+
+
+def _std(values: Floats) -> float:
+    """Standard deviation, in blocks: millions of numbers are not copied."""
+    mean, total = values.mean(), 0.0
+    for begin in range(0, len(values), _BLOCK):
+        total += float(np.square(values[begin : begin + _BLOCK] - mean).sum())
+    return math.sqrt(total / len(values))
+
+
+def _too_few(points: int, level: float) -> str:
+    """What to say where a quantile rests on few points; empty where it does not."""
+    tail_points = points * min(level, 1.0 - level)
+    if tail_points >= _FEWEST_BEYOND:
+        return ""
+    needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
+    return f"{quantile_name(level)} rests on {tail_points:.3g} of {points:,} points; --samples {needed} is enough"
+
+
+def _row_quantiles(rows: Floats, probability: float) -> Floats:
+    """A quantile of each sorted row, as numpy's method ``hazen``, without going through all of it."""
+    place = min(max(probability * rows.shape[1] - 0.5, 0.0), rows.shape[1] - 1.0)
+    below = int(place)
+    above = min(below + 1, rows.shape[1] - 1)
+    return np.asarray(rows[:, below] + (place - below) * (rows[:, above] - rows[:, below]))
+
+
+def resolved(
+    roots: Sequence[Expression],
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+) -> tuple[list[Expression], tuple[str, ...]]:
+    """Expressions without quantiles, and a note for each quantile with its value."""
+    nodes = sorted({node for root in roots for node in ordered(root)}, key=lambda node: node.number)
+    if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
+        return list(roots), ()
+    algebra, rebuilt, notes = Algebra(), dict[Expression, Expression](), []
+    for node in nodes:
+        operands = [rebuilt[operand] for operand in node.operands]
+        if isinstance(node, Call) and node.ufunc == QUANTILE:
+            number, note = _quantile(operands, values, correlations, options)
+            rebuilt[node] = algebra.constant(number)
+            notes.append(note)
+        else:
+            rebuilt[node] = _again(algebra, node, operands)
+    return [rebuilt[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
+
+
+def _quantile(
+    operands: Sequence[Expression],
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+) -> tuple[float, str]:
+    operand, level = operands
+    assert isinstance(level, Constant)
+    if isinstance(operand, Constant):
+        return operand.value, ""
+    chosen = replace(options, quantile=(level.value,), below=None)
+    evaluation = evaluate_expression(operand, values, correlations, chosen)
+    name = quantile_name(level.value)
+    if not evaluation.value.has_distribution:
+        raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
+    number = evaluation.quantile(level.value)
+    error = f" ± {evaluation.errors[name]:.2g}" if name in evaluation.errors else ""
+    return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
+
+
+def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:
+    """A node of another algebra, of operands that may have become numbers."""
+    match node:
+        case Constant():
+            return algebra.constant(node.value)
+        case Leaf():
+            return algebra.leaf(node.name)
+        case Sum():
+            terms = (algebra.scale(weight, operand) for weight, operand in zip(node.weights, operands, strict=True))
+            return algebra.add([*terms, algebra.constant(node.constant)])
+        case Product():
+            return algebra.scale(node.factor, algebra.product(zip(operands, node.powers, strict=True)))
+        case Extremum():
+            return algebra.extremum(node.largest, operands)
+        case Call():
+            return algebra.call(node.ufunc, operands)
+    raise TypeError(node)
 
 
 @dataclass(frozen=True, repr=False)

@@ -240,12 +240,12 @@ class _ScalingPresenter(Presenter):
     """The picture that both models have."""
 
     def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
-        from perf_timing.pictures.panels import picture_heading
+        from perf_timing.pictures import picture_heading
 
         return picture_heading(result, data)
 
     def panels(self, result: IndividualModel | JointModel, data: Any = None) -> Panels:
-        from perf_timing.pictures.panels import scaling_panels
+        from perf_timing.pictures import scaling_panels
 
         return scaling_panels(result, data)
 

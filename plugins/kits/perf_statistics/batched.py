@@ -10,10 +10,6 @@ where D holds the norms of X's columns and S is the subset. Columns of unit norm
 nearly the functions are collinear, whatever their sizes (1/p^2 and p differ by 10^9 at 1,000 processors). The hat
 matrix of a hypothesis is (Q W)(Q W)'; its diagonal turns residuals into leave-one-out residuals.
 
-The decomposition is one-sided Jacobi, run on all small matrices together: LAPACK is called for one matrix at a time,
-and Jacobi finds small singular values more accurately (Demmel, Veselic, "Jacobi's method is more accurate than QR",
-SIAM J. Matrix Anal. Appl. 13, 1992).
-
 Times are sums of nonnegative shares: a negative coefficient has no meaning there. The least sum of squares with
 coefficients >= 0 is reached with linearly independent functions whose coefficients are positive, and on these
 functions it is the unconstrained fit; conversely each unconstrained fit without negative coefficients is admissible.
@@ -27,7 +23,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +35,6 @@ _EPSILON = float(np.finfo(np.float64).eps)
 # A singular value below this many max(n, m) eps times the largest is rounding. Exactly collinear random columns of 3 to
 # 2,000 points left at most 0.44 max(n, m) eps; functions that were computed with some rounding leave more.
 _RANK_ROUNDING = 4.0
-
-# Sweeps converge quadratically. With the last one, which only finds nothing to do, two columns take three, three take
-# five, Filip's eleven nine.
-_MAX_SWEEPS = 40
 
 # Floats that the arrays of one step hold, some 8 MB; half or twice as much is as fast.
 _FLOATS_AT_ONCE = 1 << 20
@@ -154,30 +146,23 @@ def _scaled_triangles(designs: Floats) -> tuple[Floats, Floats, Floats]:
 def _factorise(norms: Floats, projection: Floats, triangles: Floats, subsets: Ints) -> _Factors:
     n_designs, n, r = projection.shape
     n_subsets, m = subsets.shape
-    # (r, F, B) -> (m, r, H, B): the matrices lie side by side, so that each rotation is a few long array operations.
-    columns = triangles.transpose(2, 1, 0)[subsets.T].transpose(0, 2, 1, 3).reshape(m, r, n_subsets * n_designs)
-    scaled, right = _orthogonalise(columns)
-    sigma = np.sqrt(np.einsum("jfb,jfb->jb", scaled, scaled))
+    columns = triangles[:, :, subsets].swapaxes(1, 2)  # (B, H, r, m)
+    # Rows of zeros change nothing but bring out all m singular vectors where there are fewer points than functions.
+    padded = np.concatenate([columns, np.zeros((n_designs, n_subsets, max(m - r, 0), m))], axis=2)
+    basis, sigma, right = np.linalg.svd(padded, full_matrices=False)
     rounding = _RANK_ROUNDING * max(n, m) * _EPSILON
-    kept = sigma > rounding * sigma.max(axis=0)
+    kept = sigma > rounding * sigma[..., :1]
     inverse = np.divide(1.0, sigma, out=np.zeros_like(sigma), where=kept)
-
-    def per_design(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """From (..., H * B) to (B, H, ...)."""
-        return np.moveaxis(array.reshape(*array.shape[:-1], n_subsets, n_designs), (-1, -2), (0, 1))
-
-    left = np.ascontiguousarray(per_design(scaled * inverse[:, None]))
-    solution = per_design(right * inverse[:, None]).swapaxes(-1, -2) / norms[:, subsets][..., None]
-    rank = kept.sum(axis=0)
-    condition = np.divide(sigma.max(axis=0), sigma.min(axis=0), out=np.full(rank.shape, np.inf), where=rank == m)
+    left = np.ascontiguousarray((basis[:, :, :r] * kept[:, :, None]).swapaxes(-1, -2))
+    solution = right.swapaxes(-1, -2) * inverse[:, :, None] / norms[:, subsets][..., None]
+    rank = kept.sum(axis=2)
+    condition = np.divide(sigma[..., 0], sigma[..., -1], out=np.full(rank.shape, np.inf), where=rank == m)
     vectors = left.reshape(n_designs, n_subsets * m, r) @ projection.swapaxes(1, 2)
     vectors = vectors.reshape(n_designs, n_subsets, m, n)
     rest = 1.0 - np.einsum("bhjn,bhjn->bhn", vectors, vectors)
     determined = rest > rounding
     deletion = np.divide(1.0, rest, out=np.zeros_like(rest), where=determined)
-    return _Factors(
-        projection, left, solution, deletion, ~determined.all(axis=2), per_design(rank), per_design(condition)
-    )
+    return _Factors(projection, left, solution, deletion, ~determined.all(axis=2), rank, condition)
 
 
 def _keep_factors(fits: SubsetFits, factors: _Factors, designs: Ints, subsets: Ints) -> None:
@@ -212,48 +197,6 @@ def _fit(fits: SubsetFits, factors: _Factors, values: Floats, series: Ints, subs
     fits.standard_errors[place] = np.sqrt(sum_of_squares[..., None] * unscaled[:, None])
     fits.sum_of_squares[place] = sum_of_squares
     fits.leave_one_out[place] = leave_one_out
-
-
-def _orthogonalise(columns: Floats) -> tuple[Floats, Floats]:
-    """Rotate the columns of many matrices until they are orthogonal: ``A V = W Sigma``, one-sided Jacobi."""
-    m, r, n_matrices = columns.shape
-    # The rows below hold V: they take part in the rotations, not in the scalar products.
-    work = np.concatenate([columns, np.broadcast_to(np.eye(m)[:, :, None], (m, m, n_matrices))], axis=1)
-    pairs = [(p, q) for p in range(m) for q in range(p + 1, m)]
-    for _ in range(_MAX_SWEEPS):
-        converged = True
-        for p, q in pairs:
-            converged &= _rotate(work[p], work[q], r)
-        if converged:
-            return work[:, :r], work[:, r:]
-    raise np.linalg.LinAlgError(f"singular values did not converge in {_MAX_SWEEPS} sweeps")
-
-
-def _rotate(a: Floats, b: Floats, r: int) -> bool:
-    """Rotate columns a and b in place to be orthogonal in their first r rows; true if they were."""
-    norm_a = np.einsum("fb,fb->b", a[:r], a[:r])
-    norm_b = np.einsum("fb,fb->b", b[:r], b[:r])
-    twice = 2.0 * np.einsum("fb,fb->b", a[:r], b[:r])
-    limit = 2.0 * r * _EPSILON * np.sqrt(norm_a * norm_b)
-    # Columns had norm 1: one that rotations made as small as rounding has no direction left to be orthogonal in.
-    open_ = (np.abs(twice) > limit) & (np.minimum(norm_a, norm_b) > _EPSILON**2)
-    if not open_.any():
-        return True
-    difference = norm_b - norm_a
-    tangent = np.divide(
-        np.copysign(1.0, difference) * twice,
-        np.abs(difference) + np.hypot(difference, twice),
-        out=np.zeros_like(twice),
-        where=open_,
-    )
-    cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-    sine = cosine * tangent
-    before = a.copy()
-    a *= cosine
-    a -= sine * b
-    b *= cosine
-    b += sine * before
-    return False
 
 
 @dataclass(frozen=True)

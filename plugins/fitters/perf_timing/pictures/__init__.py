@@ -1,1 +1,0 @@
-"""What both timing models are drawn with."""
