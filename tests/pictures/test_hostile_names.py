@@ -226,7 +226,9 @@ SUBJECTS = {
 }
 WITHOUT_NAMES = {
     "OperatorTimes",
+    "LaunchTimes",
     "GpuDifference",
+    "GpuAnswers",
     "Listing",
     "Model",
 }  # what is installed has names of its own; models are of some class

@@ -16,7 +16,7 @@ ALL_KINDS = [*KINDS, *FURTHER_KINDS]
 WITHOUT_PICTURE = {
     *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Runs", "Ranking", "Summary"),
     "Recommendation",
-    *("Inline", "Added", "OperatorTimes", "GpuDifference"),
+    *("Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
 }
 WITHOUT_TABLE = {"Facts", "Run", "Summary", "Added"}
 # What JSON has in other words: places as a text, a start and an end, the run's own time of all locations.

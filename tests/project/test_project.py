@@ -130,6 +130,16 @@ def test_many_small_components_are_one():
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
 
 
+def test_work_that_changes_its_name_goes_on():
+    """At 4 and 8 another method does what one did at 1 and 2."""
+    frame = table((1, 2, 4, 8))
+    frame.loc[(frame["category"] == "solve") & (frame["p"] > 2), "category"] = "solve on extra ranks"
+    model = perfcore.project(frame, at="p=16")
+    assert set(model.measured) == {"2 components missing at some p", "exchange", "setup"}
+    assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
+    assert model.predict([16.0]) == pytest.approx([20 / 16 + 0.1 * 4 + 0.3], rel=0.1)
+
+
 def test_coverage_of_known_laws():
     inside = []
     for seed in range(40):
@@ -173,6 +183,10 @@ def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     assert model.sizes.tolist() == [1, 2, 4]
     _, low, high = model.predict([16.0], 0.95)[0]
     assert low <= 8.09e-3 <= high  # as it was measured
+    two = perfcore.project(runs[:2], at="p=4")
+    assert "no scaling model of load imbalance and transfer (measured at 1 point" in two.notes["Uncertain"][0]
+    _, low, high = two.predict([4.0], 0.95)[0]
+    assert low <= model.elapsed[2] <= high
 
 
 def test_times_without_a_sum_are_refused_and_missing_ones_named():

@@ -11,7 +11,7 @@ _COMMANDS = {  # by function: group and help
     "perf_analysis.api:messages": ("Look", "Break down messages by sender, receiver and size."),
     "perf_analysis.api:whatif": (
         "Model",
-        "How long a run takes with another network, faster or balanced computation, or noise.",
+        "How long a run takes with another network, faster or balanced computation, a faster GPU, or noise.",
     ),
     "perf_analysis.summarize:summarize": (
         "Look",
@@ -31,7 +31,9 @@ _PRESENTERS = (
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
     ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
     ("perf_analysis.operators:OperatorTimes", "operators_presenter:OperatorTimes", "GPU time of every operator"),
+    ("perf_analysis.launches:LaunchTimes", "launches_presenter:LaunchTimes", "launches and queues of a GPU"),
     ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
+    ("perf_analysis.gpu_whatif:GpuAnswers", "gpu_whatif_presenter:GpuAnswers", "critical path through host and GPU"),
     (
         "perfcore.data.trace:Trace#messages",
         "messages_presenter:Trace",

@@ -13,6 +13,8 @@ from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
+    from perf_analysis.gpu_whatif import GpuAnswers
+    from perf_analysis.launches import LaunchTimes
     from perf_analysis.messages import MessageTable
     from perf_analysis.operators import OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
@@ -33,7 +35,7 @@ def overheads(
     *,
     phases: Annotated[Named | int | Model | None, Option(metavar="N|A..B|auto|MODEL")] = None,
     degree: Annotated[str | int, Option(metavar="D")] = "auto",
-    by: Annotated[Literal["category", "location", "phase", "marker", "burst"] | None, Option()] = None,
+    by: Annotated[Literal["category", "location", "phase", "marker", "burst", "launch"] | None, Option()] = None,
     categories: Annotated[Named | CategorySet | None, Option(metavar="FILE.toml")] = None,
     classes: Annotated[
         Mapping[str, Sequence[str]] | Sequence[str] | None, Option("--class", metavar="CLASS=STATE,...")
@@ -46,7 +48,7 @@ def overheads(
         Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
     ] = None,
     read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_file,
-) -> OverheadRuns:
+) -> OverheadRuns | LaunchTimes:
     """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
 
     The categories split the time of each location without a rest; otherwise the error names the states and times.
@@ -63,10 +65,11 @@ def overheads(
         range such as ``"1..20"``, ``"auto"``, or the model or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
-    by : {"category", "location", "phase", "marker", "burst"}, optional
+    by : {"category", "location", "phase", "marker", "burst", "launch"}, optional
         Table next to the categories; several traces are compared without it, and by burst, which is computing between
         two calls. By default phases where there are any, and of several runs a comparison;
-        with bursts, which are the stretches between two calls, also what each lost when the run got larger.
+        with bursts, which are the stretches between two calls, also what each lost when the run got larger. By launch:
+        delays, launch calls and queues of a GPU's streams, of a PyTorch trace.
     categories : CategorySet, str or path, optional
         Categories and predicates of your own. A set, or the TOML file of one; by default the standard categories, or
         those of GPUs where all locations are GPUs or their streams.
@@ -86,7 +89,7 @@ def overheads(
 
     Returns
     -------
-    OverheadRuns
+    OverheadRuns or LaunchTimes
 
     Raises
     ------
@@ -110,6 +113,7 @@ def overheads(
         perf fit lost.csv --fitter modgen
         perf overheads p4.prv p8.prv --phases 3 -o phases.csv
         perf fit phases.csv --fitter modgen --where phase=2
+        perf overheads pytorch.json.gz --by launch
 
     >>> from perfcore.data.trace import Trace
     >>> runs = overheads(Trace([0, 1], [0, 0], [0, 0], [2_000_000_000, 1_000_000_000], ["a", "b"], ["run"]))
@@ -144,6 +148,12 @@ def overheads(
         raise OptionError("--ready belongs to one trace; profile the others each with its own")
     if ready is None and ready_column is not None:
         raise OptionError("--ready-column belongs to --ready SERIES")
+    if by == "launch":
+        from perf_analysis.launches import launch_times
+
+        if phases is not None or categories is not None or classes or ready is not None or settings:
+            raise OptionError("--by launch has no phases, categories, classes, ready work or labels; leave them out")
+        return launch_times(sources, _named_options(read))
     rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
     patterns = classes if isinstance(classes, Mapping) else _lists(classes or (), "--class")
     columns: Mapping[str, Sequence[float]]
@@ -200,6 +210,12 @@ def overheads(
     return OverheadRuns(profiles, table_by, dict(columns), tuple(others))
 
 
+def _named_options(read: Read) -> Mapping[str, Sequence[str]]:
+    """Options of reading that the command line names."""
+    named: Mapping[str, Sequence[str]] = getattr(getattr(read, "__self__", None), "named", {})
+    return named
+
+
 def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:
     """``KEY=A,B`` words, several of one key joined."""
     lists: dict[str, list[str]] = {}
@@ -226,6 +242,7 @@ def profile(
         Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
     ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
+    peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
@@ -249,6 +266,8 @@ def profile(
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
+    peak : str, optional
+        Peaks of the GPU for a roofline by shape, as ``"bf16=989.4TFLOP/s,3.35TB/s"``.
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
@@ -279,6 +298,7 @@ def profile(
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
         perf profile pytorch.json.gz --by operator
+        perf profile pytorch.json.gz --by shape --peak bf16=989.4TFLOP/s,3.35TB/s
 
     >>> from perfcore.data.trace import Trace
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
@@ -301,13 +321,12 @@ def profile(
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    if peak is not None and chosen != "shape":
+        raise OptionError("--peak belongs to --by shape")
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
-        how = getattr(getattr(read, "__self__", None), "named", {})
-        if used := {"since", "until", "only", "region", "locations"} & set(how):
-            raise OptionError(f"--by {chosen} is of whole traces; leave out {how[min(used)][0]}")
-        return operator_times(sources, chosen, from_name)
+        return operator_times(sources, chosen, from_name, _named_options(read), peak)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
@@ -375,21 +394,24 @@ def whatif(
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
     ] = None,
     seed: int = 0,
+    region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
     read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_file,
-) -> Answers:
+) -> Answers | GpuAnswers:
     """Say how long a run takes if something is different, and what its critical path is then.
 
     All options together are one question; without any the usual ones are asked separately. Messages keep their
-    order, so runs on other numbers of processors, and other schedules, can't be asked for.
+    order, so runs on other numbers of processors, and other schedules, can't be asked for. The path of a trace by
+    PyTorch's profiler leads through host and GPU.
 
     Parameters
     ----------
     trace : Trace, str or path
-        Of a run with messages or collectives: Paraver or OTF2.
+        Of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
     network : str, optional
         0 takes no time, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
-        A class of states, or a state, and how many times as fast it is.
+        A class of states, or a state, and how many times as fast it is; of a GPU trace gpu, host, collectives or a
+        pattern of kernels, such as 'gemm*=2'; inf takes no time.
     balance : str or sequence of str
         A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
     noise : float or str, >= 0
@@ -398,6 +420,8 @@ def whatif(
         What the runtime with noise becomes (default: as in `perf stochastic summarize`).
     seed : int
         Of the noise.
+    region : str, optional
+        Of a GPU trace: from where a marker begins to where it ends, of several of one name from the first to the last.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 
@@ -415,15 +439,24 @@ def whatif(
         perf whatif trace.prv
         perf whatif trace.prv --network 0 --faster computing=2
         perf whatif trace.prv --noise 5% -o runtime.json
+        perf whatif trace.json --region 'ProfilerStep#7' --faster gpu=2
 
     >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (25772501, 11886254)
     """
+    from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.whatif import answers_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace)) is not None:
+        if network is not None or balance or _share(noise):
+            raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
+        return gpu_answers(activity, region, factors)
+    if region is not None:
+        raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
     return answers_of(*trace_and_calls(trace, read), network, factors, balanced, _share(noise), representation, seed)
 

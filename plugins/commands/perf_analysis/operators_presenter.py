@@ -14,7 +14,16 @@ from perfcore.results import Column, Presenter, Table, Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_ROWS, _LETTERS = 10, 44
+_MOST_ROWS, _MOST_RATED, _LETTERS = 10, 6, 44
+_RATES = [
+    Column("shape", "label"),
+    Column("calls", "calls"),
+    Column("time", "flop_ns", "ns", "time"),
+    Column("TFLOP/s", lambda row: row["flop_s"] / 1e12, format=".4g"),
+    Column("FLOP/B", "flop_per_byte", format=".4g"),
+    Column("roof", lambda row: row["roof_flop_s"] / 1e12 if row["roof_flop_s"] else None, format=".4g"),
+    Column("of roof", "share_of_roof", format=".1%"),
+]
 
 
 class OperatorTimesPresenter(Presenter):
@@ -31,10 +40,18 @@ class OperatorTimesPresenter(Presenter):
             name = (
                 f"{len(result.sources)} runs, last {name}" if result.parameters[0] else f"{len(result.sources)} files"
             )
+        rated = [row for row in rows if row.get("flop")]
+        time = sum(row["flop_ns"] for row in rated)
+        busy = f"{result.busy_ns / max(result.elapsed_ns, 1):.1%} of {readable(result.elapsed_ns, 'ns', 4)}"
+        rate = (
+            ""
+            if not rated
+            else f"; {sum(row['flop'] for row in rated) / time / 1e3:.4g} TFLOP/s in {time / max(whole, 1):.0%} of it"
+        )
         return (
             f"{name}: {first['own_ns'] / max(whole, 1):.0%} of the GPU work ({readable(whole, 'ns', 4)}) is "
             f"{_labels(result.by, [first['name']])[0]} ({calls} call{'s' * (calls != 1)}); GPU busy "
-            f"{result.busy_ns / max(result.elapsed_ns, 1):.1%} of {readable(result.elapsed_ns, 'ns', 4)}"
+            f"{busy}{rate}"
         )
 
     def caveats(self, result: OperatorTimes) -> dict[str, Sequence[str]]:
@@ -48,7 +65,8 @@ class OperatorTimesPresenter(Presenter):
     def tables(self, result: OperatorTimes) -> Tables:
         last = result.last_rows
         whole = max(sum(row["own_ns"] for row in last), 1)
-        n_shown = min(_MOST_ROWS, max(sum(row["own_ns"] > 0 for row in last), 1))
+        rated = sorted((row for row in last if row.get("flop")), key=lambda row: -row["flop_ns"])[:_MOST_RATED]
+        n_shown = min(_MOST_RATED if rated else _MOST_ROWS, max(sum(row["own_ns"] > 0 for row in last), 1))
         shown, rest = last[:n_shown], last[n_shown:]
         names = _labels(result.by, [row["name"] for row in shown])
         rows = [{**row, "label": name} for row, name in zip(shown, names, strict=True)]
@@ -66,7 +84,12 @@ class OperatorTimesPresenter(Presenter):
             Column("pieces", "pieces"),
             Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "ns", "time"),
         ]  # fmt: skip
-        return [Table(columns, rows)]
+        labels = [{**row, "label": name} for row, name in zip(
+            rated, _labels("shape", [row["name"] for row in rated]), strict=True)]  # fmt: skip
+        return [
+            Table(columns, rows),
+            *([Table(_RATES, labels, "Matrix products, convolutions, attention")] * bool(rated)),
+        ]
 
     def plain_tables(self, result: OperatorTimes) -> Tables:
         frame = result.table()

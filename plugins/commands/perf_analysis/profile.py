@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perf_analysis.inclusive_times import UnitedCalls, counted_by_function
 from perf_analysis.profiles import NO_STATE, By, RunProfile
 from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
+from perf_io.traces.intervals import REPLAYED
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.levels import level_names
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
@@ -89,6 +90,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     counted = counted_by_function(trace, function, place[NO_STATE], stretches, shape, united)
     without = int((np.delete(times, place[NO_STATE], axis=0).sum(axis=(0, 2)) == 0).sum())
     notes = (*([f"{without} of the locations have no states that last"] if without else []), *counted.notes)
+    notes = (*notes, *(note for note in trace.notes if note.startswith(REPLAYED)))
     return RunProfile(
         functions, trace.locations, stretches.names, times, inclusive, calls, durations,
         tuple(called[state] for state in trace.busy_states), trace.source,

@@ -15,10 +15,12 @@ import pandas as pd
 import perfcore
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel
 from perf_tables.arguments import parse_places, parse_values
+from perf_tables.suites import paths_of
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.trace import Trace
 from perfcore.models.model import Origin
 
@@ -143,9 +145,8 @@ def projected(
         law = perfcore.fit(data, _FITTER, **components.options)
         components = replace(components, data=data)
         assumed.append("models of the two larger scales only: one location has no waiting time")
-    if not components.times and len(law.columns) == 1 and len(law.paths) > _MOST_COMPONENTS:
-        declared = law.scaling
-        components = _small_ones_joined(components, law)
+    if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
+        components, declared = pooled, law.scaling
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
     _refuse_one_scale(np.array(next(iter(points.values()))), next(iter(points)))
@@ -155,20 +156,11 @@ def projected(
         at = {name: float(law.target[name]) for name in law.columns}
         assumed.append(f"target {_text(at)}, four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
-    largest = int(sizes.argmax())
-    elapsed = sum(times[largest] for times in measured.values())
     reasons = {
         name: law.unfitted.get(name, "too few scales")
         for name in measured
         if name not in law.paths and any(measured[name])
     }
-    for name, reason in reasons.items():
-        if measured[name][largest] > _MOST_UNFITTED * elapsed:
-            raise DataError(
-                f"{name}: no scaling model could be fitted ({reason}), and it takes "
-                f"{measured[name][largest] / elapsed:.0%} of the largest run; give runs at more scales (one "
-                "location has no waiting time)"
-            )
     kinds = {name: components.kinds.get(name, MEAN) for name in measured if name in law.paths}
     if scaling == "auto":
         scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
@@ -176,7 +168,9 @@ def projected(
         assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
     if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
         uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
-    uncertain += [f"{name} has no scaling model ({why}) and is held constant" for name, why in reasons.items()]
+    for why in dict.fromkeys(reasons.values()):
+        names = " and ".join(name for name, reason in reasons.items() if reason == why)
+        uncertain.insert(0, f"no scaling model of {names} ({why}): constant, with an exponent of 0 ± 1.6 (95%)")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
     counters = None if components.counters is None else perfcore.fit(components.counters, _FITTER, value="count")
@@ -184,7 +178,8 @@ def projected(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
-        unfitted=reasons, law=law, counters=counters, check=_check(components, law, scaling, measured, points),
+        unfitted=reasons, law=law, whole=_whole(measured, points, components), counters=counters,
+        check=_check(components, law, scaling, measured, points),
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
@@ -205,21 +200,46 @@ def _where_time_is_lost(components: Components, law: Any) -> Measurements | None
     return components.data.rows(np.flatnonzero(components.data.table["p"].to_numpy() > fewest))
 
 
-def _small_ones_joined(components: Components, law: Any) -> Components:
-    """A table's components that matter, and the sum of the others: many small laws would add up to wide intervals."""
-    (symbol, column), means = next(iter(law.columns.items())), np.nan_to_num(law.means)
-    names = np.array(law.paths)
-    means, names = means[law.whole.counted], names[law.whole.counted]
-    is_large = (means / means.sum(axis=0)).max(axis=1) >= _LEAST_SHARE
-    times = dict(zip(names[is_large].tolist(), means[is_large], strict=True))
-    if not is_large.all():
-        times[f"{int((~is_large).sum())} small components"] = means[~is_large].sum(axis=0)
+def _pooled(components: Components, law: Any) -> Components | None:
+    """A table's components, some of which are summed up as one; None where none are.
+
+    Where one ends before the largest scale, others took its work, and their sum goes on: those that are not at every
+    scale are one. Many small laws would add up to wide intervals.
+    """
+    (symbol, column), counted = next(iter(law.columns.items())), law.whole.counted
     sizes = np.array(law.points[symbol])
+    times = {law.paths[k]: np.nan_to_num(law.means[k]) for k in np.flatnonzero(counted)}
+    if law.unfitted and counted.all() and law.value_name in components.data.table:
+        sizes, times = _means(components, law)
+    ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
+    rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
+    if len(rare) > 1:
+        times[f"{len(rare)} components missing at some {symbol}"] = np.sum([times.pop(name) for name in rare], axis=0)
+    elapsed = np.sum(list(times.values()), axis=0)
+    small = [name for name, row in times.items() if (row < _LEAST_SHARE * elapsed).all()]
+    if len(times) > _MOST_COMPONENTS and small:
+        times[f"{len(small)} small components"] = np.sum([times.pop(name) for name in small], axis=0)
+    if not law.unfitted and len(times) == counted.sum():
+        return None
     rows = [(p, name, time, 1) for name, row in times.items() for p, time in zip(sizes, row, strict=True)]
     options = {"parameter": f"{symbol}={column}", "value": "time", **({"unit": law.unit} if law.unit else {})}
     kinds = dict.fromkeys(times, MEAN)
     data = _rows(rows, "time", components.source, column)
     return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes)
+
+
+def _means(components: Components, law: Any) -> tuple[Floats, dict[str, Floats]]:
+    """Scales, and the mean time of each component at each, also of those that no law fits."""
+    conditions, [column] = components.options.get("where"), law.columns.values()
+    data = components.data.where(conditions) if conditions else components.data
+    data = data.with_roles(law.columns, law.value_name)
+    values = values_of(data, [], zeros=True, signed=True)
+    kept = ~np.isnan(values)
+    names, path = paths_of(data, kept)
+    frame = pd.DataFrame({"p": numbers_of(data, column, kept)[kept], "path": path, "time": values[kept]})
+    means = frame.pivot_table("time", "p", "path", fill_value=0.0)
+    labels = np.array(names)[means.columns.to_numpy(int)].tolist()
+    return means.index.to_numpy(float), dict(zip(labels, means.to_numpy(float).T, strict=True))
 
 
 def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
@@ -248,6 +268,17 @@ def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: M
     return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > _WEAK else "strong"
 
 
+def _whole(
+    measured: Mapping[str, Sequence[float]], points: Mapping[str, Sequence[float]], components: Components
+) -> Any:
+    """A model of the elapsed time itself, of tables with several components."""
+    if components.alone or len(measured) < 2:
+        return None
+    frame = pd.DataFrame({**points, "elapsed": np.sum(list(measured.values()), axis=0)})
+    data = Measurements(frame, source=components.source)
+    return perfcore.fit(data, _FITTER, parameter=",".join(points), value="elapsed")
+
+
 def _check(
     components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
     points: Mapping[str, Sequence[float]],
@@ -271,6 +302,7 @@ def _check(
         origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},
         measured=times, kinds={name: components.kinds.get(name, MEAN) for name in times if name in smaller.paths},
         alone=components.alone, targets=targets, scaling=scaling, law=smaller,
+        whole=_whole(times, {s: [values[k] for k in kept] for s, values in points.items()}, components),
     )  # fmt: skip
     median, lower, upper = model.predict({s: np.array([t[s] for t in targets]) for s in points}, 0.95)[-1].tolist()
     return Check(largest, float(sum(values[at[-1]] for values in measured.values())), median, lower, upper)

@@ -16,7 +16,7 @@ from perf_structural.prediction_files import read_actual, read_predictions, read
 from perf_structural.statistic import levels_given, quantile_name
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import write_json
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -370,10 +370,7 @@ class Recalibration(Result):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `read` takes."""
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode({"recalibration": self.to_dict()}), indent=1)
-        write_bytes(path, text + b"\n")
+        write_json(path, {"recalibration": self.to_dict()})
 
     @property
     def statistics(self) -> dict[str, float | int]:

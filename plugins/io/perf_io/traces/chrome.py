@@ -26,7 +26,9 @@ import numpy.typing as npt
 
 from perf_io.options import ChromeOptions
 from perf_io.traces.intervals import (
+    REPLAYED,
     UNKNOWN_NS,
+    UNLAUNCHED,
     WITHOUT_LAUNCHES,
     add_launch_gaps,
     clip_at_next,
@@ -200,8 +202,10 @@ def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _D
             columns.notes.append("the array of events has no end: the tracer was stopped")
         if n_ranges := columns.passed_over.pop(COUNTED, 0):
             sums = ", ".join(f"{name} {count:,}" for name, count in columns.counted.items() if count)
-            columns.notes += [f"{WARNING}kernels were replayed to count ({n_ranges} ranges); times say nothing here",
-                              f"sums of counters: {sums or 'all 0'}"]  # fmt: skip
+            columns.notes += [
+                f"{REPLAYED} ({n_ranges} ranges): times say nothing here",
+                f"sums of counters: {sums or 'all 0'}",
+            ]
         if array.has_non_finite:
             columns.notes.append(f"{WARNING}NaN and inf, which JSON does not have, are read as missing")
         return columns, names, _described(array.around())
@@ -295,8 +299,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     if streams and not has_launch.any():
         notes.append(WITHOUT_LAUNCHES)
     elif n_lacking := int((on_stream & ~has_launch).sum()):
-        notes.append(f"{WARNING}{n_lacking:,} of {int(on_stream.sum()):,} kernels, copies and memsets have no recorded "
-                     "launch: launched before the trace, or without correlation ids")  # fmt: skip
+        notes.append(f"{n_lacking:,} of {int(on_stream.sum()):,} kernels, copies and memsets {UNLAUNCHED}")
     notes += columns.notes
     used_keys = [keys[code] for code in location_codes.tolist()]
     are_streams = [code in streams for code in location_codes.tolist()]

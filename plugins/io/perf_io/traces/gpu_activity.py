@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.chrome import ChromeReader
+from perf_io.traces.intervals import UNLAUNCHED, clip_at_next
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import CALLS, EXACT, Codes, TimeError, correlation_of, exactly, nanoseconds
 from perfcore.base import progress
@@ -29,8 +30,9 @@ from perfcore.reading.source import Source
 
 OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
-_PIECES = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
-_OTHER, _SURE = -1, 0.5
+KERNEL, COPY, MEMSET = range(3)
+_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
+_OTHER, _SURE, _LETTERS = -1, 0.5, 60
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
 _DIMS = re.compile(rb'"Input Dims"\s*:\s*([^"}]*)')
@@ -39,8 +41,8 @@ _EVENTS = msgspec.json.Decoder(list[TraceEvent])
 _CORRELATED = (CALL, PIECE)
 _COUNT, _STEP, _LEAST_STEPS = re.compile(r"#\d+$"), "ProfilerStep", 3
 _LAST_EMPTY = re.compile(rb"(?:,\[\])+\]$")
-_TYPE = re.compile(rb'"([^"]+)"')
-_ROWS = ("location", "name", "start", "end", "correlation", "category", "shape")
+_TYPE = re.compile(rb'"([^"]*)"')
+_ROWS = ("location", "name", "start", "end", "correlation", "category", "shape", "text")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +54,12 @@ class GpuActivity:
     shapes: tuple[str, ...]
     locations: tuple[tuple[int | str, int | str], ...]
     host: dict[str, Ints]  # operators and runtime calls: location, name, start, end, correlation, kind, shape, parent
-    pieces: dict[str, Ints]  # location, name, start, end, correlation, launch and owner (rows of host or -1)
+    pieces: dict[str, Ints]  # location, name, start, end, correlation, kind, launch and owner (rows of host or -1)
     markers: tuple[tuple[str, int, int], ...]
     syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
     span_ns: tuple[int, int]  # from the first to the last event of any kind
     notes: tuple[str, ...] = ()
+    texts: tuple[bytes, ...] = ()  # arguments of the operators that were asked for
 
     @functools.cached_property
     def time_ns(self) -> Ints:
@@ -85,6 +88,11 @@ class GpuActivity:
         pairs, of_host = np.unique(np.stack([self.host["name"], self.host["shape"]]), axis=1, return_inverse=True)
         labels = [f"{self.names[name]} {self.shapes[shape]}".strip() for name, shape in pairs.T.tolist()]
         return labels, of_host.ravel()
+
+    @property
+    def groups_of_host(self) -> Ints:
+        """The group by shape of each host event, as `keys` numbers them."""
+        return self._operators(True)[1]
 
     def within(self, by: str) -> tuple[Ints, Ints, Ints]:
         """Pieces, groups and operator calls of all operators around each piece."""
@@ -122,8 +130,8 @@ class GpuActivity:
         """From the begin of the first to the end of the last piece."""
         return int(self.pieces["end"].max() - self.pieces["start"].min())
 
-    def steps(self) -> tuple[Ints, Ints]:
-        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps.
+    def step_spans(self) -> tuple[Ints, Ints]:
+        """Begins and ends of the steps of the run, none where it has no such markers.
 
         Steps are ``ProfilerStep#`` markers, or else those of one name that occurs at least three times and covers at
         least half of the run.
@@ -135,9 +143,13 @@ class GpuActivity:
         least = (self.span_ns[1] - self.span_ns[0]) / 2
         repeated = [name for name, spans in families.items() if len(spans) >= _LEAST_STEPS and covered[name] >= least]
         name = _STEP if _STEP in families else max(repeated, key=lambda each: covered[each], default="")
-        starts, ends = (np.array(column, np.int64) for column in zip(*sorted(families.get(name, [])), strict=True)) if (
-            name) else (np.empty(0, np.int64),) * 2  # fmt: skip
-        if not name:
+        starts, ends = np.array(sorted(families.get(name, [])), np.int64).reshape(-1, 2).T
+        return starts, ends
+
+    def steps(self) -> tuple[Ints, Ints]:
+        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps."""
+        starts, ends = self.step_spans()
+        if not len(starts):
             return np.full(len(self.time_ns), -1), starts
         launch = self.pieces["launch"]
         begin = self.host["start"][launch] if len(self.host["start"]) else self.pieces["start"]
@@ -154,17 +166,20 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
 
 
-def read_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity | None:
-    """Read the GPU activity of a file; None where it is no Chrome trace or has no work of GPUs."""
+def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity | None:
+    """Read the GPU activity of a file, with the arguments of operators of these names.
+
+    None where it is no Chrome trace or has no work of GPUs.
+    """
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as source:
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of)
 
 
-def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
+def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity:
     """The same; refuse other data."""
-    activity = read_gpu_activity(path)
+    activity = read_gpu_activity(path, arguments_of)
     if activity is None:
         raise DataError(
             f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's profiler"
@@ -172,10 +187,11 @@ def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
     return activity
 
 
-def _activity(source: Source) -> GpuActivity | None:
+def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
+    texts: list[bytes] = []
     parts: list[npt.NDArray[np.int64]] = []
     syncs: list[tuple[int, int, int, dict[str, Any]]] = []
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
@@ -199,8 +215,13 @@ def _activity(source: Source) -> GpuActivity | None:
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else 0
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
+            part[:, 7] = -1
+            for k, event in enumerate(chosen) if arguments_of else ():
+                if kinds[k] == OPERATOR and arguments_of and arguments_of.fullmatch(event.name):
+                    part[k, 7] = len(texts)
+                    texts.append(bytes(event.args))
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
                       for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
             parts.append(part[duration >= 0])
@@ -213,22 +234,26 @@ def _activity(source: Source) -> GpuActivity | None:
     code = table[:, 5]
     markers = [(row[1], row[2], row[3]) for row in table[code == MARKER].tolist()]
     host, pieces = (dict(zip(_ROWS, table[mask].T, strict=True)) for mask in (code <= CALL, code == PIECE))
+    pieces["end"] = pieces["end"].copy()
+    longest = clip_at_next(pieces["location"], pieces["start"], pieces["end"], np.ones(len(pieces["end"]), np.bool_))
+    if longest is not None:
+        name = list(names)[pieces["name"][longest[0]]][:_LETTERS]
+        notes.append(f"{longest[2]} pieces of GPU work last beyond the next of their stream: clipped there (most: "
+                     f"{name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
     host["parent"] = _parents(host)
+    pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
     if n_lacking := int((~launched).sum()):
         lacking = int((pieces["end"] - pieces["start"])[~launched].sum())
-        notes.append(
-            f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) have no recorded "
-            "launch: launched before the trace, or without correlation ids"
-        )
+        notes.append(f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) {UNLAUNCHED}")
     called = tuple(names)
     return GpuActivity(
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), tuple(locations), host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
-        (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes),
+        (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes), tuple(texts),
     )  # fmt: skip
 
 
@@ -251,7 +276,7 @@ def _shape(text: msgspec.Raw) -> bytes:
     dims = _LAST_EMPTY.sub(b"]", b"".join(match[1].split()).rstrip(b","))
     types = _TYPES.search(text)
     kinds = dict.fromkeys(_TYPE.findall(types[1])) if types else {}
-    named = [kind.rpartition(b"::")[2].lower() for kind in kinds if not kind.startswith(b"Scalar")]
+    named = [kind.rpartition(b"::")[2].lower() for kind in kinds if kind and not kind.startswith(b"Scalar")]
     return b" ".join([dims, b",".join(named)]).strip() if dims not in (b"[]", b"[[]]") else b""
 
 

@@ -118,6 +118,8 @@ def clip_at_next(
 
 
 UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
+UNLAUNCHED = "have no recorded launch: launched before the trace, or without correlation ids"
+REPLAYED = "kernels were replayed to count"
 WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
 

@@ -1,0 +1,117 @@
+"""Launches and queues of GPU work: ``perf overheads --by launch``.
+
+The delay of a piece of work is the time from the end of its launch call to its begin; where it begins before the call
+returns, the delay counts as 0. A queue holds what was launched to a stream and has not begun.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from perf_analysis.operators import paths_of
+from perf_io.traces.gpu_activity import GpuActivity, require_gpu_activity
+from perfcore.base.arrays import Ints
+from perfcore.base.errors import DataError, OptionError
+from perfcore.base.files import atomic_path
+from perfcore.results import Result
+
+_SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LaunchTimes(Result):
+    """Delays, launch calls and queues of each stream of one or several traces, times in nanoseconds."""
+
+    json_kind: ClassVar[str] = "launches"
+
+    sources: tuple[str, ...]
+    streams: tuple[dict[str, Any], ...]  # those with most pieces first
+    all: dict[str, Any]  # the same of all streams together, without a queue
+    idle_ns: dict[str, int]  # of the GPU between pieces, by cause
+    busy_ns: int
+    span_ns: int
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All as plain data."""
+        return {**vars(self), "sources": list(self.sources), "streams": list(self.streams), "notes": list(self.notes)}
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the table of streams to a .csv file."""
+        if not os.fspath(path).lower().endswith(".csv"):
+            raise OptionError(f"--output {path}: the ending must be .csv")
+        with atomic_path(path) as temporary:
+            self.to_frame().to_csv(temporary, index=False)
+        return [f"table: {path}"]
+
+
+def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> LaunchTimes:
+    """Delays and queues of traces; several are ranks of one run, whose GPUs are told apart."""
+    paths = paths_of(sources, "launch", how)
+    streams: list[dict[str, Any]] = []
+    columns: list[tuple[Ints, ...]] = []
+    notes: list[str] = []
+    idle: dict[str, int] = {}
+    busy = span = 0
+    for path in paths:
+        activity, mark = require_gpu_activity(path), f"{path.name}: " if len(paths) > 1 else ""
+        if not (activity.pieces["launch"] >= 0).any():
+            raise DataError(f"{path}: no launch has the correlation number of a piece of GPU work; record "
+                            "activities=[CPU, CUDA], and keep the args of events")  # fmt: skip
+        for place, rows in _by_stream(activity):
+            device, stream = activity.locations[place]
+            times = _columns(activity, rows)
+            streams.append({"stream": f"{mark}{device} / {stream}", **_figures(*times[:3]), **_queue(*times)})
+            columns.append(times)
+        for cause, time in activity.idle_ns().items():
+            idle[cause] = idle.get(cause, 0) + time
+        busy += int((activity.busy[1] - activity.busy[0]).sum())
+        span += activity.elapsed_ns()
+        notes += [f"{mark}{note}" for note in activity.notes]
+    streams.sort(key=lambda row: -row["pieces"])
+    total = _figures(*(np.concatenate(column) for column in list(zip(*columns, strict=True))[:3]))
+    return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes))
+
+
+def _by_stream(activity: GpuActivity) -> list[tuple[int, Ints]]:
+    """Pieces with a launch, of each stream that has any."""
+    rows = np.flatnonzero(activity.pieces["launch"] >= 0)
+    places = activity.pieces["location"][rows]
+    return [(place, rows[places == place]) for place in np.unique(places).tolist()]
+
+
+def _columns(activity: GpuActivity, rows: Ints) -> tuple[Ints, ...]:
+    """Delay, duration, and that of the launch call; then begins of call and piece."""
+    launch, begin = activity.pieces["launch"][rows], activity.pieces["start"][rows]
+    called, returned = activity.host["start"][launch], activity.host["end"][launch]
+    return begin - returned, activity.time_ns[rows], returned - called, called, begin
+
+
+def _figures(delay: Ints, time: Ints, call: Ints) -> dict[str, Any]:
+    late, short = np.maximum(delay, 0), time < _SHORT_NS
+    return {
+        "pieces": len(delay), "mean_time_ns": float(time.mean()), "mean_delay_ns": float(late.mean()),
+        "median_delay_ns": float(np.median(late)), "p95_delay_ns": float(np.percentile(late, 95)),
+        "most_delay_ns": int(late.max()), "negative_delays": int((delay < 0).sum()),
+        "mean_call_ns": float(call.mean()), "median_call_ns": float(np.median(call)),
+        "long_calls": int((call > _LONG_CALL_NS).sum()), "long_calls_ns": int(call[call > _LONG_CALL_NS].sum()),
+        "short": int(short.sum()), "short_ns": int(time[short].sum()), "shorter_than_call": int((time < call).sum()),
+    }  # fmt: skip
+
+
+def _queue(delay: Ints, time: Ints, call: Ints, called: Ints, begin: Ints) -> dict[str, Any]:
+    """Length over time, from the first launch to the last begin."""
+    n, begin = len(delay), np.maximum(called, begin)
+    moments, change = np.concatenate([begin, called]), np.repeat([-1, 1], n)
+    order = np.lexsort((change, moments))
+    length, widths = np.cumsum(change[order])[:-1], np.diff(moments[order])
+    whole = int(widths.sum())
+    return {
+        "most_queued": int(length.max()), "mean_queued": float(length @ widths / whole) if whole else None,
+        "empty_share": float(widths[length == 0].sum() / whole) if whole else None, "queue_window_ns": whole,
+    }  # fmt: skip

@@ -1,0 +1,208 @@
+"""The critical path through host and GPU, against calculations by hand and values of an independent script."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from gpu_events import event, write
+
+import perfcore
+from perf_analysis.gpu_path import HostGpuRun, HostGpuTrace
+from perf_io.traces.gpu_activity import read_gpu_activity
+from perfcore.base.errors import OptionError
+
+INF = float("inf")
+
+
+def classes(found):
+    """Nonzero times of the path by class, in microseconds."""
+    return {name: time / 1000 for name, time in found.path.by_class.items() if time}
+
+
+def runtimes(found):
+    return {each.text: each.runtime_ns / 1000 for each in found.scenarios}
+
+
+def step(number, at=0):
+    """A step of 500 us: two kernels that the host waits for, of which the second follows the first, and a third."""
+    call = {name: 10 * number + k for k, name in enumerate("abcd")}
+    launch = "cudaLaunchKernel"
+    host = [
+        ("user_annotation", f"step#{number}", 0, 500, None), ("cpu_op", "aten::a", 0, 40, None),
+        ("cuda_runtime", launch, 10, 10, "a"), ("cpu_op", "aten::b", 40, 40, None),
+        ("cuda_runtime", launch, 50, 10, "b"),
+        ("cuda_runtime", "cudaDeviceSynchronize", 90, 330, "d"), ("cpu_op", "aten::c", 430, 50, None),
+        ("cuda_runtime", launch, 440, 10, "c"),
+    ]  # fmt: skip
+    events = [
+        event(cat, name, at + ts, dur, **({"correlation": call[c]} if c else {})) for cat, name, ts, dur, c in host
+    ]
+    kernels = [("gemm", 25, 200, "a"), ("relu", 227, 183, "b"), ("ncclDevKernel", 455, 20, "c")]
+    return events + [event("kernel", name, at + ts, dur, 7, correlation=call[c]) for name, ts, dur, c in kernels]
+
+
+def test_path_and_replay_by_hand(tmp_path):
+    """As the page's made trace: a kernel that follows another, a wait of the host, and a launch after it."""
+    found = perfcore.whatif(write(tmp_path / "t.json", step(0)), region="step#0")
+    assert classes(found) == {"GPU": 383, "operators": 50, "no operator": 30, "launch": 15, "runtime calls": 10,
+                              "return from waiting": 10, "gaps of the GPU": 2}  # fmt: skip
+    collectives = {"collectives 2x faster": 500, "zero-time collectives": 500}
+    assert runtimes(found) == {"GPU 2x faster": 308.5, "zero-time GPU": 180, "host 2x faster": 460,
+                               "zero-time host": 445, **collectives}  # fmt: skip
+    asked = perfcore.whatif(tmp_path / "t.json", region="step#0", faster=["GEMM=2", "host=inf"])
+    assert runtimes(asked) == {"GEMM 2x faster, zero-time host": 345}
+    assert found.path.by_kernel == {"gemm": 200_000, "relu": 183_000}
+
+
+def test_savings_of_every_step(tmp_path):
+    file = write(tmp_path / "t.json", [each for k in range(3) for each in step(k, 600 * k)])
+    found = perfcore.whatif(file, faster={"gpu": 2})
+    assert found.steps[0].savings_ns == (191_500,) * 3
+    assert perfcore.whatif(file, region="step").runtime_ns == 1_700_000
+    assert perfcore.whatif(file, region="step#2").runtime_ns == 500_000
+
+
+def test_streams_that_wait_for_events(tmp_path):
+    """A kernel begins when that of another stream ends, which the wait for an event tells."""
+    wait = {"stream": 8, "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 2, "device": 0, "correlation": 3}
+    events = [
+        event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1),
+        event("kernel", "first", 10, 100, 7, correlation=1),
+        event("cuda_runtime", "cudaEventRecord", 6, 1, correlation=2),
+        event("cuda_runtime", "cudaStreamWaitEvent", 8, 1, correlation=3),
+        event("cuda_sync", "Stream Wait Event", 8, 1, 8, cuda_sync_kind="Stream Wait Event", **wait),
+        event("cuda_runtime", "cudaLaunchKernel", 12, 5, correlation=4),
+        event("kernel", "second", 112, 50, 8, correlation=4),
+    ]  # fmt: skip
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert classes(found) == {"launch": 10, "GPU": 150, "gaps of the GPU": 2}
+    assert runtimes(found)["GPU 2x faster"] == 87
+    unrecorded = perfcore.whatif(write(tmp_path / "u.json", [e for e in events if e["cat"] != "cuda_sync"]))
+    assert classes(unrecorded) == {"launch": 100, "runtime calls": 7, "no operator": 5, "GPU": 50}
+    assert "enable_cuda_sync_events" in unrecorded.notes[0]
+
+
+def test_a_full_launch_queue_is_waiting(tmp_path):
+    """1100 launches of 1 us for kernels of 100 us: the host is stopped at 1000 that are launched and not begun."""
+    events, begun, ended, now, stopped = [], [], 0, 0, 0
+    for k in range(1100):
+        returned = max(now + 1, begun[k - 1000] + 1 if k >= 1000 else 0)
+        stopped += returned > now + 1
+        events.append(event("cuda_runtime", "cudaLaunchKernel", now, returned - now, correlation=k))
+        begun.append(max(ended, now + 5))
+        ended = begun[-1] + 100
+        events.append(event("kernel", "k", begun[-1], 100, 7, correlation=k))
+        now = returned
+    events.append(event("cuda_runtime", "cudaDeviceSynchronize", now, ended + 10 - now, correlation=5000))
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert classes(found) == {"launch": 5, "GPU": 110_000, "return from waiting": 10}
+    assert found.full_queue["launches"] == stopped > 80
+    assert runtimes(found)["zero-time GPU"] < 2000
+
+
+def test_traces_that_lack_something(tmp_path):
+    kernels = [event("kernel", "k", 0, 5, 7), event("kernel", "k", 9, 5, 7)]
+    bare = perfcore.whatif(write(tmp_path / "bare.json", kernels))
+    assert classes(bare) == {"GPU": 10, "launch not recorded": 4}
+    assert "activities" in bare.notes[-1]
+    without = [{**e, "args": {}} for e in step(0)]
+    assert "launches of GPU work" in perfcore.whatif(write(tmp_path / "without.json", without)).notes[-1]
+    whole = write(tmp_path / "t.json", step(0))
+    (tmp_path / "cut.json").write_bytes(whole.read_bytes()[:-150])
+    cut = perfcore.whatif(tmp_path / "cut.json")
+    assert sum(cut.path.by_class.values()) == cut.runtime_ns
+    with pytest.raises(OptionError, match="--faster and --region"):
+        perfcore.whatif(whole, network="0")
+    with pytest.raises(OptionError, match=r"unknown kernel.*gemm"):
+        perfcore.whatif(whole, faster={"gem": 2})
+    with pytest.raises(OptionError, match="same kernels"):
+        perfcore.whatif(whole, faster={"gpu": 2, "gemm": 2})
+    with pytest.raises(OptionError, match="unknown marker"):
+        perfcore.whatif(whole, region="stop#0")
+    with pytest.raises(OptionError, match="--region is of GPU traces"):
+        perfcore.whatif("examples/halo/halo.prv", region="step#0")
+
+
+def random_events(rng):
+    """Nested operators and calls of several threads, pieces on several streams, also at equal times and overlapping."""
+    events, busy, number = [], dict.fromkeys((7, 8), 0), 0
+    for thread in range(1, rng.randint(2, 4)):
+        now = rng.randint(0, 20)
+        for _ in range(rng.randint(1, 12)):
+            now += rng.choice([0, 0, 1, 3, 10])
+            begin = now
+            for _ in range(rng.randint(1, 3)):
+                number, lasting, stream = number + 1, rng.choice([0, 1, 2, 5, 30]), rng.choice([7, 8])
+                name = rng.choice(["cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMalloc"])
+                events.append(event("cuda_runtime", name, now, lasting, thread, correlation=number))
+                if name == "cudaLaunchKernel":
+                    start, time = max(busy[stream], now + rng.choice([-2, 0, 1, 8])), rng.choice([0, 1, 4, 20])
+                    kind = rng.choice(["kernel", "gpu_memcpy", "gpu_memset"])
+                    events.append(
+                        event(kind, "k", max(start - rng.choice([0, 0, 2]), 0), time, stream, correlation=number)
+                    )
+                    busy[stream] = start + time
+                now += lasting
+            if rng.random() < 0.7:
+                events.append(event("cpu_op", "op", begin, now - begin, thread))
+    return [
+        *events,
+        event("user_annotation", "m", rng.randint(0, 30), rng.randint(1, 80)),
+        event("kernel", "k", 3, 2, 9),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_paths_add_up_and_replays_reproduce(tmp_path, seed):
+    activity = read_gpu_activity(write(tmp_path / "t.json", random_events(random.Random(seed))))
+    trace = HostGpuTrace(activity)
+    for window in (None, activity.markers[0][1:]):
+        run = HostGpuRun(trace, window)
+        assert run.largest_error_ns() == 0
+        assert sum(run.path().by_class.values()) == run.runtime_ns
+        assert min(run.path().by_class.values()) >= 0
+        assert run.runtime_with(host=np.inf, gpu=np.inf) <= run.runtime_with(gpu=2.0) <= run.runtime_ns
+
+
+ALEXNET = "[param|pytorch.model.alex_net|0|0|0|measure|forward]#2"
+REAL = {
+    "syn/cp1.json": ("ProfilerStep#1", 500, {"GPU": 383, "gaps of the GPU": 2, "launch": 15, "return from waiting": 10,
+                     "operators": 50, "no operator": 30, "runtime calls": 10}, (308.5, 180, 460, 445)),
+    "real/event_sync.json.gz": ("ProfilerStep#100", 3154, {"operators": 2271, "no operator": 718, "runtime calls": 82,
+                                "GPU": 38, "launch": 28, "return from waiting": 17}, (3135, 3126, 1618.5, 113)),
+    "real/alexnet.json.gz": (ALEXNET, 36356, {
+        "runtime calls": 31679, "GPU": 3712, "no operator": 499, "operators": 377, "gaps of the GPU": 51, "launch": 30,
+        "return from waiting": 8}, (35617.5, 35480, None, 5350)),
+    "real/nccl_data.json.gz": (None, 683491.087, {"GPU": 1.664}, (None, 683489.423, None, None)),
+    "real/vit_h100.json.gz": (None, 7868.635, {"GPU": 0}, (None, 7868.635, 3934.263, None)),
+    "real/resnet_queue_full.json.gz": (None, 491772, {
+        "GPU": 472223, "gaps of the GPU": 5484, "launch": 9, "return from waiting": 9, "no operator": 11717,
+        "operators": 1408, "runtime calls": 922}, (255660, 167613, 484748, 477988)),
+}  # fmt: skip
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("file", REAL)
+def test_paths_of_real_traces(real_data, file):
+    """By hand and by an independent script; of the last file in whole microseconds."""
+    region, length, expected, times = REAL[file]
+    found = perfcore.whatif(real_data / "traces" / "gpu" / file, region=region)
+    off = 0.5 if "resnet" in file else 0
+    assert found.runtime_ns == sum(found.path.by_class.values())
+    assert found.runtime_ns / 1000 == pytest.approx(length, rel=0, abs=off)
+    for name, time in expected.items():
+        assert found.path.by_class[name] / 1000 == pytest.approx(time, rel=0, abs=off)
+    measured = {json.dumps(each.faster): each.runtime_ns / 1000 for each in found.scenarios}
+    for question, time in zip([{"gpu": 2.0}, {"gpu": INF}, {"host": 2.0}, {"host": INF}], times, strict=True):
+        assert time is None or measured[json.dumps(question)] == pytest.approx(time, rel=0, abs=off)
+
+
+@pytest.mark.real_data
+def test_launches_that_wait_and_two_threads(real_data):
+    """The independent script gives 342032.522 us: it ends one stretch of a thread elsewhere, and rounds it down."""
+    folder = real_data / "traces" / "gpu" / "real"
+    queue = perfcore.whatif(folder / "resnet_queue_full.json.gz").full_queue
+    assert (queue["launches"], queue["launches_ns"]) == (993, 188_727_430)
+    found = perfcore.whatif(folder / "nccl_data.json.gz", faster={"host": 2})
+    assert found.scenarios[0].runtime_ns == pytest.approx(342_032_522, abs=2)
