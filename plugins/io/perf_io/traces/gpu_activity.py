@@ -31,6 +31,7 @@ from perfcore.reading.source import Source
 OPERATOR, CALL, PIECE, MARKER, SYNC, MEMORY = range(6)
 _MEMORY = "[memory]"  # instants that have the name
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
+WAITING = "waiting for the host"
 KERNEL, COPY, MEMSET = range(3)
 _PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
 _OTHER, _SURE, _LETTERS = -1, 0.5, 60
@@ -126,7 +127,7 @@ class GpuActivity:
         host = int((returned - gaps_from)[known].sum())
         queued = int((gaps_to - returned)[known].sum())
         unknown = int((gaps_to - gaps_from)[~known].sum())
-        return {"waiting for the host": host, "launched, not started": queued, "idle, launch not recorded": unknown}
+        return {WAITING: host, "launched, not started": queued, "idle, launch not recorded": unknown}
 
     def elapsed_ns(self) -> int:
         """From the begin of the first to the end of the last piece."""
