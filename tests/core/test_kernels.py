@@ -28,7 +28,7 @@ def double(tmp_path, monkeypatch):
     """A function in a file of its own, whose machine code is kept beside it."""
     (tmp_path / "doubles.py").write_text("def double(value):\n    return value + value\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")  # which the environment may set
     yield importlib.import_module("doubles").double
     del sys.modules["doubles"]
 

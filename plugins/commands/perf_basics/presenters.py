@@ -137,7 +137,10 @@ class FactsPresenter(Presenter):
             return f"{_counted(facts['rows'], 'measurements')} of {facts['value']}{over}"
         counts = ("locations", "intervals", "samples", "steps")
         parts = [_counted(facts[name], name) for name in counts if name in facts]
-        shown = [f"{kind}: {', '.join(parts)}", *([f"{facts['duration']}"] if "duration" in facts else [])]
+        shown = [f"{kind}: {', '.join(parts)}"]
+        if "duration" in facts:
+            amount, unit = str(facts["duration"]).split(" ")
+            shown.append(f"{float(amount):.4g} {unit}")
         if "mean utilization" in facts:
             shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
         return ", ".join(shown)

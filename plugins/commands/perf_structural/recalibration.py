@@ -25,7 +25,7 @@ from scipy.special import ndtr, ndtri
 from perf_structural.prediction_files import read_text
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import write_json
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -125,10 +125,7 @@ class Recalibration(Result):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `read` takes."""
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode({"recalibration": self.to_dict()}), indent=1)
-        write_bytes(path, text + b"\n")
+        write_json(path, {"recalibration": self.to_dict()})
 
     @property
     def statistics(self) -> dict[str, float | int]:
