@@ -227,6 +227,7 @@ SUBJECTS = {
 WITHOUT_NAMES = {
     "OperatorTimes",
     "LaunchTimes",
+    "GpuMemory",
     "GpuDifference",
     "GpuAnswers",
     "Listing",
