@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 import perfcore
 from perfcore.results import presenter_of
@@ -41,8 +43,16 @@ def main() -> None:
         for axes in (alone.subplots(), overview.add_subplot(place)):
             draw(axes)
             finish(axes, title)
-        alone.savefig(IMAGES / f"{name}.png")
-    overview.savefig(IMAGES / "overview.png")
+        save(alone, name)
+    save(overview, "overview")
+
+
+def save(figure: Figure, name: str) -> None:
+    """Write a picture in few colours, which are enough for drawings."""
+    written = io.BytesIO()
+    figure.savefig(written)
+    image = Image.open(written).convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    image.save(IMAGES / f"{name}.png", optimize=True)
 
 
 def finish(axes: Axes, title: str) -> None:

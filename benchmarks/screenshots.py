@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 import perfcore
 from perf_explore.opening import Opening, open_subjects
 from perf_explore.server import served
-from perf_views import Viewable
+from perf_views.contents import Viewable
 from perf_views.drawable import views_of
 
 REPOSITORY = Path(__file__).parents[1]
@@ -46,11 +46,13 @@ def fitted(name: str, **options: Any) -> Callable[[], Viewable]:
 
 
 STEPS = example("iterations/steps.json")
-LAWS = fitted("scaling_laws/runs.jsonl", fitter="scaling", parameter="n=n,m=m", at="n=512,m=64")
+SCALING = fitted("scaling_laws/runs.jsonl", fitter="scaling", parameter="n=n,m=m", at="n=512,m=64")
 # Name of the picture: what is opened, which view of it, and whether it is shown in a narrow window as well.
 VIEWS: dict[str, tuple[Callable[[], Viewable], str, bool]] = {
+    "start": (STEPS, "", False),
     "timeline": (STEPS, "timeline", False),
-    "laws": (LAWS, "", False),
+    "lost-cycles": (STEPS, "overheads", False),
+    "scaling": (SCALING, "", False),
 }
 
 

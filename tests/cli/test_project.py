@@ -19,3 +19,5 @@ def test_traces_are_projected(tmp_path, perf, folder):
     assert set(content["elapsed"]) == {"median", "lower", "upper", "unit"}
     assert content["elapsed"]["lower"] < 0.00809 < content["elapsed"]["upper"]  # what halo.py gives on 16 ranks
     assert perf("predict", "p.json", "--at", "p=32").lines[0].startswith("At p=32")
+    [row] = json.loads(perf("predict", "p.json", "--at", "p=32", "--quantile", ".025,.975", "--json").out)["rows"]
+    assert (row["p2.5"], row["p97.5"]) == (row["lower"], row["upper"])

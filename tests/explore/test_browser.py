@@ -89,7 +89,7 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     rows = tab.get_by_role("region", name="Phases", exact=True).locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
     assert tab.evaluate("document.activeElement.name") == "phases"
-    tab.get_by_role("main").get_by_role("link", name="Closer").click()
+    tab.get_by_role("main").get_by_role("link", name="Zoom in").click()
     settled(tab)
     assert "from=25&to=75" in tab.url
     assert f"phases={count + 1}" in tab.url

@@ -12,7 +12,7 @@ import perfcore
 from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import report_text
 from perf_explore.session import Session
-from perf_views.contents import Chart, Form, Table, Viewable
+from perf_views.contents import Chart, Form, Headline, Table, Text, Viewable
 from perf_views.drawable import views_of
 from perf_worley.curve_views import CurveSummary
 from perfcore import Measurements, Series, Trace, UtilizationCurve
@@ -175,3 +175,19 @@ def test_bins_hold_extremes_and_means_of_their_own_steps(n_steps, start, end):
         assert part.high[k] == curve.heights[i:j].max()
         mean = np.average(curve.heights[i:j], weights=np.diff(curve.edges[i : j + 1]))
         assert part.mean[k] == pytest.approx(mean, rel=1e-9)
+
+
+def test_every_page_begins_with_what_the_command_prints_first(subject):
+    session = Session(subject)
+    for path in itertools.islice(subject.paths(), 6):
+        first = next((block for block in session.view(path, {}).blocks if isinstance(block, Headline)), None)
+        assert first is not None or subject.title.endswith("subjects"), path
+
+
+def test_the_first_page_has_the_answer_and_the_commands_of_info():
+    first = open_subjects(["examples/step.csv"]).view((), {})
+    facts = perfcore.info("examples/step.csv")
+    (headline,) = [block.text for block in first.blocks if isinstance(block, Headline)]
+    assert headline == facts.summary()[0]
+    (commands,) = [block.lines for block in first.blocks if isinstance(block, Text) and block.title == "Commands"]
+    assert [line.split("\n")[1] for line in commands] == facts["next"]

@@ -120,6 +120,12 @@ def test_pages_use_the_fields_words():
     assert not [f"{page}: {match}" for page in pages for match in DROPPED.findall(page.read_text())]
 
 
+def test_every_picture_is_linked():
+    text = "".join(page.read_text() for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
+    images = ROOT / "docs" / "images"
+    assert not [path for path in images.rglob("*.png") if f"images/{path.relative_to(images)}" not in text]
+
+
 def test_texts_use_the_fields_words():
     found = []
     for package in ("perfcore", "plugins"):

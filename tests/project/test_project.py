@@ -130,6 +130,16 @@ def test_many_small_components_are_one():
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
 
 
+def test_work_that_changes_its_name_goes_on():
+    """At 4 and 8 another method does what one did at 1 and 2."""
+    frame = table((1, 2, 4, 8))
+    frame.loc[(frame["category"] == "solve") & (frame["p"] > 2), "category"] = "solve on extra ranks"
+    model = perfcore.project(frame, at="p=16")
+    assert set(model.measured) == {"2 components missing at some p", "exchange", "setup"}
+    assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
+    assert model.predict([16.0]) == pytest.approx([20 / 16 + 0.1 * 4 + 0.3], rel=0.1)
+
+
 def test_coverage_of_known_laws():
     inside = []
     for seed in range(40):
@@ -173,6 +183,10 @@ def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     assert model.sizes.tolist() == [1, 2, 4]
     _, low, high = model.predict([16.0], 0.95)[0]
     assert low <= 8.09e-3 <= high  # as it was measured
+    two = perfcore.project(runs[:2], at="p=4")
+    assert "no scaling model of load imbalance and transfer (measured at 1 point" in two.notes["Uncertain"][0]
+    _, low, high = two.predict([4.0], 0.95)[0]
+    assert low <= model.elapsed[2] <= high
 
 
 def test_times_without_a_sum_are_refused_and_missing_ones_named():
@@ -194,3 +208,16 @@ def test_epoch(real_data):
     assert low <= 2.34 <= high
     with pytest.raises(DataError, match="different programs"):
         perfcore.project([runs[0], "examples/halo/halo.prv"], at="p=8")
+
+
+def test_names_of_traces_give_a_second_parameter(tmp_path):
+    """Work grows with n; efficiencies are at the n of the target."""
+    runs = [
+        paraver_run(tmp_path, p, work_ns=n * 1_000_000, steps=4, call_ns=10_000, setup_ns=1_000_000, name=f"n{n}_p")
+        for n in (16, 32, 64) for p in (2, 4, 8)
+    ]  # fmt: skip
+    model = perfcore.project(runs, from_name="n{n:int}_p{p:int}.prv", at="p=16,n=128")
+    at = model.answer.at[0]
+    assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
+    assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
+    assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)

@@ -253,7 +253,7 @@ def test_marked_iterations_from_the_command_line(program, tmp_path):
 
     text = program("iterations", str(path), "--marker", "step")
     assert "slowest: the 3rd (step#3), 70 us, 28.7% above the mean: 15.6 us, of which on a location " in text
-    assert "what makes the difference: of the variance of durations 50% communicating, 50% synchronizing" in text
+    assert "variance of durations explained by: 50% communicating, 50% synchronizing" in text
     found = json.loads(program("iterations", str(path), "--marker", "step", "--json"))
     assert found["labels"] == [f"step#{number}" for number in range(1, 6)]
     assert found["by_category"]["slowest"] == 3

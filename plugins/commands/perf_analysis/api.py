@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
+    from perf_analysis.memory import GpuMemory
     from perf_analysis.messages import MessageTable
     from perf_analysis.operators import OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
@@ -239,13 +240,15 @@ def profile(
     traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
     by: Annotated[
-        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
+        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "memory"] | None,
+        Option(),
     ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
+    peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
-) -> Profiles | OperatorTimes:
+) -> Profiles | OperatorTimes | GpuMemory:
     """Time and calls of every function of one or several runs.
 
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
@@ -259,12 +262,15 @@ def profile(
     traces : Trace, str or path, or a sequence of them
         Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
         as many runs as it has files, or one run where they are its ranks.
-    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"}, optional
+    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "memory"}, optional
         Groups of times in addition to functions. By default functions only, or phases where there are any. By
-        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total.
+        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total. By memory: what
+        is allocated over time, and by which operators.
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
+    peak : str, optional
+        Peaks of the GPU for a roofline by shape, as ``"bf16=989.4TFLOP/s,3.35TB/s"``.
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
@@ -275,7 +281,7 @@ def profile(
 
     Returns
     -------
-    Profiles or OperatorTimes
+    Profiles, OperatorTimes or GpuMemory
 
     Raises
     ------
@@ -295,6 +301,7 @@ def profile(
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
         perf profile pytorch.json.gz --by operator
+        perf profile pytorch.json.gz --by shape --peak bf16=989.4TFLOP/s,3.35TB/s
 
     >>> from perfcore.data.trace import Trace
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
@@ -317,10 +324,16 @@ def profile(
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    if peak is not None and chosen != "shape":
+        raise OptionError("--peak belongs to --by shape")
+    if chosen == "memory":
+        from perf_analysis.memory import gpu_memory
+
+        return gpu_memory(sources, _named_options(read))
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
-        return operator_times(sources, chosen, from_name, _named_options(read))
+        return operator_times(sources, chosen, from_name, _named_options(read), peak)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")

@@ -36,6 +36,7 @@ class LaunchTimes(Result):
     busy_ns: int
     span_ns: int
     notes: tuple[str, ...] = ()
+    finer: str = "operator"  # what a profile can be by
 
     def to_dict(self) -> dict[str, Any]:
         """All as plain data."""
@@ -58,6 +59,7 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
     notes: list[str] = []
     idle: dict[str, int] = {}
     busy = span = 0
+    finer = "kernel"
     for path in paths:
         activity, mark = require_gpu_activity(path), f"{path.name}: " if len(paths) > 1 else ""
         if not (activity.pieces["launch"] >= 0).any():
@@ -70,12 +72,13 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
             columns.append(times)
         for cause, time in activity.idle_ns().items():
             idle[cause] = idle.get(cause, 0) + time
+        finer = "operator" if activity.has_operators else finer
         busy += int((activity.busy[1] - activity.busy[0]).sum())
         span += activity.elapsed_ns()
         notes += [f"{mark}{note}" for note in activity.notes]
     streams.sort(key=lambda row: -row["pieces"])
     total = _figures(*(np.concatenate(column) for column in list(zip(*columns, strict=True))[:3]))
-    return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes))
+    return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes), finer)
 
 
 def _by_stream(activity: GpuActivity) -> list[tuple[int, Ints]]:

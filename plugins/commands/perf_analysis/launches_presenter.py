@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf_analysis.launches import LaunchTimes
+from perf_io.traces.gpu_activity import WAITING
 from perf_views.names import existing_file
 from perfcore.data.units import readable
 from perfcore.results import Column, Presenter, Table, Tables
@@ -14,7 +15,7 @@ from perfcore.results import Column, Presenter, Table, Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-_FULL, _EMPTY, _MOST_SHORT = 1000, 0.5, 0.2
+_FULL, _LATE, _MOST_SHORT = 1000, 1 / 3, 0.2
 _MOST_STREAMS = 8
 _COLUMNS = [
     Column("GPU / stream", "stream"),
@@ -45,18 +46,16 @@ class LaunchTimesPresenter(Presenter):
         n = len(result.sources)
         name = Path(result.sources[0]).name if n == 1 else f"{n} files"
         call, time = (readable(whole[key], "ns", 2) for key in ("mean_call_ns", "mean_time_ns"))
-        mean, empty = first["mean_queued"] or 0.0, first["empty_share"] or 0.0
+        mean, empty = first["mean_queued"] or 0.0, f"the queue is empty {first['empty_share'] or 0.0:.0%} of the time"
+        waiting = result.idle_ns[WAITING] / max(result.span_ns, 1)
         if first["most_queued"] >= _FULL:
-            verdict = (f"the launch queue is full: {mean:.4g} pieces wait on average, {whole['long_calls']} launch "
-                       "calls last over 50 us")  # fmt: skip
-        elif empty >= _EMPTY:
             verdict = (
-                f"the host is late: {call} to launch, kernels of {time}; the queue is empty {empty:.0%} of the time"
+                f"the launch queue is full: {mean:.4g} pieces wait on average, {whole['long_calls']} long launches"
             )
+        elif waiting >= _LATE:
+            verdict = f"the host is late: {call} to launch, kernels of {time}; {empty}"
         else:
-            verdict = (
-                f"the host is ahead: {mean:.3g} pieces wait on average, the queue is empty {empty:.0%} of the time"
-            )
+            verdict = f"the GPU waits {waiting:.0%} of the time for the host; {mean:.3g} pieces are queued, {empty}"
         return f"{name}: {verdict}"
 
     def caveats(self, result: LaunchTimes) -> dict[str, Sequence[str]]:
@@ -72,7 +71,7 @@ class LaunchTimesPresenter(Presenter):
 
     def next_command(self, result: LaunchTimes) -> str:
         file = existing_file(result.sources[0])
-        return f"perf profile {file} --by operator" if file and len(result.sources) == 1 else ""
+        return f"perf profile {file} --by {result.finer}" if file and len(result.sources) == 1 else ""
 
     def tables(self, result: LaunchTimes) -> Tables:
         return [

@@ -219,13 +219,13 @@ def _communication(trace: Trace) -> Communication | None:
 
 def _view(communication: Communication, whole: MessageTable, edges_ns: Sequence[int] | None, query: Query) -> View:
     """The matrix, what each phase sends, and the sizes: of the run, or of the phase that the address names."""
-    from perf_views.contents import Link, Text, View
+    from perf_views.contents import Link, View
     from perf_views.contents import Table as PageTable
-    from perf_views.drawable import drawing_of
+    from perf_views.drawable import drawing_of, summary_blocks
 
     number = _phase(query.get(_PHASE, ""), edges_ns)
     table = whole if number is None else message_table(of_phase(communication, edges_ns or (), number))
-    blocks = [Text(tuple(table.summary() or ["nothing is sent here"]))]
+    blocks = summary_blocks(table)
     by_phase = [] if edges_ns is None else [_phase_table(communication, edges_ns)]
     drawing = [] if table.is_empty else [drawing_of(table)]
     tables = [PageTable.of(*each) for each in table.tables()]

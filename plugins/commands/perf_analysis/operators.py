@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from perf_analysis.rooflines import OPERATORS, Peak, add_rates, add_work
 from perf_io.traces.gpu_activity import GpuActivity, require_gpu_activity
 from perf_traces.reading import next_step
 from perf_traces.runs import fields_of, known_files, symbols_of
@@ -80,7 +81,11 @@ class OperatorTimes(Result):
 
 
 def operator_times(
-    sources: Sequence[Any], by: str, from_name: str | None = None, how: Mapping[str, Sequence[str]] | None = None
+    sources: Sequence[Any],
+    by: str,
+    from_name: str | None = None,
+    how: Mapping[str, Sequence[str]] | None = None,
+    peak: str | None = None,
 ) -> OperatorTimes:
     """Own and total GPU time by operator, shape or kernel; with ``from_name`` files are runs, else ranks of one."""
     paths = paths_of(sources, by, how)
@@ -90,7 +95,7 @@ def operator_times(
     busy = elapsed = 0
     notes: list[str] = []
     for run, path in enumerate(paths):
-        activity = require_gpu_activity(path)
+        activity = require_gpu_activity(path, OPERATORS if by == "shape" else None)
         if by != "kernel" and not activity.has_operators:
             raise DataError(
                 f"{path}: no operators around the launches; use --by kernel, or record activities=[CPU, CUDA]"
@@ -105,9 +110,13 @@ def operator_times(
         summed: dict[str, dict[str, Any]] = {}
         for row in rows:
             total = summed.setdefault(row["name"], {"name": row["name"], "run": 0})
-            total |= {key: total.get(key, 0) + value for key, value in row.items() if key not in ("name", "run")}
+            total |= {
+                key: total.get(key, 0) + value for key, value in row.items() if key not in ("name", "run", "type")
+            }
+            total |= {"type": row["type"]} if "type" in row else {}
         rows, parameters = list(summed.values()), [{}]
         notes.append(f"sum of {len(paths)} files")
+    add_rates(rows, None if peak is None else Peak.parsed(peak))
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
 
@@ -139,11 +148,15 @@ def rows_of(activity: GpuActivity, by: str) -> list[dict[str, Any]]:
         mine = np.unique(np.stack([group, owner])[:, owner >= 0], axis=1)[0]
         outer = np.bincount(np.unique(np.stack([around, call]), axis=1)[0], minlength=n)
         calls = np.where(own > 0, np.bincount(mine, minlength=n), outer)
-    return [
+    shown = np.flatnonzero((total > 0) | (pieces > 0)).tolist()
+    rows: list[dict[str, Any]] = [
         {"name": labels[k], "own_ns": int(own[k]), "total_ns": int(total[k]), "calls": int(calls[k]),
          "pieces": int(pieces[k])}
-        for k in np.flatnonzero((total > 0) | (pieces > 0)).tolist()
+        for k in shown
     ]  # fmt: skip
+    if by == "shape":
+        add_work(activity, rows, activity.groups_of_host, {k: row for row, k in enumerate(shown)})
+    return rows
 
 
 def _sums(group: Any, time: Any, n: int) -> Any:

@@ -145,7 +145,7 @@ def _draw_shares(profiles: Sequence[OverheadProfile], axes: Axes) -> None:
         for name, profile in zip(called, profiles, strict=True)
     ]
     axes.set_yticks(rows, names, fontsize=7, parse_math=False)
-    axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles (%)")
+    axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles [%]")
     axes.set_ylabel("run (locations)")
     legend_below(axes)
 
@@ -208,6 +208,6 @@ def _draw_locations(profile: OverheadProfile, axes: Axes) -> None:
     axes.set_yticks(rows, names, fontsize=7, parse_math=False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0.0, 100.0)
-    axes.set_xlabel("share of time (%)")
+    axes.set_xlabel("share of time [%]")
     axes.set_title(title, fontsize=9, parse_math=False)
     legend_below(axes)

@@ -20,7 +20,7 @@ from perf_traces.levels import parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import model_edges
 from perf_views import contents as page
-from perf_views.drawable import drawing_of
+from perf_views.drawable import drawing_of, summary_blocks
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
 from perfcore.results import Presenter
@@ -190,7 +190,7 @@ def _profile_blocks(
     of_classes: Mapping[str, page.RunStretch],
     of_categories: Mapping[str, page.RunStretch],
 ) -> Iterator[page.Block]:
-    yield page.Text(tuple(profile.summary()))
+    yield from summary_blocks(profile)
     yield drawing_of(profile)
     tables = profile_tables(profile, "phase" if by_phase else "category") + profile_tables(profile, "location")[1:2]
     edges = profile.edges_ns.tolist()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import Entry, registry
 from perfcore.results import Result
 
@@ -32,6 +32,7 @@ class Predictions(Result):
     interval: float | None = None
     file: str = ""  # of the model
     assumed: Mapping[str, float] = field(default_factory=dict)  # levels of the model's target that were not named
+    quantiles: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # (n,) by name, such as p95
 
     @property
     def names(self) -> list[str]:
@@ -49,6 +50,7 @@ class Predictions(Result):
             {
                 **{name: column[number] for name, column in self.points.items()},
                 **dict(zip(self.names, row, strict=True)),
+                **{name: float(column[number]) for name, column in self.quantiles.items()},
                 **({"remark": self.remarks[number]} if self.remarks else {}),
             }
             for number, row in enumerate(rows)
@@ -123,7 +125,10 @@ def info(data: Any, **options: Any) -> Facts:
     return Facts(describe(data, getattr(data, "source", "data")))
 
 
-def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any] = (), interval: float | None = None) -> Predictions:
+def predict(
+    model: Any, at: str | Iterable[str] | Mapping[str, Any] = (), interval: float | None = None,
+    quantile: Sequence[float] = (),
+) -> Predictions:  # fmt: skip
     """Values of a model at every combination of levels.
 
     Parameters
@@ -134,6 +139,8 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any] = (), interv
         ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_tables.arguments.grid`. Default: the model's target.
     interval : float, optional
         Coverage of bounds, 0 to 1.
+    quantile : sequence of float, optional
+        Levels of quantiles, each an end of an interval.
 
     Raises
     ------
@@ -158,7 +165,16 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any] = (), interv
     named = {loaded.shown_names[symbol]: levels for symbol, levels in columns.items()}
     values = loaded.predict(points, interval=interval)
     assumed = {loaded.shown_names[s]: v for s, v in loaded.target.items() if s not in levels_at(loaded, at)}
-    return Predictions(named, values, loaded.remarks(points), meaning, loaded, interval, file, assumed)
+    quantiles = {f"p{100.0 * q:02.4g}": _quantile(loaded, points, q) for q in quantile}
+    return Predictions(named, values, loaded.remarks(points), meaning, loaded, interval, file, assumed, quantiles)
+
+
+def _quantile(model: Model, points: Any, level: float) -> npt.NDArray[np.float64]:
+    if not 0.0 < level < 1.0:
+        raise OptionError(f"--quantile {level:g}: levels are between 0 and 1, such as 0.05,0.95")
+    if level == 0.5:
+        return model.predict(points)
+    return model.predict(points, interval=abs(2.0 * level - 1.0))[:, 1 if level < 0.5 else 2]
 
 
 def formats() -> Listing:

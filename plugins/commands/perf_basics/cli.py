@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ from perfcore.base.errors import (
     PluginError,
     UnknownNameError,
 )
-from perfcore.base.files import check_files
+from perfcore.base.files import check_files, replacements
+from perfcore.cli.command import say
 from perfcore.cli.output import (
     VERBOSE,
     print_findings,
@@ -159,12 +161,13 @@ def plot(
     perf plot trace.prv -o utilization.png
     perf plot model.json --panels curves --size 3.4in --font 8 --format pdf
     """
-    with reporting():
+    with contextlib.ExitStack() as ends, reporting():
         import perfcore
         from perfcore.models.model import is_model_file
 
         path = _path(output, kind)
         check_files(path)
+        ends.enter_context(replacements([] if output else [path], say))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
@@ -358,8 +361,8 @@ def predict(
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
-    A fitted model takes --at (default: the target of the fit) and --interval; variables that are left out and have
-    names, such as code and system, take all of them. A structural model takes the other options.
+    A fitted model takes --at (default: the target of the fit), --interval and --quantile; variables that are left out
+    and have names, such as code and system, take all of them. A structural model takes the other options.
 
     \b
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
@@ -373,9 +376,10 @@ def predict(
     is_special = opened is not None and opened[1].predicts
     if is_special and (at or interval is not None):
         raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
+    levels = [] if is_special else _levels(options.pop("quantile", None))
     if not is_special and (options or picture is not None):
         used = f"--{next(iter(options), 'plot').rstrip('_')}"
-        raise OptionError(f"{used} is for structural models (.toml); {model} takes --at and --interval")
+        raise OptionError(f"{used} is for structural models (.toml); {model} takes --at, --interval and --quantile")
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
     with reporting():
@@ -389,17 +393,24 @@ def predict(
             if picture is not None:
                 draw(prediction, None, picture)
         else:
-            prediction = _predicted(model, at or [], interval)
+            prediction = _predicted(model, at or [], interval, levels)
     print_result(prediction, as_json, table_format, picture=picture)
 
 
-def _predicted(model: str, places: Sequence[str], interval: float | None) -> Any:
+def _levels(text: Any) -> list[float]:
+    try:
+        return [float(level) for level in str(text).split(",")] if text is not None else []
+    except ValueError:
+        raise OptionError(f"--quantile {text}: numbers between 0 and 1 are expected, such as 0.05,0.95") from None
+
+
+def _predicted(model: str, places: Sequence[str], interval: float | None, levels: Sequence[float]) -> Any:
     from perf_basics import api
 
     try:
-        return api.predict(model, places, _USUAL if interval is None else interval)
+        return api.predict(model, places, _USUAL if interval is None else interval, levels)
     except PerfError:
-        if interval is not None:
+        if interval is not None or levels:
             raise
         return api.predict(model, places)  # models of this kind, or of these data, have no intervals
 

@@ -75,9 +75,11 @@ class PredictionsPresenter(Presenter):
             brief.insert(0, Column("share", values[order, 0] / total, format=".1%"))
         if values.shape[1] == 3:
             brief.append(Column(f"{result.interval:.0%} interval", values[order, 1:], format=".3g"))
+        brief += [Column(name, column[order], unit) for name, column in result.quantiles.items()]
         differ = [remarks] if len(set(result.remarks)) > 1 else []
         every = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
         every += [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
+        every += [Column(name, column, format=".6g") for name, column in result.quantiles.items()]
         every += [Column("remark", list(result.remarks))] if any(result.remarks) else []
         return [Table([*points, *brief, *differ], importance="brief"), Table(every, importance="verbose")]
 
@@ -135,7 +137,10 @@ class FactsPresenter(Presenter):
             return f"{_counted(facts['rows'], 'measurements')} of {facts['value']}{over}"
         counts = ("locations", "intervals", "samples", "steps")
         parts = [_counted(facts[name], name) for name in counts if name in facts]
-        shown = [f"{kind}: {', '.join(parts)}", *([f"{facts['duration']}"] if "duration" in facts else [])]
+        shown = [f"{kind}: {', '.join(parts)}"]
+        if "duration" in facts:
+            amount, unit = str(facts["duration"]).split(" ")
+            shown.append(f"{float(amount):.4g} {unit}")
         if "mean utilization" in facts:
             shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
         return ", ".join(shown)

@@ -15,7 +15,7 @@ def register_commands(register: Register) -> None:
         "explore",
         "perf_explore.cli:command",
         group="Look",
-        help="Data and models as a page in the browser, or in one file.",
+        help="Show data and models as a page in the browser, or write one file.",
         function="perf_explore.api:explore",
         former=("report",),
     )
@@ -38,5 +38,5 @@ def register_presenters(register: Register) -> None:
     register(
         "perfcore.data.trace:Trace#timeline",
         "perf_explore.timeline.views:TimelinePresenter",
-        help="who is in which state, when: lanes, phases, markers and utilization",
+        help="states of each location over time, with phases, markers and utilization",
     )

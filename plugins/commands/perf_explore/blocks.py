@@ -23,6 +23,7 @@ from perf_views.contents import (
     Chart,
     Field,
     Form,
+    Headline,
     KeyFigures,
     Link,
     Live,
@@ -165,7 +166,7 @@ _AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (
 _SMALL_NUMBER = re.compile(r"[0-9.]+e-[0-9]+")  # lines break after a hyphen
 # Where a table says how something turned out, and a line that begins with a verdict.
 _STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
-_STATUS_LINE = re.compile(r"(passed|failed|undecided)(?=: )")
+_STATUS_LINE = re.compile(r"(PASS|FAIL|INCONCLUSIVE)(?= )")
 _EXTENT = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 _UPRIGHT = 0.7  # height by width
 _MOST_IN_ROW = 3
@@ -198,6 +199,8 @@ class Writer:
         """One block as a section; empty where it cannot be used."""
         if isinstance(block, (Form, Action)) and not self.is_live:
             return ""
+        if isinstance(block, Headline):
+            return f'<p class="headline">{_with_status(block.text)}</p>'
         if isinstance(block, KeyFigures):
             return self._key_figures(block)
         if isinstance(block, Notice):
@@ -369,13 +372,12 @@ def _in_order(blocks: Sequence[Block]) -> list[Block]:
     first_chart = next((block for block in blocks if isinstance(block, Chart)), None)
 
     def rank(block: Block) -> int:
-        if isinstance(block, Notice):
-            return 0
-        if isinstance(block, KeyFigures):
-            return 1
+        first = (Headline, Notice, KeyFigures)
+        if isinstance(block, first):
+            return first.index(type(block))
         if block is first_chart:
-            return 2
-        return 4 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 3
+            return 3
+        return 5 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 4
 
     return sorted(blocks, key=rank)
 

@@ -10,6 +10,7 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.hooks.parameters import OptionsOfEach
+from perfcore.reading import read_file
 
 
 def command(
@@ -46,6 +47,7 @@ def command(
     perf explore trace.prv -o trace.html
     """
     with reporting():
+        read = how.read_file if how.flags else read_file
         if output is not None:
             from perf_explore.api import report
             from perf_explore.page import MOST_VIEWS
@@ -53,11 +55,11 @@ def command(
             if port is not None or no_browser:
                 raise OptionError("--port and --no-browser are of the page; -o writes a file instead")
             most = views or MOST_VIEWS
-            text = report(*files, output=output, views=most, read=how.read_file, **options)
+            text = report(*files, output=output, views=most, read=read, **options)
             typer.echo(f"report: {typer.format_filename(output)} ({len(text) / 1e6:.2g} MB)")
             return
         if views is not None:
             raise OptionError("--views belongs to -o FILE")
         from perf_explore.api import explore
 
-        explore(*files, port=port, browser=not no_browser, read=how.read_file, announce=typer.echo, **options)
+        explore(*files, port=port, browser=not no_browser, read=read, announce=typer.echo, **options)

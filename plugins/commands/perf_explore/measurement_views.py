@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perf_views.contents import Viewable
 
 
-_MOST_ROWS, _FEW_ROWS = 40, 6  # in a page, and in a notebook's cell
+_MOST_ROWS, _FEW_ROWS = 20, 6  # in a page, and in a notebook's cell
 
 
 class MeasurementsPresenter(Presenter):

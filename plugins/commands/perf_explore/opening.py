@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import shlex
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -18,7 +19,6 @@ import perfcore
 from perf_explore.shelf import Shelf
 from perf_views import contents as page
 from perf_views.drawable import views_of
-from perf_views.names import shortened
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
@@ -107,9 +107,6 @@ def _field(item: OptionField, setting: str) -> page.Field:
 
 FIT = "fit"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
-_TOLD = ("duration", "locations", "intervals", "steps", "mean utilization", "rows", "observations", "codes", "systems")
-_MOST_FIGURES, _LONGEST_FIGURE = 5, 24  # tiles, and letters of one
-_LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -117,8 +114,8 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 class DataViews:
     """Views of data: what their presenter shows, what other presenters add, and every fit."""
 
-    def __init__(self, data: Any, name: str) -> None:
-        self._data, self._name = data, name
+    def __init__(self, data: Any, name: str, has_commands: bool = False) -> None:
+        self._data, self._name, self._has_commands = data, name, has_commands
         self._fits: OrderedDict[_Key, tuple[Model, page.Viewable]] = OrderedDict()
         self._changed: dict[
             _Key, page.Viewable
@@ -241,21 +238,20 @@ class DataViews:
         return view
 
     def _overview(self, query: page.Query) -> tuple[page.Block, ...]:
-        facts = dict(perfcore.info(self._data).facts)
-        facts.pop("next", None)  # what to do next are the links below
-        rows = [
-            (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
-            for name, value in facts.items()
-        ]
+        info = perfcore.info(self._data)
         links = [(page.Link(views.title, (name,)), help_text) for name, (views, help_text) in self._further.items()]
         links += [(page.Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((page.Cell(link.text, link), text) for link, text in links)
-        figures = [page.KeyFigure(name, text) for name, text in rows if len(text) <= _LONGEST_FIGURE and name in _TOLD]
+        commands = [f"# {_answer(line)}\n{line}" for line in info.facts.get("next", ()) if self._has_commands]
+        blocks = () if self._shown is None else self._shown.view((), query).blocks
+        tables = [block for block in blocks if isinstance(block, page.Table)]
         return (
-            *([page.KeyFigures(tuple(figures[:_MOST_FIGURES]))] if figures else []),
-            *(() if self._shown is None else self._shown.view((), query).blocks),
-            page.Table(("", ""), tuple(rows), "What is there"),
-            page.Table(("view", "what it shows"), cells, "What else it shows, and models of it"),
+            page.Headline(info.summary()[0]),
+            *(block for block in blocks if not isinstance(block, page.Table)),
+            page.Table(("view", "content"), cells, "Views and models"),
+            *([page.Text(tuple(commands), "Commands", "formula")] if commands else []),
+            *(replace(page.Table.of(*table), title="Contents of the file") for table in info.tables(verbose=False)),
+            *tables,
         )
 
     def _fitters(self) -> dict[str, str]:
@@ -302,6 +298,13 @@ class DataViews:
         return fitter, tuple(sorted(options.items()))
 
 
+def _answer(command: str) -> str:
+    """What a command answers, as its help or that of its fitter says."""
+    words = shlex.split(command)
+    kind, name = ("fitters", words[words.index("--fitter") + 1]) if "--fitter" in words else ("commands", words[1])
+    return registry().entry(kind, name).help.rstrip(".")
+
+
 @dataclass(frozen=True)
 class Opening:
     """How files are read."""
@@ -329,7 +332,7 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
         elif _is_model(subject):
             viewables[name] = _model_views(subject, follower, how)
         elif isinstance(subject, str):
-            viewables[name] = DataViews(how.read(subject, ()), subject)
+            viewables[name] = DataViews(how.read(subject, ()), subject, how.read is read_file)
         else:
             viewables[name] = _object_views(subject, name)
     for option in how.options:

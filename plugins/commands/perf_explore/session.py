@@ -66,7 +66,7 @@ class Session:
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """A view of the present subject; see `Viewable.view`."""
-        return self._subject.view(path, query)
+        return page.headed(self._subject, self._subject.view(path, query))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> tuple[page.Link, ...]:
         """Where one can go from a view; see `perf_views.contents.nav_links`. Empty if unknown."""

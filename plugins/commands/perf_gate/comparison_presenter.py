@@ -309,7 +309,7 @@ def _label(axes: Axes, comparison: Comparison) -> None:
 
 
 def _unit(comparison: Comparison) -> str:
-    return f" ({comparison.unit})" if comparison.unit else ""
+    return f" [{comparison.unit}]" if comparison.unit else ""
 
 
 def _short(name: str) -> str:

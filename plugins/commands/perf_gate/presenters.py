@@ -345,7 +345,7 @@ def _draw_series(each: JudgedSeries, axes: Axes) -> None:
             axes.axvline(step.place - 0.5, color=colour, linewidth=1)
         out = list(detected.outliers)
         axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
-    unit = f" ({series.unit})" if series.unit else ""
+    unit = f" [{series.unit}]" if series.unit else ""
     axes.set_xlabel("commit", fontsize="small")
     axes.set_ylabel(f"{shortened(series.name)}{unit}", fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
@@ -415,7 +415,7 @@ def _draw_noise(axes: Axes, result: SelfTest) -> None:
     axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbors")
     axes.set_yticks(places, list(result.benchmarks))
     axes.invert_yaxis()
-    axes.set_xlabel("noise (%)")
+    axes.set_xlabel("noise [%]")
     axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
     axes.legend(loc="upper right")
 

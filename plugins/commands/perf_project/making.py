@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,18 @@ import pandas as pd
 import perfcore
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel
 from perf_tables.arguments import parse_places, parse_values
+from perf_tables.suites import paths_of
+from perf_traces.ranks import without_rank
+from perf_traces.runs import REPETITIONS, fields_of, known_files
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import numbers_of, values_of
+from perfcore.data.roles import is_processors
 from perfcore.data.trace import Trace
 from perfcore.models.model import Origin
+from perfcore.reading.many_files import NamePattern
 
 _FITTER = "scaling"
 _LARGEST, _MOST_TARGETS = 1e9, 64
@@ -42,20 +49,25 @@ class Components:
     alone: dict[str, int] = field(default_factory=dict)
     times: dict[str, Floats] = field(default_factory=dict)  # seconds of a location in each run
     sizes: Floats = field(default_factory=lambda: np.zeros(0))
+    others: dict[str, Floats] = field(default_factory=dict)  # what else varies over runs of traces
     largest_run: Any = None  # trace of the most locations, for the replay
 
 
-def components_of(sources: Sequence[Any], options: dict[str, Any], read: Any) -> Components:
+def components_of(
+    sources: Sequence[Any], options: dict[str, Any], read: Any, read_tables: Any, from_name: str | None
+) -> Components:
     """The components of traces, or of tables."""
     first = sources[0]
     data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
     if isinstance(data, Trace):
         if options:
             raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")
-        return _of_traces([data, *sources[1:]], read)
-    tables = [data]
-    for source in sources[1:]:
-        tables.append(read(os.fspath(source), (Measurements,)) if isinstance(source, (str, os.PathLike)) else source)
+        pattern = None if from_name is None else NamePattern(from_name)
+        return _of_traces([data, *sources[1:]], read, _named(sources, pattern))
+    tables = [data] if from_name is None else []
+    for source in sources[len(tables) :]:
+        is_file = isinstance(source, (str, os.PathLike))
+        tables.append(read_tables(os.fspath(source), (Measurements,)) if is_file else source)
     tables = [Measurements(each) if isinstance(each, pd.DataFrame) else each for each in tables]
     for each, source in zip(tables, sources, strict=True):
         if not isinstance(each, Measurements):
@@ -69,14 +81,27 @@ def components_of(sources: Sequence[Any], options: dict[str, Any], read: Any) ->
     return Components(tables[0], options, tables[0].source)
 
 
-def _of_traces(sources: Sequence[Any], read: Any) -> Components:
+def _named(sources: Sequence[Any], pattern: NamePattern | None) -> dict[str, Floats]:
+    """Numbers that names of runs say and that vary, but the number of locations."""
+    if pattern is None:
+        return {}
+    files = [known_files(os.fsdecode(source)) or [Path(os.fsdecode(source))] for source in sources]
+    fields = pd.DataFrame([without_rank(fields_of(each[0], pattern)) for each in files])
+    names = [str(name) for name in fields.select_dtypes("number") if name not in {"p", "r", *REPETITIONS}]
+    return {name: fields[name].to_numpy(float) for name in names if fields[name].nunique() > 1}
+
+
+def _of_traces(sources: Sequence[Any], read: Any, others: dict[str, Floats]) -> Components:
     if len(sources) < 2:
         raise DataError("one run: a projection needs runs at two or more scales, and three to be checked")
     runs = perfcore.overheads(sources, read=read)
     if len(runs) < len(sources):
         raise DataError("efficiencies of other tools have no times; give traces or tables of times only")
+    if others and len(next(iter(others.values()))) != len(runs):
+        raise OptionError("--from-name: give each run by its own name")
     parts = runs.components()
     sizes, numbers = parts.locations.astype(float), range(1, len(runs) + 1)
+    points = [(p, *(float(values[k]) for values in others.values())) for k, p in enumerate(sizes.tolist())]
     columns = np.array([sizes, *parts.times.values()]).T.tolist()
     for run, times in enumerate(columns):  # bounds from repetitions would be too narrow
         if (first := columns.index(times)) < run:
@@ -86,23 +111,27 @@ def _of_traces(sources: Sequence[Any], read: Any) -> Components:
     lasting = {name: times for name, times in parts.times.items() if np.abs(times).sum() > 0.0}
     _refuse_other_programs(parts, lasting)
     rows = [
-        (size, name, max(time, 0.0), run)
+        (*point, name, max(time, 0.0), run)
         for name, times in lasting.items()
-        for size, time, run, alone in zip(
-            sizes, times, numbers, parts.is_alone.get(name, np.zeros(len(sizes), bool)), strict=True
+        for point, time, run, alone in zip(
+            points, times, numbers, parts.is_alone.get(name, np.zeros(len(sizes), bool)), strict=True
         )
         if not alone
     ]
     counted = [
-        (p, name, v, run) for name, vs in parts.counters.items() for p, v, run in zip(sizes, vs, numbers, strict=True)
+        (*point, name, v, run)
+        for name, vs in parts.counters.items()
+        for point, v, run in zip(points, vs, numbers, strict=True)
     ]
+    scales = ("p", *others)
+    options = {"parameter": ",".join(scales), "value": "time_s"} if others else {}
     kinds = {name: MEAN if name in parts.alone else TOTAL for name in lasting}
     source = f"{parts.sources[0]} and {len(runs) - 1} more"
     return Components(
-        _rows(rows, "time_s", source), {}, source, _rows(counted, "count", source) if counted else None, kinds,
-        parts.alone,
+        _rows(rows, "time_s", source, scales), options, source,
+        _rows(counted, "count", source, scales) if counted else None, kinds, parts.alone,
         {name: times if name in parts.alone else times / sizes for name, times in parts.times.items()},
-        sizes, sources[int(sizes.argmax())],
+        sizes, others, sources[int(sizes.argmax())],
     )  # fmt: skip
 
 
@@ -120,8 +149,8 @@ def _refuse_other_programs(parts: Any, lasting: Mapping[str, Floats]) -> None:
             )
 
 
-def _rows(rows: Sequence[tuple[float, str, float, int]], value: str, source: str, scale: str = "p") -> Measurements:
-    return Measurements(pd.DataFrame(rows, columns=[scale, "path", value, "run"]), source=source)
+def _rows(rows: Sequence[tuple[Any, ...]], value: str, source: str, scales: Sequence[str]) -> Measurements:
+    return Measurements(pd.DataFrame(rows, columns=[*scales, "path", value, "run"]), source=source)
 
 
 def projected(
@@ -138,14 +167,17 @@ def projected(
             f"{components.source}: times of several programs, systems or metrics have no sum; choose one of each with "
             "--where, such as --where code=LU,system=T3D"
         )
+    columns = sorted(law.columns.items(), key=lambda each: not is_processors(each[1]))
+    if columns != list(law.columns.items()):  # the number of processors is the scale
+        components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
+        law = perfcore.fit(components.data, _FITTER, **components.options)
     assumed, uncertain = [], []
     if (data := _where_time_is_lost(components, law)) is not None:
         law = perfcore.fit(data, _FITTER, **components.options)
         components = replace(components, data=data)
         assumed.append("models of the two larger scales only: one location has no waiting time")
-    if not components.times and len(law.columns) == 1 and len(law.paths) > _MOST_COMPONENTS:
-        declared = law.scaling
-        components = _small_ones_joined(components, law)
+    if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
+        components, declared = pooled, law.scaling
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
     _refuse_one_scale(np.array(next(iter(points.values()))), next(iter(points)))
@@ -155,36 +187,37 @@ def projected(
         at = {name: float(law.target[name]) for name in law.columns}
         assumed.append(f"target {_text(at)}, four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
-    largest = int(sizes.argmax())
-    elapsed = sum(times[largest] for times in measured.values())
     reasons = {
         name: law.unfitted.get(name, "too few scales")
         for name in measured
         if name not in law.paths and any(measured[name])
     }
-    for name, reason in reasons.items():
-        if measured[name][largest] > _MOST_UNFITTED * elapsed:
-            raise DataError(
-                f"{name}: no scaling model could be fitted ({reason}), and it takes "
-                f"{measured[name][largest] / elapsed:.0%} of the largest run; give runs at more scales (one "
-                "location has no waiting time)"
-            )
     kinds = {name: components.kinds.get(name, MEAN) for name in measured if name in law.paths}
-    if scaling == "auto":
+    if len(points) > 1:
+        scaling = "strong"
+        assumed.append(f"efficiencies are over a predicted run at {symbol}={sizes.min():g} of the target's problem")
+    elif scaling == "auto":
         scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
         how = "grows with" if scaling == "weak" else "is the same at every"
         assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
     if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
         uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
-    uncertain += [f"{name} has no scaling model ({why}) and is held constant" for name, why in reasons.items()]
+    for why in dict.fromkeys(reasons.values()):
+        names = " and ".join(name for name, reason in reasons.items() if reason == why)
+        uncertain.insert(0, f"no scaling model of {names} ({why}): constant, with an exponent of 0 ± 1.6 (95%)")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
-    counters = None if components.counters is None else perfcore.fit(components.counters, _FITTER, value="count")
+    counters = (
+        None
+        if components.counters is None
+        else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
+    )
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
-        unfitted=reasons, law=law, counters=counters, check=_check(components, law, scaling, measured, points),
+        unfitted=reasons, law=law, whole=_whole(measured, points, components), counters=counters,
+        check=_check(components, law, scaling, measured, points),
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
@@ -205,21 +238,46 @@ def _where_time_is_lost(components: Components, law: Any) -> Measurements | None
     return components.data.rows(np.flatnonzero(components.data.table["p"].to_numpy() > fewest))
 
 
-def _small_ones_joined(components: Components, law: Any) -> Components:
-    """A table's components that matter, and the sum of the others: many small laws would add up to wide intervals."""
-    (symbol, column), means = next(iter(law.columns.items())), np.nan_to_num(law.means)
-    names = np.array(law.paths)
-    means, names = means[law.whole.counted], names[law.whole.counted]
-    is_large = (means / means.sum(axis=0)).max(axis=1) >= _LEAST_SHARE
-    times = dict(zip(names[is_large].tolist(), means[is_large], strict=True))
-    if not is_large.all():
-        times[f"{int((~is_large).sum())} small components"] = means[~is_large].sum(axis=0)
+def _pooled(components: Components, law: Any) -> Components | None:
+    """A table's components, some of which are summed up as one; None where none are.
+
+    Where one ends before the largest scale, others took its work, and their sum goes on: those that are not at every
+    scale are one. Many small laws would add up to wide intervals.
+    """
+    (symbol, column), counted = next(iter(law.columns.items())), law.whole.counted
     sizes = np.array(law.points[symbol])
+    times = {law.paths[k]: np.nan_to_num(law.means[k]) for k in np.flatnonzero(counted)}
+    if law.unfitted and counted.all() and law.value_name in components.data.table:
+        sizes, times = _means(components, law)
+    ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
+    rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
+    if len(rare) > 1:
+        times[f"{len(rare)} components missing at some {symbol}"] = np.sum([times.pop(name) for name in rare], axis=0)
+    elapsed = np.sum(list(times.values()), axis=0)
+    small = [name for name, row in times.items() if (row < _LEAST_SHARE * elapsed).all()]
+    if len(times) > _MOST_COMPONENTS and small:
+        times[f"{len(small)} small components"] = np.sum([times.pop(name) for name in small], axis=0)
+    if not law.unfitted and len(times) == counted.sum():
+        return None
     rows = [(p, name, time, 1) for name, row in times.items() for p, time in zip(sizes, row, strict=True)]
     options = {"parameter": f"{symbol}={column}", "value": "time", **({"unit": law.unit} if law.unit else {})}
     kinds = dict.fromkeys(times, MEAN)
-    data = _rows(rows, "time", components.source, column)
+    data = _rows(rows, "time", components.source, [column])
     return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes)
+
+
+def _means(components: Components, law: Any) -> tuple[Floats, dict[str, Floats]]:
+    """Scales, and the mean time of each component at each, also of those that no law fits."""
+    conditions, [column] = components.options.get("where"), law.columns.values()
+    data = components.data.where(conditions) if conditions else components.data
+    data = data.with_roles(law.columns, law.value_name)
+    values = values_of(data, [], zeros=True, signed=True)
+    kept = ~np.isnan(values)
+    names, path = paths_of(data, kept)
+    frame = pd.DataFrame({"p": numbers_of(data, column, kept)[kept], "path": path, "time": values[kept]})
+    means = frame.pivot_table("time", "p", "path", fill_value=0.0)
+    labels = np.array(names)[means.columns.to_numpy(int)].tolist()
+    return means.index.to_numpy(float), dict(zip(labels, means.to_numpy(float).T, strict=True))
 
 
 def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
@@ -228,9 +286,10 @@ def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, 
         means = np.nan_to_num(law.means)
         names = [name for name, counted in zip(law.paths, law.whole.counted, strict=True) if counted]
         return dict(law.points), {name: tuple(means[law.paths.index(name)].tolist()) for name in names}
-    distinct = np.unique(components.sizes)
-    is_at = components.sizes == distinct[:, None]
-    return {next(iter(law.columns)): tuple(distinct.tolist())}, {
+    points = np.array([components.sizes, *components.others.values()])
+    distinct = np.unique(points, axis=1)
+    is_at = (points[:, None] == distinct[:, :, None]).all(axis=0)
+    return dict(zip(law.columns, map(tuple, distinct.tolist()), strict=True)), {
         name: tuple(float(times[at].mean()) for at in is_at) for name, times in components.times.items()
     }
 
@@ -246,6 +305,17 @@ def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: M
     totals = sizes * np.sum([measured[name] for name in names], axis=0)
     low, high = int(sizes.argmin()), int(sizes.argmax())
     return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > _WEAK else "strong"
+
+
+def _whole(
+    measured: Mapping[str, Sequence[float]], points: Mapping[str, Sequence[float]], components: Components
+) -> Any:
+    """A model of the elapsed time itself, of tables with several components."""
+    if components.alone or len(measured) < 2:
+        return None
+    frame = pd.DataFrame({**points, "elapsed": np.sum(list(measured.values()), axis=0)})
+    data = Measurements(frame, source=components.source)
+    return perfcore.fit(data, _FITTER, parameter=",".join(points), value="elapsed")
 
 
 def _check(
@@ -271,6 +341,7 @@ def _check(
         origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},
         measured=times, kinds={name: components.kinds.get(name, MEAN) for name in times if name in smaller.paths},
         alone=components.alone, targets=targets, scaling=scaling, law=smaller,
+        whole=_whole(times, {s: [values[k] for k in kept] for s, values in points.items()}, components),
     )  # fmt: skip
     median, lower, upper = model.predict({s: np.array([t[s] for t in targets]) for s in points}, 0.95)[-1].tolist()
     return Check(largest, float(sum(values[at[-1]] for values in measured.values())), median, lower, upper)

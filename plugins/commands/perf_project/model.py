@@ -6,11 +6,17 @@ moved from one component of a run to another, such as from computing to waiting,
 are put together by a Gaussian copula with the correlation of the residuals, shrunk towards none where runs are few.
 The estimate of the elapsed time is the sum of the components' medians, so that tables add up; medians of sums of skewed
 draws were larger, and farther from held-out runs.
+
+Two things make intervals hold and yet not too wide. Draws beyond the largest run that fall faster than perfect scaling
+or rise faster than the scale, and than the component did between runs, count less. Categories of tables take time
+from each other when a code changes its method: half of their draws are scaled to those of a model of the elapsed time
+itself, ranks paired, so that uncertain components give most. Parts of traces have no such gaps.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -26,7 +32,10 @@ from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
 _DRAWS, _SEED = 8192, 0
 _PRIOR_RUNS = 0.5  # as many runs say that residuals are not correlated
-_MODELS = ("law", "counters")
+_MODELS = ("law", "whole", "counters")
+_SLACK, _FASTEST_RISE, _STEEPEST = 0.05, 1.0, 2.0  # exponents beyond the largest run
+_UNLIKELY = (0.1, 0.3)  # weight of other exponents: of traces, and of tables, whose categories were seen to have them
+_SPREAD = 0.8  # standard deviation of the exponent of a component without a law: that of waiting in other codes
 
 
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,6 +69,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The elapsed time over the scale, in seconds; made by `perfcore.project`."""
 
     law: Model  # of each component
+    whole: Model | None = None  # of the elapsed time of tables
     counters: Model | None = None  # of instructions, cycles per instruction and seconds per cycle
 
     kind: ClassVar[str] = "projection"
@@ -103,6 +113,18 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.array(self.points[self.symbol])
 
     @property
+    def largest(self) -> int:
+        """Number of the run at the largest scale, of several with the largest other parameters."""
+        return max(range(len(self.sizes)), key=list(zip(*self.points.values(), strict=True)).__getitem__)
+
+    def reference(self, place: Floats) -> dict[str, float]:
+        """Times at the smallest scale: measured, or predicted where other parameters are those of a point (q,)."""
+        if len(self.points) == 1:
+            return {name: values[int(self.sizes.argmin())] for name, values in self.measured.items()}
+        drawn = self.component_draws(np.array([[self.sizes.min(), *place[1:]]]))
+        return {name: float(np.median(times)) for name, times in drawn.items()}
+
+    @property
     def elapsed(self) -> Floats:
         """Measured elapsed time at each scale: the sum of the components."""
         return np.asarray(np.sum(list(self.measured.values()), axis=0))
@@ -133,17 +155,48 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         """Joint draws of a location's time in each component at points (T, q): (D, T) each."""
         law: Any = self.law
         ascending = np.sort(law.draws(places).runs(), axis=1)
-        size, drawn = places[:, 0], {}
+        size, drawn = places[:, 0], dict[str, Floats]()
         for name, measured in self.measured.items():
             if name in self.kinds:
                 k = law.paths.index(name)
-                times = ascending[k][(self._scores[k] * ascending.shape[1]).astype(np.int64)]
-                times = times / size if self.kinds[name] == TOTAL else times
+                times = ascending[k] / size if self.kinds[name] == TOTAL else ascending[k]
+                times = self._at_scores(name, times, size, self._scores[k])
                 times = np.where(size <= self.alone.get(name, 0), 0.0, times)
             else:
-                times = np.full((_DRAWS, len(places)), measured[int(self.sizes.argmax())])
-            drawn[name] = times * self.factors.get(name, 1.0)
-        return drawn
+                ratio = np.maximum(size / self.sizes.max(), 1.0)
+                exponents = _SPREAD * np.random.default_rng([_SEED, len(drawn)]).standard_normal((_DRAWS, 1))
+                times = measured[int(self.sizes.argmax())] * ratio**exponents
+            drawn[name] = times
+        if self.whole is not None:
+            whole: Any = self.whole
+            elapsed = np.sum(list(drawn.values()), axis=0)
+            total = whole.draws(places).runs()[0]
+            order = np.argsort(elapsed, axis=0)[1::2]
+            ranks = (np.arange(_DRAWS)[1::2] + 0.5) / _DRAWS
+            scale = np.ones_like(elapsed)
+            moved = np.quantile(total, ranks, axis=0) / np.take_along_axis(elapsed, order, axis=0)
+            np.put_along_axis(scale, order, moved, axis=0)
+            drawn = {name: times * scale for name, times in drawn.items()}
+        return {name: times * self.factors.get(name, 1.0) for name, times in drawn.items()}
+
+    def _at_scores(self, name: str, ascending: Floats, size: Floats, scores: Floats) -> Floats:
+        """Draws (N, T) of a component in the order of its scores; those with unlikely exponents count less."""
+        chosen = (scores * len(ascending)).astype(np.int64)
+        sizes, measured = self.sizes, np.array(self.measured[name])
+        kept = np.flatnonzero((measured > 0.0) & (sizes > self.alone.get(name, 0)))
+        kept = kept[np.argsort(sizes[kept])]
+        if len(self.points) > 1 or not len(kept) or sizes[kept[-1]] < sizes.max():
+            return ascending[chosen]
+        own = np.clip(np.diff(np.log(measured[kept])) / np.diff(np.log(sizes[kept])), -_STEEPEST, _STEEPEST)
+        low, high = min(float(self.scaling == "weak") - 1.0 - _SLACK, *own), max(_FASTEST_RISE, *own)
+        times = ascending[chosen]
+        unlikely = _UNLIKELY[0 if self.alone else 1]
+        for t in np.flatnonzero(size > sizes.max()):
+            with np.errstate(divide="ignore"):
+                exponent = np.log(ascending[:, t] / measured[kept[-1]]) / math.log(size[t] / sizes.max())
+            weight = np.cumsum(np.where((exponent < low) | (exponent > high), unlikely, 1.0))
+            times[:, t] = ascending[np.searchsorted(weight, scores * weight[-1]), t]
+        return times
 
     def places(self, points: Points) -> Floats:
         """Points as a user gives them as an array (T, q)."""
@@ -160,16 +213,15 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         bounds = np.quantile(sum(drawn.values()), [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=0)
         return np.column_stack([value, np.minimum(bounds[0], value), np.maximum(bounds[1], value)])
 
-    def efficiencies(self, times: Mapping[str, Any], size: Any) -> dict[str, Any]:
+    def efficiencies(self, times: Mapping[str, Any], size: Any, reference: Mapping[str, float]) -> dict[str, Any]:
         """POP's factors of the components at some scales; of tables only the efficiency of the scaling."""
-        smallest = int(self.sizes.argmin())
         ideal = self.ideal_share(size)
         computing = [name for name in times if name not in self.alone]
         if not self.alone:
-            return {"scaling": ideal * self.elapsed[smallest] / sum(times.values())}
+            return {"scaling": ideal * sum(reference.values()) / sum(times.values())}
         computed = sum(times[name] for name in computing)
         factors = factors_of(computed, {name: times[name] for name in self.alone if name in times})
-        scalability = ideal * sum(self.measured[name][smallest] for name in computing) / computed
+        scalability = ideal * sum(reference[name] for name in computing) / computed
         return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
 
     def ideal_share(self, size: Any) -> Any:

@@ -121,6 +121,6 @@ def _draw(result: Any, data: Any, axes: Axes) -> None:
         if np.nanmin(values) > 0.0:
             axes.set_yscale("log")
     unit = result.variable_units.get(symbol)
-    axes.set_xlabel(f"{result.variables[symbol]} ({unit})" if unit else result.variables[symbol])
+    axes.set_xlabel(f"{result.variables[symbol]} [{unit}]" if unit else result.variables[symbol])
     axes.set_ylabel(result.unit or "value")
     axes.legend(fontsize="x-small", frameon=False)

@@ -50,7 +50,7 @@ def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> Pan
     def finish(axes: Axes) -> None:
         named = shortened(next(iter(values)) if len(values) == 1 else "value")
         axes.set_xlim(places[0], places[-1])
-        axes.set_xlabel(f"{named} ({unit})" if unit else named, parse_math=False)
+        axes.set_xlabel(f"{named} [{unit}]" if unit else named, parse_math=False)
 
     def density(axes: Axes) -> None:
         # Bars stand at the top of the densities; without any of these, heights mean nothing.
@@ -110,7 +110,7 @@ class PredictionPresenter(Presenter):
     """A distribution and its statistics."""
 
     def title(self, result: Prediction) -> str:
-        return f"{result.name} ({result.unit})" if result.unit else result.name
+        return f"{result.name} [{result.unit}]" if result.unit else result.name
 
     def formula(self, result: Prediction) -> str:
         return repr(result.value)

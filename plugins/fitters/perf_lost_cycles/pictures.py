@@ -80,7 +80,7 @@ def lca_panels(model: LcaModel) -> Panels:
 
     Measured points, all default models of the category, the chosen one heavy.
     """
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" [{model.unit}]" if model.unit else ""
     selected, fits = _shown(model)
 
     def draw(axes: Axes, fit: CategoryFit) -> None:
@@ -183,7 +183,7 @@ def _draw_against(model: ModgenModel, axes: Axes) -> None:
     if limits[1] / limits[0] > 1e6:  # the smallest categories would squeeze all others into a corner
         limits = limits[1] / 1e6, limits[1]
     axes.axline((limits[1], limits[1]), slope=1.0, color=RULE, linewidth=0.7)
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" [{model.unit}]" if model.unit else ""
     axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
     axes.set_xlabel(f"measured{unit}", fontsize=LABEL_POINTS)
     axes.set_ylabel(f"model{unit}", fontsize=LABEL_POINTS)
@@ -197,7 +197,7 @@ def _draw_errors(model: ModgenModel, axes: Axes) -> None:
         axes.plot(predicted_total[chosen], predicted_total[chosen] / total[chosen] - 1.0, **style)
     axes.axhline(0.0, color=RULE, linewidth=0.7)
     axes.set(xscale="log")
-    axes.set_xlabel(f"model, total{f' ({model.unit})' if model.unit else ''}", fontsize=LABEL_POINTS)
+    axes.set_xlabel(f"model, total{f' [{model.unit}]' if model.unit else ''}", fontsize=LABEL_POINTS)
     axes.set_ylabel("relative error of the total", fontsize=LABEL_POINTS)
     set_plain(axes)
     legend_below(axes)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 PATH_VIEW, GROWTH = "path", "growth"  # beginnings of the paths of views
-ORDERS = ("call tree", "largest share", "fastest growth", "least sure", "by name")
+ORDERS = ("call tree", "largest share", "fastest growth", "widest interval", "by name")
 _AT = "at."  # before the name of a parameter in an address
 _ROWS, _MOST_ROWS = 40, 500  # a longer table takes seconds to draw in a browser
 _FARTHER = (1.0, 2.0, 4.0, 8.0, 16.0)  # times the largest levels: targets that are one click away
@@ -52,11 +52,6 @@ class Outlook:
         """Share of each path of the whole of its metric (K,)."""
         rows = self.rows
         return np.array([rows[k].share for k in range(len(rows))])
-
-    @functools.cached_property
-    def summary(self) -> tuple[str, ...]:
-        """What the model says of itself, without its title."""
-        return tuple(self.model.summary()[1:])
 
     def tree(self, metric: str) -> CallTree:
         """That of a metric."""
@@ -182,10 +177,10 @@ def _count(text: str, default: int) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default
 
 
-SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: less than {SURE:.0%} sure"
-HATCH = "////"  # of what is not sure
+SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: probability below {SURE:.0%}"
+HATCH = "////"  # of improbable classes
 _LINE, _HANDLE = 150, 9  # letters in the width of a page, and what a patch of colour takes of them
-_NOT_SURE = f"not sure (below {SURE:.0%})"
+_NOT_SURE = f"probability below {SURE:.0%}"
 
 
 def is_sure(growth: Growth) -> bool:

@@ -68,7 +68,7 @@ def model_panels(model: ScalingModel) -> Panels:
     """
     chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
     symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" [{model.unit}]" if model.unit else ""
     is_alone = len(chosen) == len(symbols) == 1
 
     def draw(axes: Axes, path: int, symbol: str) -> None:

@@ -27,7 +27,7 @@ from perf_scaling.outlook import (
 from perf_scaling.rows import PathRow
 from perf_views.colours import INK, PALE, PAPER, RULE, text_on
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Table, Text
-from perf_views.drawable import chosen_figures
+from perf_views.drawable import chosen_figures, summary_blocks
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
 from perfcore.base.arrays import Floats
@@ -86,7 +86,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
     first, *others = outlook.model.parameter_names.values()
     over = f" over {first}" if others else ""
     text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
-    return Chart(draw, text, (), f"Where the {_what(outlook)} goes, coloured by growth{over}",
+    return Chart(draw, text, (), f"Share of {_what(outlook)}, coloured by growth{over}",
                  (10.0, 0.95 + _HEIGHT * levels))  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _bar_chart(outlook: Outlook, tree: CallTree, target_text: str) -> Chart:
         add_class_legend(figure, {growth.name for growth in growths}, all_sure=not any(hatches))
 
     which = f"; the {_MOST_BARS} largest" if len(tree.names) > _MOST_BARS else ""
-    title = f"Where the {_what(outlook)} goes, coloured by growth{which}"
+    title = f"Share of {_what(outlook)}, coloured by growth{which}"
     return Chart(
         draw, f"Shares of paths at {target_text}, coloured by growth", (), title, (10.0, 0.95 + 0.2 * len(paths))
     )
@@ -162,7 +162,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     top = _top(tree, state)
     blocks: list[Block] = [
         *chosen_figures(model, _FIGURES),
-        Text(outlook.summary, links=(Link("Growth of the whole", (GROWTH,), state.query(name="", under="")),)),
+        *summary_blocks(model, (Link("Growth of the whole", (GROWTH,), state.query(name="", under="")),)),
         *target_blocks(state, model, ()),
     ]
     blocks += [tree_chart(outlook, tree, inclusive_shares, top), _choice(outlook, state)]
@@ -186,8 +186,8 @@ def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]
     """Over `tree_cells`."""
     model = outlook.model
     names = model.parameter_names.values()
-    growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "sure")]
-    unit = f" ({model.unit})" if model.unit and not tree.metric else ""
+    growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "probability")]
+    unit = f" [{model.unit}]" if model.unit and not tree.metric else ""
     return (first, *_share_header(tree), *growth, f"at {model.target_text}{unit}", "95% interval", "best model")
 
 
@@ -204,7 +204,7 @@ def tree_cells(
     path_share = share_cell(row.share)
     shares = (path_share,) if tree.is_inclusive or tree.is_flat else (path_share, with_callees)
     growth = [cell for one in row.growths for cell in (class_cell(one), f"{one.probability:.0%}")]
-    bounds = f"{row.low:.4g} .. {row.high:.4g}"
+    bounds = f"[{row.low:.3g}, {row.high:.3g}]"
     link = path_link(outlook, state, path)
     return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.model.formula)
 
@@ -227,7 +227,7 @@ def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares
         cells[0] = Cell(f"… {len(left):,} more", link, indent=depth)
         cells[inclusive_column] = f"{sum(inclusive_shares[one] for one in left):.1%}"
         rows.append(tuple(cells))
-    note = f"Growth is coloured {SCALE_NOTE}, with its probability. {_share_note(tree)} A click shows a path's models."
+    note = f"Growth is coloured {SCALE_NOTE}. {_share_note(tree)} Click a path to see its models."
     title = "Call tree" if top is None else f"Call tree below {tree.full_names[top]}"
     return Table(header, tuple(rows), title, note)
 
@@ -296,9 +296,9 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
     if start + state.rows < len(matches):
         links.append(Link(f"next {state.rows}", (), state.query(start=start + state.rows)))
     which = "" if len(rows) == len(matches) else f"Paths {start + 1:,} to {start + len(rows):,} of {len(matches):,}. "
-    note = f"{which}Growth is coloured {SCALE_NOTE}, with its probability. {_share_note(tree)}"
+    note = f"{which}Growth is coloured {SCALE_NOTE}. {_share_note(tree)}"
     order = state.order if state.order != ORDERS[0] else ORDERS[1]
-    table = Table(tree_header(outlook, tree, "path"), rows, f"Paths, {order}", note)
+    table = Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
     return (table, Text(links=tuple(links))) if links else (table,)
 
 
@@ -307,7 +307,7 @@ def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
     if order == "fastest growth":
         kind, exponent = max((CLASSES.index(growth.name), growth.exponent) for growth in row.growths)
         return -kind, -exponent
-    if order == "least sure":
+    if order == "widest interval":
         return (-row.high / row.low if row.low > 0.0 else -math.inf,)
     return (row.path.casefold(),) if order == "by name" else (-row.share,)
 

@@ -26,10 +26,23 @@ from perf_scaling.outlook import (
     target_blocks,
 )
 from perf_scaling.picture import COVERAGE, draw_legend, draw_panel, held_text, path_curve, path_points, standard_errors
-from perf_scaling.rows import RANGE
 from perf_scaling.tree_view import tree_blocks, tree_cells, tree_header, unfitted_blocks
 from perf_views.colours import AREAS, FAINT, INK, PAPER, RULE
-from perf_views.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, Text, View, ViewPath
+from perf_views.contents import (
+    Block,
+    Cell,
+    Chart,
+    Headline,
+    Link,
+    Notice,
+    NoViewError,
+    Query,
+    Table,
+    Text,
+    View,
+    ViewPath,
+)
+from perf_views.drawable import summary_blocks
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perfcore.base.arrays import Floats
@@ -47,7 +60,7 @@ _LARGEST = 4.0  # times the largest measured level: how far a next measurement i
 
 
 def _range(low: float, high: float) -> str:
-    return f"{low:.4g}{RANGE}{high:.4g}"
+    return f"[{low:.3g}, {high:.3g}]"
 
 
 def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tuple[Block, ...]:
@@ -55,16 +68,17 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
     model = outlook.model
     row = outlook.rows[path]
     unit = f" {model.unit}" if model.unit else ""
+    interval = f"95% interval {_range(row.low, row.high)}"
+    headline = f"{row.path} at {model.target_text}: {row.predicted:.3g}{unit}, {interval}"
     lines = [
-        f"At {model.target_text}: {row.holds[0]:.4g}{unit} if the model holds, 95% {_range(*row.holds[1:])}; "
-        f"allowing for changes in behaviour {row.predicted:.4g}{unit}, likely {_range(*row.likely)}, "
-        f"95% {_range(row.low, row.high)}."
+        f"If the model holds: {row.holds[0]:.3g}{unit}, 95% {_range(*row.holds[1:])}. "
+        f"If behaviour may change: {row.predicted:.3g}{unit}, 50% interval {_range(*row.likely)}, {interval}."
     ]
     if len(model.paths) > 1 and model.has_parts:
         lines.append(f"{row.share:.1%} of the whole.")
     lines += [
-        f"Growth over {name}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
-        f"towards the target like {name}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
+        f"Growth over {name}: {growth.statement}; most probable class {growth.name} ({growth.probability:.0%}); "
+        f"{name}^{growth.exponent:.2f} at the target, 95% [{growth.low:.2f}, {growth.high:.2f}]."
         for name, growth in zip(model.parameter_names.values(), row.growths, strict=True)
     ]
     notices = [Notice(entry.text[0].upper() + entry.text[1:] + ".", "warning") for entry in advice(model, [path])]
@@ -75,6 +89,7 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
         text = f"The largest value may deviate from the others (probability {row.deviates:.0%}): repeat it."
         notices.append(Notice(text, "warning"))
     return (
+        Headline(headline),
         Text(tuple(lines)),
         *notices,
         *target_blocks(state, model, view),
@@ -105,7 +120,7 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
                            elinewidth=0.8, capsize=2.0)  # fmt: skip
             set_plain(below)
             below.set_xlabel(shortened(model.columns[symbol]), fontsize=LABEL_POINTS, parse_math=False)
-        unit = f" ({model.unit})" if model.unit else ""
+        unit = f" [{model.unit}]" if model.unit else ""
         grid[0, 0].set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
         grid[1, 0].set_ylabel("residual [%]", fontsize=LABEL_POINTS)
         draw_legend(model, [path], figure)
@@ -128,7 +143,7 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
     rows = []
     for k, level in enumerate(curve.over.tolist()):
         if k in places or level in measured or level == model.target[symbol]:
-            bounds = [f"{low:.4g} .. {high:.4g}" for _, low, high in (curve.likely[k], curve.run[k])]
+            bounds = [_range(low, high) for _, low, high in (curve.likely[k], curve.run[k])]
             rows.append((f"{level:.5g}", *measured.get(level, ("", "")), f"{curve.run[k, 0]:.5g}", *bounds))
     fixed_text = f" at {model.point_text(points.held)}" if points.held else ""
     name = model.parameter_names[symbol]
@@ -174,7 +189,7 @@ def _coefficient_table(outlook: Outlook, path: int) -> Table:
         ("constant" if name == "1" else name, f"{value:.5g}", f"{error:.2g}")
         for name, value, error in zip(fit.terms, fit.coefficients, fit.standard_errors, strict=True)
     )
-    unit = f" ({model.unit_of_laws})" if model.unit else ""
+    unit = f" [{model.unit_of_laws}]" if model.unit else ""
     others = f"; as good: {', '.join(fit.alternatives)}" if fit.alternatives else ""
     note = f"{fit.formula}, fit error {fit.fit_error:.1%}{others}"
     return Table(("term", f"coefficient{unit}", "standard error"), rows, "Model of the measured range", note)
@@ -263,7 +278,7 @@ def growth_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     paths = [path for path in outlook.rows if path in of_metric and whole.counted[path]]
     parts = _parts(outlook, paths)
     note = "Of the outermost paths, whose values hold all that they call." if tree.is_inclusive else ""
-    back = Text((note,) if note else (), links=(Link("Paths", (), state.query()),))
+    back = Text((note,) if note else (), links=(Link("Call paths", (), state.query()),))
     tables = [_class_table(outlook, tree.paths, parts, number) for number in range(len(model.symbols))]
     charts = (_class_chart(outlook, parts), _path_chart(outlook, parts))
     return (*target_blocks(state, model, (GROWTH,)), back, *tables, *charts)
@@ -297,19 +312,20 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
         counted = [outlook.rows[path].growths[number].name == name for path in parts.paths]
         sums = parts.values[counted].sum(axis=0) / parts.values.sum(axis=0)
         shares = [f"{sums[parts.levels == level][0]:.1%}" for level in (last, target)]
-        rows.append((Cell(name, step=CLASSES.index(name)), f"{len(class_rows):,}", f"{sure:,}", *shares))
+        if class_rows:
+            rows.append((Cell(name, step=CLASSES.index(name)), f"{len(class_rows):,}", f"{sure:,}", *shares))
     names = list(model.parameter_names.values())
     parameter, first = names[number], names[0]
-    header = (f"growth over {parameter}", "paths", f"sure ({SURE:.0%})", f"share at {first} = {last:g}",
+    header = (f"growth over {parameter}", "paths", f"probability >= {SURE:.0%}", f"share at {first} = {last:g}",
               f"at {first} = {target:g}")  # fmt: skip
-    return Table(header, tuple(rows), f"Classes of growth over {parameter}", "Shares are of medians.")
+    return Table(header, tuple(rows), f"Growth classes over {parameter}", "Shares of predicted medians.")
 
 
 def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
     of_path = [(growth.name, is_sure(growth)) for growth in (outlook.rows[path].growths[0] for path in parts.paths)]
     kinds = [kind for name in CLASSES for kind in ((name, True), (name, False)) if kind in of_path]
     sums = np.array([parts.values[[kind == path_class for path_class in of_path]].sum(axis=0) for kind in kinds])
-    names = [name if sure else f"{name}, not sure" for name, sure in kinds]
+    names = [name if sure else f"{name}, probability below {SURE:.0%}" for name, sure in kinds]
 
     def draw(figure: Figure) -> None:
         colours = [class_colour(name, is_sure=sure) for name, sure in kinds]
@@ -317,8 +333,8 @@ def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
         add_class_legend(figure, {name for name, _ in kinds}, all_sure=all(sure for _, sure in kinds))
 
     parameter = _first_name(outlook)
-    return Chart(draw, f"Share of each class of growth over {parameter}", (_shares(outlook, parts, names, sums),),
-                 f"What the whole is made of, by growth over {parameter}", (10.0, 3.6))  # fmt: skip
+    return Chart(draw, f"Share of each growth class over {parameter}", (_shares(outlook, parts, names, sums),),
+                 f"Composition by growth over {parameter}", (10.0, 3.6))  # fmt: skip
 
 
 def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
@@ -339,7 +355,7 @@ def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
 
     parameter = _first_name(outlook)
     return Chart(draw, f"Share of the largest paths over {parameter}", (_shares(outlook, parts, labels, sums),),
-                 "What the whole is made of, by path", (10.0, 3.6))  # fmt: skip
+                 "Composition by call path", (10.0, 3.6))  # fmt: skip
 
 
 def _first_name(outlook: Outlook) -> str:
@@ -412,7 +428,8 @@ class ScalingViews:
             if len(model.paths) > 1:
                 return View(self.title, tree_blocks(outlook, state))
             blocks = path_blocks(outlook, state, 0, path)
-            return View(self.title, (Text(outlook.summary), *blocks, *unfitted_blocks(outlook, state)))
+            head, *others = summary_blocks(outlook.model)
+            return View(self.title, (head, *others, *blocks[1:], *unfitted_blocks(outlook, state)))
         if len(path) == 2 and path[0] == PATH_VIEW:
             name = path[1]
             if name in model.unfitted:

@@ -177,7 +177,7 @@ class Residuals:
         is_one_pair = len(model.codes) * len(model.systems) == 1
         across = (shown_places.points[selection.first] if is_one_pair else scaled)[finite]
         is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
-        unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
+        unit = f" [{model.coefficient_unit}]" if model.coefficient_unit else ""
         label = "relative residual" if model.relative else "weighted residual" if is_weighted else f"residual{unit}"
         flagged, names = np.empty(0, dtype=np.int64), []
         if isinstance(model, (IndividualModel, JointModel)) and selection.are_own and len(finite):
@@ -256,7 +256,7 @@ def picture_heading(model: ScalingModel, data: Any = None) -> str:
 
 def _parameter_panels(selection: Selection, model: JointModel) -> dict[str, Panel]:
     """Work of the codes and speed of the systems with their standard errors."""
-    unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
+    unit = f" [{model.coefficient_unit}]" if model.coefficient_unit else ""
     systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
     blocks = [("work", "w", [model.codes[code] for code in selection.codes], f"work{unit}")]
     if systems:
@@ -461,7 +461,7 @@ def _draw_panel(selection: Selection, every_curve: Callable[[], list[Curve]], co
     set_logarithmic(axes, "y", bottom, top)
     ends = np.concatenate([curve.over[[0, -1]] for curve in every_curve()])  # all panels are as long as the curves
     set_logarithmic(axes, "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" [{model.unit}]" if model.unit else ""
     axes.set_xlabel(shortened(model.columns[selection.first]), fontsize=LABEL_POINTS, parse_math=False)
     axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
     _explain(selection, drawn, axes)

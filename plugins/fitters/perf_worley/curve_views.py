@@ -180,10 +180,10 @@ class Zoom:
     def links(self, path: ViewPath, state: Query) -> tuple[Link, ...]:
         """To neighbouring, closer and wider stretches."""
         width = self.end - self.start
-        stretches = [("Closer", self.start + 0.25 * width, self.end - 0.25 * width)]
+        stretches = [("Zoom in", self.start + 0.25 * width, self.end - 0.25 * width)]
         if width < self.last - self.first:
             shift = min(0.5 * width, self.start - self.first), min(0.5 * width, self.last - self.end)
-            stretches.append(("Wider", self.start - 0.5 * width, self.end + 0.5 * width))
+            stretches.append(("Zoom out", self.start - 0.5 * width, self.end + 0.5 * width))
             stretches += [("Earlier", self.start - shift[0], self.end - shift[0])] if shift[0] > 0.0 else []
             stretches += [("Later", self.start + shift[1], self.end + shift[1])] if shift[1] > 0.0 else []
             stretches.append(("Whole run", self.first, self.last))
@@ -196,13 +196,13 @@ def zoom_blocks(
     """Picture of a stretch, links to others, and a form for any."""
     fields = (
         *(Field(name, value=value, kind="hidden") for name, value in state.items()),
-        Field(FROM, "from, such as 1.2s or 10%", zoom.text(zoom.start)),
+        Field(FROM, "from (1.2s or 10%)", zoom.text(zoom.start)),
         Field(TO, "to", zoom.text(zoom.end)),
     )
     return (
         curve_chart(summary, zoom, path, state, overlay),
         Text(links=zoom.links(path, state)),
-        Form(fields, path, "Show this stretch"),
+        Form(fields, path, "Show"),
     )
 
 
@@ -223,7 +223,7 @@ def curve_chart(
             times, low, high = _stepped(place(part.edges), part.low, part.high)
             axes.fill_between(times, low, high, color=FAINT, linewidth=0.5, label="range")
             line = summary.stretch(zoom.start, zoom.end, _MEANS)
-        label = "data" if line is part else "mean"
+        label = "measured" if line is part else "mean"
         axes.plot(*_stepped(place(line.edges), line.mean), color=DARK, linewidth=0.8, label=label)
         axes.set_ylim(0.0, max(1.05 * float(part.high.max()), 1e-9))
         if overlay is not None:

@@ -29,7 +29,7 @@ from perf_views.contents import (
     ViewPath,
     link_to_timeline,
 )
-from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
+from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table, summary_blocks
 from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, PhasesOptions
@@ -141,14 +141,15 @@ class PhaseViews:
         return self._fits[key], state
 
     def _blocks(self, model: PhaseModel, query: Query, state: dict[str, str]) -> tuple[Block, ...]:
-        figures, summary = chosen_figures(model, _FIGURES), Text(tuple(model.summary()[1:]))
+        figures, (headline, summary) = chosen_figures(model, _FIGURES), summary_blocks(model)
         tables = [Table.of(*table) for table in model.tables()]
         if self._summary is None:
-            blocks: list[Block] = [*figures, drawing_of(model), summary, *tables]
+            blocks: list[Block] = [headline, *figures, drawing_of(model), summary, *tables]
         else:
             zoom = Zoom.of(self._summary.curve, query, self._data)
             phases = self._phase_table(model, tables[0], zoom, state)
             blocks = [
+                headline,
                 *figures,
                 self._sliders(model, query),
                 *zoom_blocks(self._summary, zoom, (), state, _overlay(model)),

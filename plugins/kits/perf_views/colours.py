@@ -24,8 +24,8 @@ DARK_TEXT, BRIGHT_TEXT = "#010101", "#fefefe"  # on colours; not ink and paper, 
 GOOD, CAREFUL, QUIET = "#2f7d4f", "#a05f00", "#566070"
 # Words that say how something turned out, and which of the three stands next to them in tables and summaries.
 STATUS = {
-    "passed": "good", "ok": "good", "failed": "careful", "noisy": "careful", "changed": "careful", "new": "careful",
-    "undecided": "quiet", "outlier": "quiet",
+    "pass": "good", "PASS": "good", "ok": "good", "fail": "careful", "FAIL": "careful", "noisy": "careful",
+    "changed": "careful", "new": "careful", "inconclusive": "quiet", "INCONCLUSIVE": "quiet", "outlier": "quiet",
 }  # fmt: skip
 
 SIZES = "cividis"  # of matplotlib: its brightness rises for every kind of colour vision

@@ -178,6 +178,13 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """The answer in the sentence that the command prints first, above everything else."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Notice:
     """Something that must not be overlooked."""
 
@@ -200,7 +207,7 @@ class KeyFigures:
     figures: tuple[KeyFigure, ...]
 
 
-Block = Text | Table | Chart | Form | Action | Notice | KeyFigures
+Block = Text | Table | Chart | Form | Action | Headline | Notice | KeyFigures
 
 
 @dataclass(frozen=True)
@@ -252,6 +259,15 @@ def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
         tuple(change(cell) if isinstance(cell, Cell) else cell for cell in row) for row in (block.header, *block.rows)
     )
     return replace(block, header=header, rows=tuple(rows))
+
+
+def headed(subject: Viewable, view: View) -> View:
+    """The view, with the headline of the nearest view above it where it has none."""
+    shown, above = view, [*view.trail]
+    while not (found := [block for block in shown.blocks if isinstance(block, Headline)]) and above:
+        link = above.pop()
+        shown = subject.view(link.path, link.query)
+    return view if shown is view else replace(view, blocks=(*found[:1], *view.blocks))
 
 
 @runtime_checkable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.confounders import refuse_unnamed_of_codes
-from perf_views.colours import DARK, FAINT, SIZES
+from perf_views.colours import DARK, FAINT, SERIES, SIZES
 from perf_views.names import shortened
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -59,7 +58,7 @@ def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[
 
     axes.set_xlim(*place([start, end]))
     since = f" since {origin:.15g} {time_unit}" if origin else ""
-    axes.set_xlabel(f"time{since} ({unit})")
+    axes.set_xlabel(f"time{since} [{unit}]")
     return place
 
 
@@ -105,7 +104,7 @@ def draw_series(axes: Axes, data: Series) -> None:
         (line,) = axes.plot(times[first], 0.5 * (low + high), linewidth=0.9, label=name)
         if step > 1:
             axes.fill_between(times[first], low, high, color=line.get_color(), alpha=0.3, linewidth=0.0)
-    axes.set_xlabel(f"time since the first sample ({data.time_unit})")
+    axes.set_xlabel(f"time since the first sample [{data.time_unit}]")
     if len(names) == 1:
         axes.set_ylabel(shortened(names[0]), parse_math=False)
     else:
@@ -137,8 +136,12 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     cells = all_cells[:: -(-len(all_cells) // _MOST_LINES)]
     if len(cells) < len(all_cells):
         axes.set_title(f"{len(cells)} of {len(all_cells):,}, evenly chosen", fontsize="small", loc="left")
-    colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
-    for cell, colour, marker in zip(cells, colours, itertools.cycle(MARKERS), strict=False):
+    code, system = np.divmod(cells, len(observed.systems))
+    by_code = 1 < len(np.unique(code)) <= len(SERIES) < len(cells)  # a colour for each code, a marker for each system
+    colours = np.array(SERIES)[code % len(SERIES)] if by_code else mpl.colormaps[SIZES](np.linspace(0, 0.9, len(cells)))
+    marks = system if by_code else np.arange(len(cells))
+    for cell, colour, mark in zip(cells, colours, marks.tolist(), strict=True):
+        marker = MARKERS[mark % len(MARKERS)]
         rows = cell_of == cell
         order = np.argsort(points[rows], kind="stable")
         axes.plot(
@@ -149,7 +152,7 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(points))
     set_logarithmic(axes, "y", *axes.get_ylim())
     axes.set_xlabel(shortened(observed.columns[symbol]), parse_math=False)
-    unit = f" ({observed.unit})" if observed.unit else ""
+    unit = f" [{observed.unit}]" if observed.unit else ""
     axes.set_ylabel(shortened(observed.value_name) + unit, parse_math=False)
     if 1 < len(cells) <= _MOST_NAMED:
         names = shortened_apart([observed.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)

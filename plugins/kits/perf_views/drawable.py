@@ -40,8 +40,9 @@ def views_of(subject: Result, data: Any = None, file: Path | None = None) -> pag
 def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
     tables = [page.Table.of(*table) for table in subject.tables()]
-    blocks: list[page.Block] = [key_figures(subject)] if isinstance(subject, Model) and subject.statistics else []
-    blocks.append(page.Text(tuple(line for line in subject.summary() if line != subject.title)))
+    blocks: list[page.Block] = list(summary_blocks(subject))
+    if isinstance(subject, Model) and subject.statistics:
+        blocks.append(key_figures(subject))
     if presenter_of(subject).panels(subject, data):
         blocks.append(drawing_of(subject, data))
     formula = subject.formula
@@ -54,6 +55,12 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)
+
+
+def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
+    """The first line of the summary as the headline, and the others."""
+    first, *others = subject.summary() or [subject.title]
+    return page.Headline(first), page.Text(tuple(line for line in others if line != subject.title), links=links)
 
 
 def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...] = ()) -> page.Chart:

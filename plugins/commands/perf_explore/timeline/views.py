@@ -25,7 +25,7 @@ from perf_traces.windows import model_edges
 from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.data_pictures import time_axis
-from perf_views.drawable import drawing_of
+from perf_views.drawable import drawing_of, summary_blocks
 from perf_views.names import shortened_apart
 from perf_views.style import SMALL_POINTS, add_legend
 from perfcore.base.errors import DataError, OptionError, PerfError
@@ -55,10 +55,9 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Lin
         iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute
         return (page.Text((str(error),)),)
-    first, *others = iterations.summary()
-    summary = page.Text((first.removeprefix(f"{iterations.source}: "), *others))
+    headline, summary = summary_blocks(iterations)
     if not iterations.count:
-        return (summary,)
+        return headline, summary
     times = np.rint(
         np.column_stack([iterations.starts, iterations.ends]) * nanoseconds_per(iterations.time_unit)
     ).astype(np.int64)
@@ -88,10 +87,10 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Lin
         ),
     ]
     if iterations.spread is not None:
-        figures.append(page.KeyFigure("spread", f"{iterations.spread:.1%}"))
-    header = ("iteration", "begins", "lasts", "over the median")
-    table = page.Table(header, tuple(rows), title, "An iteration leads to its stretch.")
-    return (page.KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)
+        figures.append(page.KeyFigure("CV", f"{iterations.spread:.1%}"))
+    header = ("iteration", "start", "duration", "relative to median")
+    table = page.Table(header, tuple(rows), title, "Click an iteration to see it on the timeline.")
+    return (headline, page.KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)
 
 
 _KIND = "timeline"  # of what the page's script draws
@@ -105,8 +104,8 @@ class TimelinePresenter(Presenter):
     """Presents traces by their lanes."""
 
     def title(self, result: Trace) -> str:
-        """What it is and where it is from."""
-        return f"Timeline: {Path(result.source).name}"
+        """On the link that leads there."""
+        return "Timeline"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
         """The timeline, with the phases of a model that is given; none of a trace that does not last."""
@@ -170,7 +169,8 @@ class TimelineViews:
         }
         links = tuple(page.Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
         live = page.Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
-        alternative = f"{self.title}: states of {len(data.trace.locations)} locations over time, by class"
+        of = f"{len(data.trace.locations)} locations of {Path(data.given.source).name}"
+        alternative = f"{self.title}: states of {of} over time, by class"
         return page.Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
 
     def _draw(self, figure: Figure, window: Window) -> None:
@@ -181,13 +181,13 @@ class TimelineViews:
         """Windows near this one, for who has no script."""
         duration = self.data.duration_ns
         n_lanes = len(self.data.lanes.shown(window.toggled))
-        steps = [("Closer", window.stretched(0.5, 0.0, duration))]
+        steps = [("Zoom in", window.stretched(0.5, 0.0, duration))]
         if window.end_ns - window.start_ns < duration:
             steps += [
-                ("Wider", window.stretched(2.0, 0.0, duration)),
+                ("Zoom out", window.stretched(2.0, 0.0, duration)),
                 ("Earlier", window.stretched(1.0, -0.5, duration)),
                 ("Later", window.stretched(1.0, 0.5, duration)),
-                ("All", replace(window, start_ns=0, end_ns=duration)),
+                ("Whole run", replace(window, start_ns=0, end_ns=duration)),
             ]
         if window.top:
             steps.append(("Lanes above", _moved(window, -1)))
@@ -204,7 +204,7 @@ class TimelineViews:
         for number, (start, end) in enumerate(itertools.pairwise(self._phase_edges if self._model else ()), 1):
             link = self._link(str(number), start, end)
             rows.append((page.Cell(link.text, link), readable(end - start, "ns")))
-        return page.Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
+        return page.Table(("phase", "duration"), tuple(rows), "Phases", "Click a phase to zoom in on it.")
 
     def way_to(self, text: str, stretch: page.RunStretch) -> page.Link:
         """To a stretch, the lane of its location, and its states as a search; see `perf_views.contents.Timeline`."""
@@ -237,8 +237,8 @@ class TimelineViews:
             heading = page.Cell(name.replace("_", " "), way)
             rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
         return page.Table(
-            ("class", "states", "share of total lane time", "longest"), tuple(rows), "State classification",
-            "A class leads to its longest stretch.",
+            ("class", "states", "share of total time", "longest interval"), tuple(rows), "Time by state class",
+            "Click a class to see its longest interval.",
         )  # fmt: skip
 
     def _marker_table(self) -> page.Table:
@@ -258,7 +258,7 @@ class TimelineViews:
                 )
             )
         title = "Markers" if len(markers) <= _MOST_LISTED else f"The {_MOST_LISTED} longest of {len(markers):,} markers"
-        return page.Table(("marker", "begins", "lasts"), tuple(rows), title)
+        return page.Table(("marker", "start", "duration"), tuple(rows), title)
 
     def _link(self, text: str, start_ns: int, end_ns: int, location: int | None = None, find: str = "") -> page.Link:
         """A way to a stretch, with a tenth of it on both sides, and to the lane of a location."""

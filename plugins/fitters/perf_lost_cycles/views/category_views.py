@@ -33,7 +33,7 @@ from perf_lost_cycles.views.subject import (
 )
 from perf_views import contents as page
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
-from perf_views.drawable import chosen_figures
+from perf_views.drawable import chosen_figures, summary_blocks
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, draw_quantile_line, set_plain
 from perfcore.base.arrays import Floats
@@ -70,10 +70,7 @@ def overview_blocks(subject: Subject, query: page.Query) -> tuple[page.Block, ..
     shares = np.nansum(subject.values, axis=1) / subject.total.sum()
     found = [model.names.index(name) for name in worst_first(subject) if part.casefold() in name.casefold()]
     chosen = found[:_MOST_ROWS]
-    blocks: list[page.Block] = [
-        *chosen_figures(model, _FIGURES),
-        page.Text(tuple(model.summary()[1:])),
-    ]
+    blocks: list[page.Block] = [*summary_blocks(model), *chosen_figures(model, _FIGURES)]
     if len(model.names) > _MOST_ACROSS:
         blocks.append(page.Form((page.Field(_NAME, "name has", part),), ()))
     if not chosen:
@@ -107,7 +104,7 @@ def _table(
         ))  # fmt: skip
     columns.append(("share of the time", [f"{shares[k]:.1%}" for k in chosen]))
     note = f"Averages over lines and tuples. {SHADES}. A category that does not depend on a factor has a low "
-    note += "R^2 over it and loses nothing. Click a number to see what is behind it."
+    note += "R^2 over it, which is no misfit. Click a number to see its fits."
     if len(chosen) < count:
         note = f"{len(chosen)} of {count:,} categories. {note}"
     heads = [page.Cell(name, _to_category(name)) for name in names]
@@ -148,7 +145,7 @@ def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[page.B
     r2 = [line.r2 for line in lines if line.r2 is not None]
     mean = f"On average R^2 is {np.mean(r2):.4f}." if r2 else "The times do not vary along any line."
     table = page.Table(("held", "R^2", "chosen form", "points", name), rows, f"{category} over {name}", SHADES)
-    return page.Text((f"{mean} Click a number to see all candidates on that line.",), links=links), table
+    return page.Text((f"{mean} Click a number to see its candidates.",), links=links), table
 
 
 def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
@@ -161,7 +158,7 @@ def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
         )
         for title, values in subject.averages().items()
     ]
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" [{model.unit}]" if model.unit else ""
     constants = tuple(
         (one.name.removeprefix(f"{category}: "), f"{one.estimate:.6g}", _error_text(one.standard_error))
         for one in model.parameters
@@ -199,7 +196,7 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int) -> tuple
     drawn = [candidate for candidate in candidates if None not in candidate.coefficients][:_MOST_DRAWN]
     spread = None if subject.spread is None else subject.spread[subject.model.names.index(category), points]
     root = np.array(subject.model.root_weights)[points]
-    unit = f" ({subject.model.unit})" if subject.model.unit else ""
+    unit = f" [{subject.model.unit}]" if subject.model.unit else ""
     predicted = [_curve(candidate, symbol, x) for candidate in drawn]
     table = _points_table(name, unit, x, y, drawn, predicted)
 
@@ -221,7 +218,7 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int) -> tuple
     return (
         page.Text((what,), links=links),
         page.Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
-        *((page.Text(remarks, "What stands against a fit"),) if remarks else ()),
+        *((page.Text(remarks, "Remarks"),) if remarks else ()),
         page.Chart(draw, f"{category} over {name}: measured points, candidates, residuals and their quantiles",
               (table,), "Graph", (10.0, 4.2)),
     )  # fmt: skip

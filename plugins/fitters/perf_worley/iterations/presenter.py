@@ -75,9 +75,6 @@ class IterationsPresenter(Presenter):
             tables += [Table(_columns(result, shown), title=title, importance=importance)] if result.count else []
         return [*tables, Table(_columns(result, every), importance="data")]
 
-    def heading(self, result: Iterations, data: Any = None) -> str:
-        return f"{self.title(result)}: {self.answer(result).partition(': ')[2]}"
-
     def panels(self, result: Iterations, data: Any = None) -> Panels:
         if not result.count or result.period is None:
             return {"mean": lambda axes: None}
@@ -89,7 +86,7 @@ class IterationsPresenter(Presenter):
 
 def _draw_mean(result: Iterations, axes: Axes) -> None:
     axes.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
-    axes.set(xlabel="% of an iteration", ylabel="processors computing", xlim=(0.0, 100.0))
+    axes.set(xlabel="position in the iteration [%]", ylabel="processors computing", xlim=(0.0, 100.0))
     axes.set_ylim(bottom=0.0)
     axes.set_title("mean iteration", fontsize=9)
 
@@ -117,7 +114,7 @@ def _draw_durations(result: Iterations, axes: Axes) -> None:
     axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="iteration", ylabel=f"duration [{unit}]", ylim=(0.0, 1.15 * float(durations.max())))
-    axes.set_title("duration (dotted: mean)", fontsize=9)
+    axes.set_title("duration (dotted line: mean)", fontsize=9)
 
 
 def _columns(result: Iterations, index: Any) -> list[Column]:
@@ -168,7 +165,7 @@ def _differences(result: Iterations) -> list[str]:
         f"slowest: the {label}, {rounded(length, result.time_unit)}, {longer:.1%} above the mean: "
         f"{rounded(excess, result.time_unit)}, of which on a location {', '.join(texts)}"
     )
-    lines.append(f"what makes the difference: of the variance of durations {_in_words(differences.shares_of_variance)}")
+    lines.append(f"variance of durations explained by: {_in_words(differences.shares_of_variance)}")
     return lines
 
 

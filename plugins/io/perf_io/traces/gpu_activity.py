@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.units import readable
 from perfcore.reading.source import Source
 
-OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
+OPERATOR, CALL, PIECE, MARKER, SYNC, MEMORY = range(6)
+_MEMORY = "[memory]"  # instants that have the name
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
+WAITING = "waiting for the host"
 KERNEL, COPY, MEMSET = range(3)
 _PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
 _OTHER, _SURE, _LETTERS = -1, 0.5, 60
@@ -41,8 +43,8 @@ _EVENTS = msgspec.json.Decoder(list[TraceEvent])
 _CORRELATED = (CALL, PIECE)
 _COUNT, _STEP, _LEAST_STEPS = re.compile(r"#\d+$"), "ProfilerStep", 3
 _LAST_EMPTY = re.compile(rb"(?:,\[\])+\]$")
-_TYPE = re.compile(rb'"([^"]+)"')
-_ROWS = ("location", "name", "start", "end", "correlation", "category", "shape")
+_TYPE = re.compile(rb'"([^"]*)"')
+_ROWS = ("location", "name", "start", "end", "correlation", "category", "shape", "text")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,8 @@ class GpuActivity:
     syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
     span_ns: tuple[int, int]  # from the first to the last event of any kind
     notes: tuple[str, ...] = ()
+    texts: tuple[bytes, ...] = ()  # arguments of the operators, or changes of memory, that were asked for
+    memory: dict[str, Ints] = field(default_factory=dict)  # changes of memory: location, start, text
 
     @functools.cached_property
     def time_ns(self) -> Ints:
@@ -87,6 +91,11 @@ class GpuActivity:
         pairs, of_host = np.unique(np.stack([self.host["name"], self.host["shape"]]), axis=1, return_inverse=True)
         labels = [f"{self.names[name]} {self.shapes[shape]}".strip() for name, shape in pairs.T.tolist()]
         return labels, of_host.ravel()
+
+    @property
+    def groups_of_host(self) -> Ints:
+        """The group by shape of each host event, as `keys` numbers them."""
+        return self._operators(True)[1]
 
     def within(self, by: str) -> tuple[Ints, Ints, Ints]:
         """Pieces, groups and operator calls of all operators around each piece."""
@@ -118,7 +127,7 @@ class GpuActivity:
         host = int((returned - gaps_from)[known].sum())
         queued = int((gaps_to - returned)[known].sum())
         unknown = int((gaps_to - gaps_from)[~known].sum())
-        return {"waiting for the host": host, "launched, not started": queued, "idle, launch not recorded": unknown}
+        return {WAITING: host, "launched, not started": queued, "idle, launch not recorded": unknown}
 
     def elapsed_ns(self) -> int:
         """From the begin of the first to the end of the last piece."""
@@ -160,17 +169,22 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
 
 
-def read_gpu_activity(path: str | os.PathLike[str], *, with_shapes: bool = True) -> GpuActivity | None:
-    """Read the GPU activity of a file; None where it is no Chrome trace or has no work of GPUs."""
+def read_gpu_activity(
+    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, with_shapes: bool = True
+) -> GpuActivity | None:
+    """Read the GPU activity of a file, with the arguments of operators of these names.
+
+    None where it is no Chrome trace or has no work of GPUs.
+    """
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as source:
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source, with_shapes)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
 
 
-def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
+def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity:
     """The same; refuse other data."""
-    activity = read_gpu_activity(path)
+    activity = read_gpu_activity(path, arguments_of)
     if activity is None:
         raise DataError(
             f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's profiler"
@@ -178,10 +192,12 @@ def require_gpu_activity(path: str | os.PathLike[str]) -> GpuActivity:
     return activity
 
 
-def _activity(source: Source, with_shapes: bool) -> GpuActivity | None:
+def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
+    texts: list[bytes] = []
+    of_memory = arguments_of is not None and arguments_of.fullmatch(_MEMORY) is not None
     parts: list[npt.NDArray[np.int64]] = []
     syncs: list[tuple[int, int, int, dict[str, Any]]] = []
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
@@ -190,6 +206,8 @@ def _activity(source: Source, with_shapes: bool) -> GpuActivity | None:
             advance(len(text))
             kept = [(row, kind) for row, event in enumerate(events)
                     if event.ph == "X" and (kind := _KINDS.get(event.cat.lower(), _OTHER)) != _OTHER]  # fmt: skip
+            if of_memory:
+                kept += [(row, MEMORY) for row, event in enumerate(events) if event.name == _MEMORY]
             if not kept:
                 continue
             rows, kinds = zip(*kept, strict=True)
@@ -208,6 +226,11 @@ def _activity(source: Source, with_shapes: bool) -> GpuActivity | None:
             part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR and with_shapes else
                           _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
+            part[:, 7] = -1
+            for k, event in enumerate(chosen) if arguments_of else ():
+                if kinds[k] in (OPERATOR, MEMORY) and arguments_of and arguments_of.fullmatch(event.name):
+                    part[k, 7] = len(texts)
+                    texts.append(bytes(event.args))
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
                       for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
             parts.append(part[duration >= 0])
@@ -239,7 +262,8 @@ def _activity(source: Source, with_shapes: bool) -> GpuActivity | None:
     return GpuActivity(
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), tuple(locations), host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
-        (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes),
+        (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes), tuple(texts),
+        dict(zip(_ROWS, table[code == MEMORY].T, strict=True)),
     )  # fmt: skip
 
 
@@ -262,7 +286,7 @@ def _shape(text: msgspec.Raw) -> bytes:
     dims = _LAST_EMPTY.sub(b"]", b"".join(match[1].split()).rstrip(b","))
     types = _TYPES.search(text)
     kinds = dict.fromkeys(_TYPE.findall(types[1])) if types else {}
-    named = [kind.rpartition(b"::")[2].lower() for kind in kinds if not kind.startswith(b"Scalar")]
+    named = [kind.rpartition(b"::")[2].lower() for kind in kinds if kind and not kind.startswith(b"Scalar")]
     return b" ".join([dims, b",".join(named)]).strip() if dims not in (b"[]", b"[[]]") else b""
 
 

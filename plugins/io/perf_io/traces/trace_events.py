@@ -154,7 +154,7 @@ class LibraryEvents:
         if arguments.group != "" and len(self._groups) < _MOST_NAMES:
             group = self._groups.setdefault(f"{arguments.group} {ranks}".rstrip(), len(self._groups))
         size, number, peer = (max(value, -1) for value in (arguments.size, arguments.number, peer))
-        n_bytes = _bytes_of(arguments.type, max(elements))
+        n_bytes = bytes_of(arguments.type, max(elements))
         return kind, self._operation(_ANNOTATED + arguments.name), group, size, number, n_bytes, peer
 
     def rank_calls(
@@ -210,7 +210,7 @@ def _sizes(text: msgspec.Raw) -> list[int]:
     try:
         arguments = _SHAPES.decode(text)
         pairs = zip(arguments.shapes, arguments.types, strict=False)
-        return [_bytes_of(kind, _elements(shape)) for shape, kind in pairs if shape]
+        return [bytes_of(kind, _elements(shape)) for shape, kind in pairs if shape]
     except (msgspec.MsgspecError, TypeError, RecursionError):
         return []
 
@@ -227,7 +227,7 @@ def _elements(shape: Sequence[Any]) -> int:
     return product
 
 
-def _bytes_of(kind: str, elements: int) -> int:
+def bytes_of(kind: str, elements: int) -> int:
     """Bytes of elements of a type, at most `_MOST_BYTES`; `_UNKNOWN` where there are any, and their type is unknown."""
     each = _BYTES.get(kind.rpartition("::")[2].replace(" ", "").lower())
     if each is None:

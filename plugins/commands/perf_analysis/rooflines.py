@@ -1,0 +1,212 @@
+"""FLOP and bytes of matrix products, convolutions and attention from the shapes of operators, and their roofline.
+
+Bytes are those of each operand and of the result once. The roof is the lower of the peak and of the intensity times
+the bandwidth (S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 2009). FLOP of attention count half where it is
+causal, and its backward pass 2.5 times; that of a convolution counts each gradient of its output mask.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from perf_io.traces.gpu_activity import GpuActivity
+from perf_io.traces.trace_events import bytes_of
+from perfcore.base.arrays import Ints
+from perfcore.base.errors import OptionError
+
+MATMUL, CONVOLUTION, ATTENTION = 1, 2, 3
+_MATMULS = {"mm": 0, "addmm": 1, "bmm": 0, "baddbmm": 1, "_scaled_mm": 0, "_int_mm": 0, "_addmm_activation": 1}
+# Where stride, padding and dilation are, and whether the convolution is transposed (or where that is).
+_CONVOLUTIONS: dict[str, tuple[int, int, int, int | bool]] = {
+    "conv1d": (3, 4, 5, False), "conv2d": (3, 4, 5, False), "conv3d": (3, 4, 5, False),
+    "conv_transpose1d": (3, 4, 7, True), "conv_transpose2d": (3, 4, 7, True), "conv_transpose3d": (3, 4, 7, True),
+    "convolution": (3, 4, 5, 6), "_convolution": (3, 4, 5, 6), "convolution_backward": (4, 5, 6, 7),
+}  # fmt: skip
+_ATTENTIONS = {  # where the causal mask is asked for
+    "_flash_attention_forward": 8, "_efficient_attention_forward": 9, "_flash_attention_backward": 11,
+    "_efficient_attention_backward": 14, "_scaled_dot_product_flash_attention": 4,
+    "_scaled_dot_product_efficient_attention": 6, "_scaled_dot_product_cudnn_attention": 6,
+    "_scaled_dot_product_flash_attention_backward": 11, "_scaled_dot_product_efficient_attention_backward": 11,
+    "_scaled_dot_product_cudnn_attention_backward": 14,
+}  # fmt: skip
+OPERATORS = re.compile(f"aten::({'|'.join([*_MATMULS, *_CONVOLUTIONS, *_ATTENTIONS])})")
+_BACKWARD, _MASK = "_backward", 10
+_KINDS = {"bfloat16": "bf16", "half": "fp16", "float": "fp32", "double": "fp64", "char": "int8"}
+_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15}
+_RATE = re.compile(r"(?:(\w+)=)?(\d+\.?\d*(?:e[+-]?\d+)?)\s*([kmgtp]?)(flop/?s|b/s)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Peak:
+    """What a machine reaches at most: FLOP/s by type of numbers ("" of all), and bytes/s of its memory."""
+
+    flop_s: dict[str, float]
+    bytes_s: float | None
+
+    @classmethod
+    def parsed(cls, text: str) -> Peak:
+        """From ``bf16=989.4TFLOP/s,3.35TB/s``."""
+        rates: dict[str, float] = {}
+        bandwidth = None
+        for word in text.split(","):
+            match = _RATE.fullmatch(word.strip())
+            if match is None or (match[4].lower() == "b/s" and match[1]) or float(match[2]) == 0:
+                problem = "expected TYPE=RATE as bf16=989.4TFLOP/s, or a bandwidth as 3.35TB/s"
+                raise OptionError(f"--peak {word.strip()!r}: {problem}")
+            rate = float(match[2]) * _PREFIXES[match[3].lower()]
+            if match[4].lower() == "b/s":
+                bandwidth = rate
+            else:
+                rates[(match[1] or "").lower()] = rate
+        return cls(rates, bandwidth)
+
+    def roof(self, kind: str, intensity: float) -> float | None:
+        """FLOP/s that are possible; None without a peak of the type."""
+        of_kind = self.flop_s.get(kind, self.flop_s.get("tf32") if kind == "fp32" else None)
+        rate = self.flop_s.get("") if of_kind is None else of_kind
+        bound = None if self.bytes_s is None else intensity * self.bytes_s
+        return bound if not self.flop_s else None if rate is None else rate if bound is None else min(rate, bound)
+
+
+class _Arguments(msgspec.Struct):
+    dims: list[Any] = msgspec.field(name="Input Dims", default_factory=list)
+    types: list[str] = msgspec.field(name="Input type", default_factory=list)
+    concrete: list[Any] = msgspec.field(name="Concrete Inputs", default_factory=list)
+
+
+_DECODER = msgspec.json.Decoder(_Arguments)
+
+
+def work_of(name: str, text: bytes) -> tuple[int, int, str] | None:
+    """FLOP, bytes and type of a call by its arguments; None where these do not say it."""
+    name = name.removeprefix("aten::")
+    try:
+        given = _DECODER.decode(text)
+        kind = given.types[0]
+        if name in _MATMULS:
+            flop, tensors = _matmul(given.dims, _MATMULS[name])
+        elif name in _CONVOLUTIONS:
+            flop, tensors = _convolution(name, given)
+        else:
+            flop, tensors = _attention(name, given)
+            kind = given.types[1] if name.endswith(_BACKWARD) else kind
+        moved = sum(bytes_of(kind, math.prod(dims)) for dims in tensors)
+    except (msgspec.MsgspecError, IndexError, TypeError, ValueError, RecursionError):
+        return None
+    short = kind.rpartition("::")[2].replace(" ", "").lower()
+    return (flop, moved, "fp8" if short.startswith("float8") else _KINDS.get(short, short)) if moved > 0 else None
+
+
+def _matmul(dims: Sequence[Any], first: int) -> tuple[int, list[Any]]:
+    one, other = dims[first : first + 2]
+    *batch, m, k = one
+    n = other[-1]
+    count = math.prod(batch)
+    return count * (2 * m * n * k + first * m * n), [*dims[: first + 2], [*batch, m, n]]
+
+
+def _convolution(name: str, given: _Arguments) -> tuple[int, list[Any]]:
+    back = name == "convolution_backward"
+    data, weight = given.dims[back], given.dims[1 + back]
+    places = _CONVOLUTIONS[name]
+    transposed = places[3] if isinstance(places[3], bool) else str(given.concrete[places[3]]) == "True"
+    kernel = weight[2:]
+    stride, padding, dilation = (_numbers(given.concrete[place], len(kernel)) for place in places[:3])
+    batch = data[: len(data) - len(kernel) - 1]
+    spatial = data[-len(kernel) :]
+    if back:
+        result = given.dims[0]
+    elif transposed:
+        channels = weight[1] * (_numbers(given.concrete[8 if name.endswith("convolution") else 6], 1) or [1])[0]
+        more = _numbers(given.concrete[7 if name.endswith("convolution") else 5], len(kernel)) or [0] * len(kernel)
+        sizes = [(i - 1) * s - 2 * p + d * (k - 1) + o + 1 for i, s, p, d, k, o in zip(
+            spatial, stride, padding, dilation, kernel, more, strict=True)]  # fmt: skip
+        result = [*batch, channels, *sizes]
+    elif padding:
+        sizes = [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, s, p, d, k in zip(
+            spatial, stride, padding, dilation, kernel, strict=True)]  # fmt: skip
+        result = [*batch, weight[0], *sizes]
+    else:  # "same", or "valid"
+        sizes = spatial if "same" in str(given.concrete[places[1]]) else [
+            i - d * (k - 1) for i, d, k in zip(spatial, dilation, kernel, strict=True)]  # fmt: skip
+        result = [*batch, weight[0], *sizes]
+    flop = 2 * math.prod(data if transposed else result) * math.prod(weight[1:])
+    bias = [given.dims[2]] if not back and given.dims[2] else []
+    if not back:
+        return flop, [data, weight, *bias, result]
+    mask = json.loads(str(given.concrete[_MASK]).lower())
+    return flop * (bool(mask[0]) + bool(mask[1])), [result, data, weight, *([data] * mask[0]), *([weight] * mask[1])]
+
+
+def _numbers(text: Any, n: int) -> list[int]:
+    """``[1, 1]`` or ``1`` as n numbers; none of a text such as ``same``."""
+    if not re.fullmatch(r"[\[\]\d, -]+", str(text)):
+        return []
+    values = json.loads(str(text))
+    values = values if isinstance(values, list) else [values]
+    return values * n if len(values) == 1 else values
+
+
+def _attention(name: str, given: _Arguments) -> tuple[int, list[Any]]:
+    back = name.endswith(_BACKWARD)
+    query, key, value = given.dims[back : 3 + back]
+    batch, *_ = query
+    heads, rows, columns = (1, 2, 2) if name.startswith("_scaled") else (2, 1, 1)
+    pairs = batch * query[heads] * query[rows] * key[columns]
+    flop = 2 * pairs * (query[3] + value[3])
+    if str(given.concrete[_ATTENTIONS[name]]) in ("True", "1", "2"):
+        flop //= 2
+    result = [*query[:3], value[3]]
+    tensors = [query, key, value, result]
+    return (flop * 5 // 2, [*tensors, *tensors]) if back else (flop, tensors)
+
+
+def add_work(activity: GpuActivity, rows: list[dict[str, Any]], of_host: Ints, place: dict[int, int]) -> None:
+    """Add FLOP, bytes and their type to rows by shape; ``place`` is the row of each group.
+
+    Of operators within one another the outermost convolution counts, and else the one that launched the work.
+    """
+    host, owner, texts = activity.host, activity.pieces["owner"], activity.texts
+    called = np.flatnonzero(host["text"] >= 0)
+    known: dict[int, tuple[int, int, str]] = {}
+    for call in called.tolist():
+        work = work_of(activity.names[host["name"][call]], texts[host["text"][call]])
+        if work is not None:
+            known[call] = work
+    own, total = np.zeros(len(host["name"]), np.int64), np.zeros(len(host["name"]), np.int64)
+    np.add.at(own, owner[owner >= 0], activity.time_ns[owner >= 0])
+    piece, _, around = activity.within("shape")
+    np.add.at(total, around, activity.time_ns[piece])
+    convolves = {call for call in known if "conv" in activity.names[host["name"][call]]}
+    counted = {call for call in known if total[call] > 0 and (own[call] > 0 or call in convolves)}
+    for call in sorted(counted):
+        above = int(host["parent"][call])
+        while above >= 0:
+            if above in counted:  # of convolutions the outermost counts, of others the innermost
+                counted.discard(call if above in convolves else above)
+            above = int(host["parent"][above])
+    for call in sorted(counted):
+        row = rows[place[int(of_host[call])]]
+        flop, moved, kind = known[call]
+        row["flop"] = row.get("flop", 0) + flop
+        row["moved_bytes"] = row.get("moved_bytes", 0) + moved
+        row["flop_ns"] = row["total_ns" if call in convolves else "own_ns"]
+        row.setdefault("type", kind)
+
+
+def add_rates(rows: Sequence[dict[str, Any]], peak: Peak | None) -> None:
+    """Rates of rows that have FLOP, and with a peak the roof and their share of it."""
+    for row in rows:
+        if row.get("flop"):
+            row["flop_s"] = row["flop"] / row["flop_ns"] * 1e9
+            row["flop_per_byte"] = row["flop"] / row["moved_bytes"]
+            roof = None if peak is None else peak.roof(row["type"], row["flop_per_byte"])
+            row |= {"roof_flop_s": roof, "share_of_roof": None if roof is None else row["flop_s"] / roof}

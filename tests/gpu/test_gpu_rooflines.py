@@ -1,0 +1,105 @@
+"""FLOP, bytes and rates of operators: formulas by hand, and real traces against independent values."""
+
+import json
+
+import pytest
+from gpu_events import event, launched, write
+
+import perfcore
+from perf_analysis.rooflines import Peak, work_of
+from perfcore.base.errors import OptionError
+
+
+def call(name, dims, concrete=(), kind="c10::Half"):
+    text = {"Input Dims": dims, "Input type": [kind] * len(dims), "Concrete Inputs": list(concrete)}
+    return work_of(name, json.dumps(text).encode())
+
+
+CONV = [[2, 4, 8, 8], [6, 2, 3, 3], [6], [], [], [], []]
+HAND = {
+    "mm": (call("aten::mm", [[3, 4], [4, 5]]), 120, 2 * (12 + 20 + 15)),
+    "addmm": (call("aten::addmm", [[5], [3, 4], [4, 5]]), 135, 2 * (5 + 12 + 20 + 15)),
+    "bmm": (call("aten::bmm", [[7, 3, 4], [7, 4, 5]], kind="float"), 840, 4 * 7 * 47),
+    "grouped, strided": (call("aten::conv2d", CONV, ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "2"]),
+                         2 * (2 * 6 * 4 * 4) * 2 * 9, 2 * (512 + 108 + 6 + 192)),
+    "dilated": (call("aten::conv2d", CONV, ["", "", "", "1", "[0]", "[2, 2]", "2"]),
+                2 * (2 * 6 * 4 * 4) * 18, 2 * (512 + 108 + 6 + 192)),
+    "same": (call("aten::conv2d", CONV, ["", "", "", "[1, 1]", "same", "[1, 1]", "2"]),
+             2 * (2 * 6 * 8 * 8) * 18, 2 * (512 + 108 + 6 + 768)),
+    "transposed": (call("aten::convolution", [[1, 4, 5, 5], [4, 3, 2, 2], []], [
+        "", "", "", "[2, 2]", "[0, 0]", "[1, 1]", "True", "[0, 0]", "1"]), 2 * 100 * 12, 2 * (100 + 48 + 300)),
+    "one gradient": (call("aten::convolution_backward", [[2, 6, 4, 4], *CONV[:2]], [
+        *[""] * 4, "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2", "[False, True, False]"]),
+        2 * 192 * 18, 2 * (192 + 512 + 108 + 108)),
+    "two gradients": (call("aten::convolution_backward", [[2, 6, 4, 4], *CONV[:2]], [
+        *[""] * 4, "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2", "[True, True, False]"]),
+        4 * 192 * 18, 2 * (192 + 512 + 108 + 512 + 108)),
+    "causal": (call("aten::_flash_attention_forward", [[2, 10, 3, 8]] * 3, [*[""] * 8, "True"]),
+               4 * 2 * 3 * 100 * 8 // 2, 4 * 2 * 480),
+    "backward": (call("aten::_scaled_dot_product_flash_attention_backward", [[2, 3, 10, 8]] * 4, [""] * 11 + ["False"]),
+                 5 * 4 * 2 * 3 * 100 * 8 // 2, 8 * 2 * 480),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_flop_and_bytes_by_hand(name):
+    work, flop, moved = HAND[name]
+    assert work == (flop, moved, "fp32" if name == "bmm" else "fp16")
+
+
+def test_what_cannot_be_known_is_left_out():
+    assert call("aten::conv2d", CONV) is None
+    assert call("aten::mm", [[3], [4, 5]]) is None
+    assert call("aten::mm", [[3, 4], [4, 5]], kind="unknown") is None
+    assert work_of("aten::mm", b"{") is None
+
+
+def test_roofs():
+    peak = Peak.parsed("bf16=2TFLOP/s, tf32=1000 GFLOPS, 10GB/s")
+    assert [peak.roof("bf16", 100), peak.roof("bf16", 1000), peak.roof("fp32", 1e9), peak.roof("fp16", 1)] == [
+        1e12, 2e12, 1e12, None]  # fmt: skip
+    assert Peak.parsed("10GB/s").roof("fp16", 3) == 3e10
+    with pytest.raises(OptionError, match="expected"):
+        Peak.parsed("989")
+
+
+def test_nested_operators_count_once(tmp_path):
+    """The outermost convolution, and the attention that launches."""
+    told = {"Input Dims": CONV, "Input type": ["float"] * 3, "Concrete Inputs": ["", "", "", "1", "1", "1", "2"]}
+    again = {**told, "Concrete Inputs": [*told["Concrete Inputs"][:6], "False", "0", "2"]}
+    events = [event("cpu_op", "aten::conv2d", 0, 30, **told), event("cpu_op", "aten::convolution", 1, 20, **again)]
+    events += [*launched(1, "conv", 5, 40, 10), *launched(2, "bias", 24, 60, 5)]
+    rows = perfcore.profile(write(tmp_path / "t.json", events), by="shape", peak="1TFLOP/s").rows
+    (rated,) = [row for row in rows if row.get("flop")]
+    assert rated["name"].startswith("aten::conv2d")
+    assert rated["flop_ns"] == 15_000
+
+
+REAL = {  # TFLOP/s by shape, and of all together
+    "bert_h100": {"[[512],[141,512],[512,512]]": 12.743, "[[30522],[141,512],[512,30522]]": 106.860,
+                  "[[1,141,8,64],[1,141,8,64],[1,141,8,64]]": 4.354, "": 34.89},
+    "vit_h100": {"[[768],[788,768],[768,768]]": 111.862, "[[3072],[788,768],[768,3072]]": 268.012,
+                 "aten::conv2d [[4,3,224,224],[768,3,16,16],[768]]": 7.136,
+                 "[[4,197,12,64],[4,197,12,64],[4,197,12,64]]": 46.583},
+}  # fmt: skip
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("file", REAL)
+def test_rates_of_real_traces(real_data, file):
+    """By an independent script that agrees with TraceLens."""
+    path = real_data / "traces" / "gpu" / "real" / f"{file}.json.gz"
+    found = perfcore.profile(path, by="shape", peak="bf16=989.4TFLOP/s,3.35TB/s")
+    rated = [row for row in found.rows if row.get("flop")]
+    for shape, rate in REAL[file].items():
+        if not shape:
+            total = sum(row["flop"] for row in rated) / sum(row["flop_ns"] for row in rated) / 1000
+            assert round(total, 2) == rate
+            continue
+        (row,) = [row for row in rated if shape in row["name"]]
+        assert round(row["flop_s"] / 1e12, 3) == rate
+    first = next(row for row in found.rows if "[[512],[141,512],[512,512]]" in row["name"] or file != "bert_h100")
+    if file == "bert_h100":
+        assert (first["flop"], first["moved_bytes"], first["calls"]) == (17 * 73996800, 17 * 814080, 17)
+        assert round(first["flop_per_byte"], 2) == 90.90
+        assert [round(first["roof_flop_s"] / 1e12, 1), round(first["share_of_roof"], 3)] == [304.5, 0.042]
