@@ -33,7 +33,8 @@ _MEMORY = "[memory]"  # instants that have the name
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
 WAITING = "waiting for the host"
 KERNEL, COPY, MEMSET = range(3)
-_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
+_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET,
+           "mtia_ccp_events": KERNEL}  # fmt: skip
 _OTHER, _SURE, _LETTERS = -1, 0.5, 60
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
