@@ -142,15 +142,12 @@ def _spans(activity: GpuActivity, region: str) -> tuple[Ints, Ints]:
     spans: dict[str, list[tuple[int, int]]] = {}
     for name, start, end in sorted(activity.markers, key=lambda marker: marker[1:]):
         spans.setdefault(name, []).append((start, end))
-    base, _, number = region.rpartition("#")
-    chosen = spans.get(region, [])
-    if not chosen and number.isdecimal():
-        chosen = spans.get(base, [])[int(number) - 1 :][: int(number) > 0]
-    if not chosen:
-        chosen = sorted(span for name in families(spans).get(region, {}).values() for span in spans[name])
-    if not chosen:
+    groups = {family: [span for name in members.values() for span in spans[name]]
+              for family, members in families(spans).items()}  # fmt: skip
+    groups |= {f"{name}#{k}": [span] for name, each in spans.items() for k, span in enumerate(each, 1)}
+    if region not in spans and region not in groups:
         raise UnknownNameError(f"marker of {activity.source}", region, {*spans, *families(spans)})
-    starts, ends = np.array(chosen, np.int64).T
+    starts, ends = np.array(sorted(spans.get(region) or groups[region]), np.int64).T
     return starts, ends
 
 
