@@ -62,7 +62,12 @@ def _phase_tables(model: PhaseModel) -> Tables:
         Column("duration", ends - starts, unit, "time", key=f"duration_{unit}"),
         Column("share", (ends - starts) / length, format=".1%"),
         Column("form", ["+".join(model.functions) or _FORMS[phase.degree] for phase in phases]),
-        Column("mean" if model.n_locations is None else "busy", means, key=("mean", "mean_lower", "mean_upper"), format=".3g"),
+        Column(
+            "mean" if model.n_locations is None else "busy",
+            means,
+            key=("mean", "mean_lower", "mean_upper"),
+            format=".3g",
+        ),
         Column("at start", heights[:, 1], format=".3g"),
         Column("at end", heights[:, 2], format=".3g"),
         Column("L2 error", [phase.error for phase in phases], format=".6g"),
