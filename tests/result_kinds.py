@@ -13,7 +13,7 @@ import perfcore
 from perf_experiments import Summary
 from perf_gate.history import append_rows
 from perf_structural import StructuralModel
-from perf_structural.recalibration import learn_recalibration
+from perf_structural.judging import learn_recalibration
 from perfcore.stochastic import representation_named
 
 Normal = representation_named("normal")
@@ -69,6 +69,8 @@ def gpu_trace(name, duration):
         {"cat": "cuda_runtime", "name": "launch", "ts": 5, "dur": 5, "args": {"correlation": 1}, **host},
         {"cat": "kernel", "name": "gemm", "ts": 15, "dur": duration, "args": {"correlation": 1}, **gpu},
     ]
+    memory = {"Device Type": 1, "Device Id": 0, "Bytes": 100, "Total Allocated": 100, "Total Reserved": 200}
+    events += [{"ph": "i", "name": "[memory]", "ts": ts, "args": memory, **host} for ts in (3, 8)]
     file = Path(tempfile.mkdtemp()) / f"{name}.json"
     file.write_text(json.dumps({"traceEvents": [{"ph": "X", **event} for event in events]}))
     return file
@@ -115,6 +117,7 @@ KINDS = {
     "Answers": lambda: perfcore.whatif(HALO, network="0"),
     "MessageTable": lambda: perfcore.messages(HALO),
     "OperatorTimes": lambda: perfcore.profile(gpu_trace("new", 30), by="operator"),
+    "GpuMemory": lambda: perfcore.profile(gpu_trace("new", 30), by="memory"),
     "LaunchTimes": lambda: perfcore.overheads(gpu_trace("new", 30), by="launch"),
     "GpuDifference": lambda: perfcore.compare(gpu_trace("old", 20), gpu_trace("new", 30), by="operator"),
     "GpuAnswers": lambda: perfcore.whatif(gpu_trace("path", 30)),

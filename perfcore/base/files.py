@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from perfcore.base.errors import InputError, OptionError
 
+_HEAD_BYTES = 1 << 12
 PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html")
 MODEL_SCHEMA = "perfcore-model/1"  # marks a model file, so that it is not read as data
 
@@ -43,6 +46,14 @@ def refuse_input(output: str | os.PathLike[str], texts: Iterable[str]) -> None:
                 if target.samefile(path):
                     what = "an input" if path == os.fspath(output) else f"the input {path}"
                     raise InputError(output, f"is {what}; name another")
+                if target.resolve().is_relative_to(Path(path).resolve()) and _is_data(target):
+                    raise InputError(output, f"is in the folder {path}, which is an input; name another")
+
+
+def _is_data(target: Path) -> bool:
+    """Whether a file of a folder may be read with the folder: neither a picture nor a model."""
+    with target.open("rb") as file:
+        return target.suffix.lower() not in PICTURE_ENDINGS and MODEL_SCHEMA.encode() not in file.read(_HEAD_BYTES)
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
@@ -99,6 +110,18 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write a JSON object with a digest of itself first, which tells whether it was edited since."""
+    import msgspec
+
+    rest = msgspec.json.format(msgspec.json.encode(content), indent=1)[1:] + b"\n"
+    write_bytes(path, b'{\n "digest": "%s",' % _digest(rest) + rest)
+
+
+def _digest(rest: bytes) -> bytes:
+    return hashlib.sha256(rest.strip()).hexdigest()[:16].encode()
+
+
 @contextlib.contextmanager
 def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let one process at a time read a file and replace it; the lock is on its folder, and ends with the process."""
@@ -114,6 +137,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 _DERIVED = re.compile(rb'"perfcore|"representation"')  # models, values and traces that a command writes
+_DIGEST = re.compile(rb'\{\s*"digest": "(\w*)",')
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -121,22 +145,25 @@ def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False, *, de
     """Keep a file from being replaced unasked, before the work whose result is to go there.
 
     What is ``derived`` from data is replaced, as the same command makes it again; not so what people write or measure:
-    designs and structural models, databases, JSON of other programs, and models that were edited on the page.
+    designs and structural models, databases, JSON of other programs, and models that were edited.
     """
     target = Path(path)
     if overwrite or not target.is_file():
         return
     reason = ""
     with contextlib.suppress(OSError), target.open("rb") as file:
-        head, ending = file.read(1 << 12), target.suffix.lower()
+        head, ending = file.read(_HEAD_BYTES), target.suffix.lower()
+        digest = _DIGEST.match(head)
         if ending == ".toml":
             reason = " and may be edited by hand"
         elif head.startswith(_SQLITE):
             reason = " and is a database"
-        elif ending == ".json" and not _DERIVED.search(head):
+        elif ending == ".json" and not digest and not _DERIVED.search(head):
             reason = " and is no result of perf"
         elif Path(f"{target}.bak").is_file():
             reason = " and was edited on the page of `perf explore`"
+        elif digest and digest[1] != _digest((head + file.read())[digest.end() :]):
+            reason = " and was edited since perf wrote it"
     if reason or not derived:
         raise InputError(path, f"exists{reason}; --overwrite replaces it")
 
@@ -151,3 +178,14 @@ def replacements(paths: Iterable[str | os.PathLike[str]], say: Callable[[str], N
         for path, number in before.items():
             if Path(path).is_file() and Path(path).stat().st_ino != number:
                 say(f"replaced {os.fspath(path)}")
+
+
+_FORMULA = re.compile(rb'(?:^|[,\n])"?([=@][^,"\n]+|[+-](?!inf|nan)[A-Za-z(][^,"\n]*)')
+
+
+def note_formulas(path: str | os.PathLike[str], say: Callable[[str], None]) -> None:
+    """Say where the cells of a table begin as formulas do, which spreadsheets run; they are kept as they are."""
+    with contextlib.suppress(OSError), Path(path).open("rb") as file:
+        if str(path).lower().endswith((".csv", ".tsv")) and (cell := _FORMULA.search(file.read(1 << 20))):
+            text = cell[1][:40].decode(errors="replace")
+            say(f"note: {os.fspath(path)}: cells such as {text!r} are formulas to a spreadsheet; import them as text")

@@ -6,6 +6,7 @@ means the opposite.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -84,6 +85,7 @@ class KnownUnit(NamedTuple):
     factor: float  # how many of the base unit it is: s, B, flop, 1 (also of a share), or these over s
 
 
+@functools.lru_cache(1 << 16)
 def split_unit(name: str) -> tuple[str, KnownUnit | None]:
     """A column's name without the unit that it ends with, and that unit."""
     name = name.strip()

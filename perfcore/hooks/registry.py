@@ -223,11 +223,12 @@ def registry() -> Registry:
     """The registry of this process, filled from the installed entry points on first use."""
     new_registry = Registry()
     points = importlib.metadata.entry_points(group=specs.GROUP)
+    found = [(point.name, _name(point.dist), point.load) for point in points]
     # pluggy calls what was registered last first.
-    ordered = sorted(points, key=lambda p: (_distribution(p) == specs.GROUP, _distribution(p), p.name), reverse=True)
-    new_registry.add_plugins([(point.name, _distribution(point), point.load) for point in ordered])
+    new_registry.add_plugins(sorted(found, key=lambda p: (p[1] == specs.GROUP, p[1], p[0]), reverse=True))
     return new_registry
 
 
-def _distribution(point: importlib.metadata.EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "unknown distribution"
+@functools.cache  # it is parsed from a file
+def _name(distribution: importlib.metadata.Distribution | None) -> str:
+    return distribution.name if distribution is not None else "unknown distribution"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import ModelFileError, PluginError, UnknownNameError
-from perfcore.base.files import MODEL_SCHEMA, write_bytes
+from perfcore.base.files import MODEL_SCHEMA, write_json
 from perfcore.data.roles import shown_names
 from perfcore.hooks.registry import registry
 from perfcore.results import Result
@@ -219,8 +219,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file, whole or not at all."""
-        text = msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=1)
-        write_bytes(path, text + b"\n")
+        write_json(path, self.to_dict())
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -281,7 +280,7 @@ def model_of(content: dict[str, Any]) -> Model:
     if not isinstance(content.get("model"), dict):
         raise ModelFileError("the field 'model' is missing, or is no object")
     model_type = _type_of(content)
-    unknown = set(content) - {"schema", "kind", "model", *Origin.__struct_fields__}
+    unknown = set(content) - {"schema", "digest", "kind", "model", *Origin.__struct_fields__}
     if unknown:
         raise ModelFileError(f"unknown field {sorted(unknown)[0]!r}")
     try:

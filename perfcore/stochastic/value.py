@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from perfcore.base.errors import DataError, PluginError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import write_json
 from perfcore.hooks.options import NoOptions, build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic.defaults import default_representation
@@ -314,15 +314,13 @@ class StochasticValue(ABC):
         DataError
             A key is missing, unknown or of another type, or the numbers make no value.
         """
-        fields = {key: value for key, value in content.items() if key != "representation"}
+        fields = {key: value for key, value in content.items() if key not in ("representation", "digest")}
         value: Self = from_table(cls, fields, cls.name)
         return value
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write it as JSON, which formulas and structural models take; gives what the command line says of it."""
-        import msgspec
-
-        write_bytes(path, msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=1) + b"\n")
+        write_json(path, self.to_dict())
         return [f"value: {os.fspath(path)}"]
 
     @classmethod

@@ -85,6 +85,11 @@ def test_what_is_made_again_is_replaced_with_a_line(perf, refused, folder):
     for _ in range(2):
         said = perf("fit", "curve.csv", "--phases", "2", "-o", "m.json", "--plot", "p.svg", status=(0,)).err
     assert "perf: replaced m.json\nperf: replaced p.svg\n" in said
+    (folder / "m.json").write_bytes((folder / "m.json").read_bytes().replace(b'"curve.csv"', b'"other.csv"'))
+    message = "m.json: exists and was edited since perf wrote it; --overwrite replaces it"
+    assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message
+    for said in ("", "perf: replaced plot.svg\n"):
+        assert perf("plot", "m.json", "--format", "svg", status=(0,)).err == said
     (folder / "m.json.bak").touch()
     message = "m.json: exists and was edited on the page of `perf explore`; --overwrite replaces it"
     assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message
@@ -97,3 +102,16 @@ def test_a_folder_that_does_not_exist_is_said_before_anything_else(refused, fold
     message = refused(*name.split(), *WORDS[name], flag, f"no/such/x.{ending}")
     assert message == f"no/such/x.{ending}: cannot be written: there is no folder 'no/such'; make it first"
     assert sorted(path.name for path in folder.iterdir()) == ["curve.csv", "model.toml", "trace.csv"]
+
+
+def test_a_file_of_a_folder_that_is_read_is_never_replaced(perf, refused, folder):
+    (folder / "runs").mkdir()
+    for name, first in (("a.csv", 8), ("b.csv", 9)):
+        (folder / "runs" / name).write_text(f"p,time_s\n1,{first}\n2,4\n")
+    before = (folder / "runs" / "a.csv").read_text()
+    for words in (["-o", "runs/a.csv"], ["-o", "runs/a.csv", "--overwrite"]):
+        message = "runs/a.csv: is in the folder runs, which is an input; name another"
+        assert refused("convert", "runs", *words) == message
+    assert (folder / "runs" / "a.csv").read_text() == before
+    for _ in range(2):
+        perf("plot", "runs", "-o", "runs/p.svg", status=(0,))  # which no reader takes

@@ -53,7 +53,7 @@ def test_round_trip(model, tmp_path):
 def test_the_file_can_be_read_by_a_person(model, tmp_path):
     model.save(tmp_path / "model.json")
     lines = (tmp_path / "model.json").read_text().splitlines()
-    assert lines[1].strip() == f'"schema": "{MODEL_SCHEMA}",'
+    assert lines[2].strip() == f'"schema": "{MODEL_SCHEMA}",'
     assert len(lines) > 20
 
 

@@ -208,3 +208,16 @@ def test_epoch(real_data):
     assert low <= 2.34 <= high
     with pytest.raises(DataError, match="different programs"):
         perfcore.project([runs[0], "examples/halo/halo.prv"], at="p=8")
+
+
+def test_names_of_traces_give_a_second_parameter(tmp_path):
+    """Work grows with n; efficiencies are at the n of the target."""
+    runs = [
+        paraver_run(tmp_path, p, work_ns=n * 1_000_000, steps=4, call_ns=10_000, setup_ns=1_000_000, name=f"n{n}_p")
+        for n in (16, 32, 64) for p in (2, 4, 8)
+    ]  # fmt: skip
+    model = perfcore.project(runs, from_name="n{n:int}_p{p:int}.prv", at="p=16,n=128")
+    at = model.answer.at[0]
+    assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
+    assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
+    assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
     from perf_analysis.messages import MessageTable
-    from perf_analysis.operators import OperatorTimes
+    from perf_analysis.operators import GpuMemory, OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import Profiles, RunProfile
@@ -239,14 +239,15 @@ def profile(
     traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
     by: Annotated[
-        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"] | None, Option()
+        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "memory"] | None,
+        Option(),
     ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
     peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
     from_name: str | None = None,
     files: str = "auto",
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
-) -> Profiles | OperatorTimes:
+) -> Profiles | OperatorTimes | GpuMemory:
     """Time and calls of every function of one or several runs.
 
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
@@ -260,9 +261,10 @@ def profile(
     traces : Trace, str or path, or a sequence of them
         Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
         as many runs as it has files, or one run where they are its ranks.
-    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel"}, optional
+    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "memory"}, optional
         Groups of times in addition to functions. By default functions only, or phases where there are any. By
-        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total.
+        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total. By memory: what
+        is allocated over time, and by which operators.
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
@@ -278,7 +280,7 @@ def profile(
 
     Returns
     -------
-    Profiles or OperatorTimes
+    Profiles, OperatorTimes or GpuMemory
 
     Raises
     ------
@@ -323,6 +325,10 @@ def profile(
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
     if peak is not None and chosen != "shape":
         raise OptionError("--peak belongs to --by shape")
+    if chosen == "memory":
+        from perf_analysis.operators import gpu_memory
+
+        return gpu_memory(sources, _named_options(read))
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
@@ -451,7 +457,7 @@ def whatif(
     from perf_io.traces.gpu_activity import read_gpu_activity
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
-    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace)) is not None:
+    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace, with_shapes=False)):
         if network is not None or balance or _share(noise):
             raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
         return gpu_answers(activity, region, factors)

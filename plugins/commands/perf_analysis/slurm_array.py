@@ -10,13 +10,13 @@ import itertools
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from perf_formulas.formula import read_toml
 from perf_traces import slurm_client as slurm
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -129,13 +129,7 @@ class SubmittedJobs:
 def slurm_options(text: str) -> SlurmOptions:
     """What follows ``--parallel slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys."""
     if text.endswith(".toml"):
-        path = Path(text[1:])
-        try:
-            requests = {key: str(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
-        except OSError as error:
-            raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(path, f"is no TOML: {error}") from None
+        requests = {key: str(value) for key, value in read_toml(text[1:]).items()}
     else:
         pairs = [pair.partition("=") for pair in text[1:].split(",")] if text else []
         if text[:1] not in ("", ":") or any(not key or not sign for key, sign, _ in pairs):

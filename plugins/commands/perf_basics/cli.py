@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ from perfcore.base.errors import (
     PluginError,
     UnknownNameError,
 )
-from perfcore.base.files import check_files
+from perfcore.base.files import check_files, replacements
+from perfcore.cli.command import say
 from perfcore.cli.output import (
     VERBOSE,
     print_findings,
@@ -159,12 +161,13 @@ def plot(
     perf plot trace.prv -o utilization.png
     perf plot model.json --panels curves --size 3.4in --font 8 --format pdf
     """
-    with reporting():
+    with contextlib.ExitStack() as ends, reporting():
         import perfcore
         from perfcore.models.model import is_model_file
 
         path = _path(output, kind)
         check_files(path)
+        ends.enter_context(replacements([] if output else [path], say))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)

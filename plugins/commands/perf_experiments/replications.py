@@ -124,9 +124,9 @@ def needed_replications(
 
 
 def _half_width(spread: float, freedom: float) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf(0.5 + 0.5 * _COVERAGE, freedom)) * spread
+    return float(stdtrit(freedom, 0.5 + 0.5 * _COVERAGE)) * spread
 
 
 def _relative_variance(values: np.ndarray) -> float:

@@ -487,7 +487,7 @@ class _Fitted(NamedTuple):
 
 def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi: float, theta: float) -> _Fitted:
     """Generalised least squares in noise of these parameters."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     n = len(y)
     places = np.arange(n)
@@ -499,7 +499,7 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
     rest = white[-1] - estimate @ white[:-1]
     innovation = math.sqrt(max(float(rest @ rest), n * EXACT) / max(1, n - len(design) - 2))
     errors = np.sqrt(np.maximum(np.diag(inverse), 0.0)) * innovation
-    side = _WIDER * float(t.ppf(0.975, max(3, n - len(design) - 2))) * errors
+    side = _WIDER * float(stdtrit(max(3, n - len(design) - 2), 0.975)) * errors
     step_rows = [len(dense) + k for k in range(len(steps))]
     variance = first_variance(phi, theta)
     recent = whitened((places >= n - _RECENT).astype(float)[None], phi, theta)[0]
@@ -521,7 +521,7 @@ _SHORTEST = 8  # values of a gradual change
 
 def gradual_change(values: Floats, detected: Detected, alpha: float, machines: Floats | None = None) -> Step | None:
     """Find a gradual change up to the newest value, in addition to steps: by the likelihood ratio of `detect`."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     n, scale = len(values), float(np.std(values))
     if n < FEWEST_VALUES or scale < 1e-12:
@@ -551,7 +551,7 @@ def gradual_change(values: Floats, detected: Detected, alpha: float, machines: F
     critical = _critical(float(max(GAIN[int(best[3, place])], GAIN[int(without.argmax())])), n, alpha)
     if ratio[place] <= critical:
         return None
-    size, side = scale * best[1, place], scale * best[2, place] * _WIDER * float(t.ppf(0.975, freedom))
+    size, side = scale * best[1, place], scale * best[2, place] * _WIDER * float(stdtrit(freedom, 0.975))
     first, last = (int(starts[k]) for k in _places(ratio))
     probability = alpha * math.exp(min(0.0, (critical - float(ratio[place])) / _OF_ALPHA))
     return Step(int(starts[place]), first, last, float(size), float(size - side), float(size + side), probability, True)

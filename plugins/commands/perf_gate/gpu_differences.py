@@ -156,15 +156,15 @@ def _parts(side: GpuActivity) -> dict[str, int]:
 
 def welch(first: Floats, second: Floats) -> tuple[tuple[float, float, float], float]:
     """Difference of the means with its 95% interval, and the two-sided probability, of unequal variances."""
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     variances = [float(np.var(values, ddof=1)) / len(values) for values in (first, second)]
     difference, error = float(np.mean(second) - np.mean(first)), float(np.sqrt(sum(variances)))
     if error == 0.0:
         return (difference, difference, difference), float(difference == 0.0)
     freedom = sum(variances) ** 2 / sum(v**2 / (len(y) - 1) for v, y in zip(variances, (first, second), strict=True))
-    reach = float(t.ppf(1.0 - _LEVEL / 2.0, freedom)) * error
-    return (difference, difference - reach, difference + reach), float(2.0 * t.sf(abs(difference) / error, freedom))
+    reach = float(stdtrit(freedom, 1.0 - _LEVEL / 2.0)) * error
+    return (difference, difference - reach, difference + reach), float(2.0 * stdtr(freedom, -abs(difference) / error))
 
 
 def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity]) -> list[dict[str, Any]]:

@@ -69,7 +69,7 @@ def _spread(differences: Floats) -> float:
 
 def _welch(y: Floats, log_limit: float) -> float:
     """Share of splits into some runs and the next ones that are called slower than the limit, in either direction."""
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     size = min(_LONGEST, len(y) // 2)
     windows = np.lib.stride_tricks.sliding_window_view(y, 2 * size)
@@ -78,7 +78,7 @@ def _welch(y: Floats, log_limit: float) -> float:
     error = np.sqrt(squares[0] + squares[1])
     freedom = (squares[0] + squares[1]) ** 2 * (size - 1) / np.maximum(squares[0] ** 2 + squares[1] ** 2, 1e-300)
     distance = np.abs(second.mean(axis=1) - first.mean(axis=1)) - log_limit
-    p = t.sf(distance / np.maximum(error, 1e-12), np.maximum(freedom, 1.0))
+    p = stdtr(np.maximum(freedom, 1.0), -distance / np.maximum(error, 1e-12))
     return 0.5 * float(np.mean(p <= 1.0 - _SURE))  # of either direction one is "slower"
 
 

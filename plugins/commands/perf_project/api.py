@@ -32,7 +32,9 @@ def project(
     ideal_network: Annotated[bool, Option()] = False,
     compute: Annotated[Sequence[str], Option(metavar="[CLASS=]Kx")] = (),
     balance: Annotated[bool, Option()] = False,
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    from_name: str | None = None,
+    read_tables: Read | None = None,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs_or_tables")] = read_file,
 ) -> ProjectionModel:
     """Project runs at a few scales to the run at another scale.
 
@@ -62,6 +64,11 @@ def project(
         Computation, or one class of it, that is so many times as fast.
     balance : bool
         No load imbalance.
+    from_name : str, optional
+        Pattern of the names of traces; numbers that vary, such as n in ``run_p{p:int}_n{n:int}.prv``, are parameters
+        beside p, the number of locations.
+    read_tables : callable, optional
+        Reads tables (default: as ``read``).
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 
@@ -85,6 +92,7 @@ def project(
         perf project p2.prv p4.prv p8.prv --at p=64..4096*4 -o projection.json
         perf predict projection.json --at p=64
         perf project times.csv --parameter nodes --at nodes=32
+        perf project run_*.prv --from-name 'run_p{p:int}_n{n:int}.prv' --at p=64,n=2000
 
     >>> import pandas as pd
     >>> rows = [(p, name, t) for p in (1, 2, 4, 8) for name, t in (("solve", 8 / p), ("exchange", 0.1 * p))]
@@ -98,7 +106,8 @@ def project(
     if not sources:
         raise OptionError("there is no run; give traces or tables of several scales")
     table_options = {"parameter": parameter, "value": value, "where": where}
-    components = components_of(sources, {name: given for name, given in table_options.items() if given}, read)
+    given = {name: given for name, given in table_options.items() if given}
+    components = components_of(sources, given, read, read_tables or read, from_name)
     what_if = {"network": "inf" if ideal_network else network, "compute": list(compute), "balance": balance}
     return projected(components, at, scaling, what_if)
 

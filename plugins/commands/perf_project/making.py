@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,17 @@ import perfcore
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
+from perf_traces.ranks import without_rank
+from perf_traces.runs import REPETITIONS, fields_of, known_files
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
+from perfcore.data.roles import is_processors
 from perfcore.data.trace import Trace
 from perfcore.models.model import Origin
+from perfcore.reading.many_files import NamePattern
 
 _FITTER = "scaling"
 _LARGEST, _MOST_TARGETS = 1e9, 64
@@ -44,20 +49,25 @@ class Components:
     alone: dict[str, int] = field(default_factory=dict)
     times: dict[str, Floats] = field(default_factory=dict)  # seconds of a location in each run
     sizes: Floats = field(default_factory=lambda: np.zeros(0))
+    others: dict[str, Floats] = field(default_factory=dict)  # what else varies over runs of traces
     largest_run: Any = None  # trace of the most locations, for the replay
 
 
-def components_of(sources: Sequence[Any], options: dict[str, Any], read: Any) -> Components:
+def components_of(
+    sources: Sequence[Any], options: dict[str, Any], read: Any, read_tables: Any, from_name: str | None
+) -> Components:
     """The components of traces, or of tables."""
     first = sources[0]
     data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
     if isinstance(data, Trace):
         if options:
             raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")
-        return _of_traces([data, *sources[1:]], read)
-    tables = [data]
-    for source in sources[1:]:
-        tables.append(read(os.fspath(source), (Measurements,)) if isinstance(source, (str, os.PathLike)) else source)
+        pattern = None if from_name is None else NamePattern(from_name)
+        return _of_traces([data, *sources[1:]], read, _named(sources, pattern))
+    tables = [data] if from_name is None else []
+    for source in sources[len(tables) :]:
+        is_file = isinstance(source, (str, os.PathLike))
+        tables.append(read_tables(os.fspath(source), (Measurements,)) if is_file else source)
     tables = [Measurements(each) if isinstance(each, pd.DataFrame) else each for each in tables]
     for each, source in zip(tables, sources, strict=True):
         if not isinstance(each, Measurements):
@@ -71,14 +81,27 @@ def components_of(sources: Sequence[Any], options: dict[str, Any], read: Any) ->
     return Components(tables[0], options, tables[0].source)
 
 
-def _of_traces(sources: Sequence[Any], read: Any) -> Components:
+def _named(sources: Sequence[Any], pattern: NamePattern | None) -> dict[str, Floats]:
+    """Numbers that names of runs say and that vary, but the number of locations."""
+    if pattern is None:
+        return {}
+    files = [known_files(os.fsdecode(source)) or [Path(os.fsdecode(source))] for source in sources]
+    fields = pd.DataFrame([without_rank(fields_of(each[0], pattern)) for each in files])
+    names = [str(name) for name in fields.select_dtypes("number") if name not in {"p", "r", *REPETITIONS}]
+    return {name: fields[name].to_numpy(float) for name in names if fields[name].nunique() > 1}
+
+
+def _of_traces(sources: Sequence[Any], read: Any, others: dict[str, Floats]) -> Components:
     if len(sources) < 2:
         raise DataError("one run: a projection needs runs at two or more scales, and three to be checked")
     runs = perfcore.overheads(sources, read=read)
     if len(runs) < len(sources):
         raise DataError("efficiencies of other tools have no times; give traces or tables of times only")
+    if others and len(next(iter(others.values()))) != len(runs):
+        raise OptionError("--from-name: give each run by its own name")
     parts = runs.components()
     sizes, numbers = parts.locations.astype(float), range(1, len(runs) + 1)
+    points = [(p, *(float(values[k]) for values in others.values())) for k, p in enumerate(sizes.tolist())]
     columns = np.array([sizes, *parts.times.values()]).T.tolist()
     for run, times in enumerate(columns):  # bounds from repetitions would be too narrow
         if (first := columns.index(times)) < run:
@@ -88,23 +111,27 @@ def _of_traces(sources: Sequence[Any], read: Any) -> Components:
     lasting = {name: times for name, times in parts.times.items() if np.abs(times).sum() > 0.0}
     _refuse_other_programs(parts, lasting)
     rows = [
-        (size, name, max(time, 0.0), run)
+        (*point, name, max(time, 0.0), run)
         for name, times in lasting.items()
-        for size, time, run, alone in zip(
-            sizes, times, numbers, parts.is_alone.get(name, np.zeros(len(sizes), bool)), strict=True
+        for point, time, run, alone in zip(
+            points, times, numbers, parts.is_alone.get(name, np.zeros(len(sizes), bool)), strict=True
         )
         if not alone
     ]
     counted = [
-        (p, name, v, run) for name, vs in parts.counters.items() for p, v, run in zip(sizes, vs, numbers, strict=True)
+        (*point, name, v, run)
+        for name, vs in parts.counters.items()
+        for point, v, run in zip(points, vs, numbers, strict=True)
     ]
+    scales = ("p", *others)
+    options = {"parameter": ",".join(scales), "value": "time_s"} if others else {}
     kinds = {name: MEAN if name in parts.alone else TOTAL for name in lasting}
     source = f"{parts.sources[0]} and {len(runs) - 1} more"
     return Components(
-        _rows(rows, "time_s", source), {}, source, _rows(counted, "count", source) if counted else None, kinds,
-        parts.alone,
+        _rows(rows, "time_s", source, scales), options, source,
+        _rows(counted, "count", source, scales) if counted else None, kinds, parts.alone,
         {name: times if name in parts.alone else times / sizes for name, times in parts.times.items()},
-        sizes, sources[int(sizes.argmax())],
+        sizes, others, sources[int(sizes.argmax())],
     )  # fmt: skip
 
 
@@ -122,8 +149,8 @@ def _refuse_other_programs(parts: Any, lasting: Mapping[str, Floats]) -> None:
             )
 
 
-def _rows(rows: Sequence[tuple[float, str, float, int]], value: str, source: str, scale: str = "p") -> Measurements:
-    return Measurements(pd.DataFrame(rows, columns=[scale, "path", value, "run"]), source=source)
+def _rows(rows: Sequence[tuple[Any, ...]], value: str, source: str, scales: Sequence[str]) -> Measurements:
+    return Measurements(pd.DataFrame(rows, columns=[*scales, "path", value, "run"]), source=source)
 
 
 def projected(
@@ -140,6 +167,10 @@ def projected(
             f"{components.source}: times of several programs, systems or metrics have no sum; choose one of each with "
             "--where, such as --where code=LU,system=T3D"
         )
+    columns = sorted(law.columns.items(), key=lambda each: not is_processors(each[1]))
+    if columns != list(law.columns.items()):  # the number of processors is the scale
+        components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
+        law = perfcore.fit(components.data, _FITTER, **components.options)
     assumed, uncertain = [], []
     if (data := _where_time_is_lost(components, law)) is not None:
         law = perfcore.fit(data, _FITTER, **components.options)
@@ -162,7 +193,10 @@ def projected(
         if name not in law.paths and any(measured[name])
     }
     kinds = {name: components.kinds.get(name, MEAN) for name in measured if name in law.paths}
-    if scaling == "auto":
+    if len(points) > 1:
+        scaling = "strong"
+        assumed.append(f"efficiencies are over a predicted run at {symbol}={sizes.min():g} of the target's problem")
+    elif scaling == "auto":
         scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
         how = "grows with" if scaling == "weak" else "is the same at every"
         assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
@@ -173,7 +207,11 @@ def projected(
         uncertain.insert(0, f"no scaling model of {names} ({why}): constant, with an exponent of 0 ± 1.6 (95%)")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
-    counters = None if components.counters is None else perfcore.fit(components.counters, _FITTER, value="count")
+    counters = (
+        None
+        if components.counters is None
+        else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
+    )
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
@@ -224,7 +262,7 @@ def _pooled(components: Components, law: Any) -> Components | None:
     rows = [(p, name, time, 1) for name, row in times.items() for p, time in zip(sizes, row, strict=True)]
     options = {"parameter": f"{symbol}={column}", "value": "time", **({"unit": law.unit} if law.unit else {})}
     kinds = dict.fromkeys(times, MEAN)
-    data = _rows(rows, "time", components.source, column)
+    data = _rows(rows, "time", components.source, [column])
     return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes)
 
 
@@ -248,9 +286,10 @@ def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, 
         means = np.nan_to_num(law.means)
         names = [name for name, counted in zip(law.paths, law.whole.counted, strict=True) if counted]
         return dict(law.points), {name: tuple(means[law.paths.index(name)].tolist()) for name in names}
-    distinct = np.unique(components.sizes)
-    is_at = components.sizes == distinct[:, None]
-    return {next(iter(law.columns)): tuple(distinct.tolist())}, {
+    points = np.array([components.sizes, *components.others.values()])
+    distinct = np.unique(points, axis=1)
+    is_at = (points[:, None] == distinct[:, :, None]).all(axis=0)
+    return dict(zip(law.columns, map(tuple, distinct.tolist()), strict=True)), {
         name: tuple(float(times[at].mean()) for at in is_at) for name, times in components.times.items()
     }
 

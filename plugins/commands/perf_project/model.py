@@ -113,6 +113,18 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.array(self.points[self.symbol])
 
     @property
+    def largest(self) -> int:
+        """Number of the run at the largest scale, of several with the largest other parameters."""
+        return max(range(len(self.sizes)), key=list(zip(*self.points.values(), strict=True)).__getitem__)
+
+    def reference(self, place: Floats) -> dict[str, float]:
+        """Times at the smallest scale: measured, or predicted where other parameters are those of a point (q,)."""
+        if len(self.points) == 1:
+            return {name: values[int(self.sizes.argmin())] for name, values in self.measured.items()}
+        drawn = self.component_draws(np.array([[self.sizes.min(), *place[1:]]]))
+        return {name: float(np.median(times)) for name, times in drawn.items()}
+
+    @property
     def elapsed(self) -> Floats:
         """Measured elapsed time at each scale: the sum of the components."""
         return np.asarray(np.sum(list(self.measured.values()), axis=0))
@@ -201,16 +213,15 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         bounds = np.quantile(sum(drawn.values()), [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=0)
         return np.column_stack([value, np.minimum(bounds[0], value), np.maximum(bounds[1], value)])
 
-    def efficiencies(self, times: Mapping[str, Any], size: Any) -> dict[str, Any]:
+    def efficiencies(self, times: Mapping[str, Any], size: Any, reference: Mapping[str, float]) -> dict[str, Any]:
         """POP's factors of the components at some scales; of tables only the efficiency of the scaling."""
-        smallest = int(self.sizes.argmin())
         ideal = self.ideal_share(size)
         computing = [name for name in times if name not in self.alone]
         if not self.alone:
-            return {"scaling": ideal * self.elapsed[smallest] / sum(times.values())}
+            return {"scaling": ideal * sum(reference.values()) / sum(times.values())}
         computed = sum(times[name] for name in computing)
         factors = factors_of(computed, {name: times[name] for name in self.alone if name in times})
-        scalability = ideal * sum(self.measured[name][smallest] for name in computing) / computed
+        scalability = ideal * sum(reference[name] for name in computing) / computed
         return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
 
     def ideal_share(self, size: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_project.projection import Projection
+from perf_project.projection import At, Projection
 from perf_views.colours import AREAS, INK, MODEL
 from perf_views.names import shortened
 from perf_views.style import legend_below
@@ -22,16 +22,29 @@ _MOST, _LETTERS = 7, 28
 def _bars(found: Projection) -> list[tuple[float, bool]]:
     """Each scale, and whether it is projected, ascending."""
     symbol = found.model.symbol
-    measured = [(float(size), False) for size in found.model.sizes]
-    return sorted(measured + [(at.point[symbol], True) for at in found.at])
+    measured = [(size, False) for size in _measured(found)]
+    return sorted(measured + [(at.point[symbol], True) for at in _targets(found)])
+
+
+def _measured(found: Projection) -> dict[float, int]:
+    """Runs by scale, whose other parameters are those of the last target."""
+    others = tuple(found.at[-1].point.values())[1:]
+    runs = enumerate(zip(*found.model.points.values(), strict=True))
+    return {point[0]: k for k, point in runs if point[1:] == others}
+
+
+def _targets(found: Projection) -> list[At]:
+    """Targets whose other parameters are those of the last."""
+    others = tuple(found.at[-1].point.values())[1:]
+    return [at for at in found.at if tuple(at.point.values())[1:] == others]
 
 
 def _times(found: Projection) -> tuple[list[str], Floats]:
     """The largest components and the rest of each bar: (n, bars)."""
     model = found.model
     names = [each.name for each in found.at[-1].components]
-    measured = {float(size): k for k, size in enumerate(model.sizes)}
-    projected = {at.point[model.symbol]: {each.name: each.time[0] for each in at.components} for at in found.at}
+    measured = _measured(found)
+    projected = {at.point[model.symbol]: {each.name: each.time[0] for each in at.components} for at in _targets(found)}
     columns = [
         [projected[p][name] if is_projected else model.measured[name][measured[p]] for name in names]
         for p, is_projected in _bars(found)
@@ -56,7 +69,7 @@ def draw_components(found: Projection, axes: Axes) -> None:
                 patch.set(hatch="///", edgecolor="white", linewidth=0.0)
         bottom += row
     projected = [k for k, (_, is_projected) in enumerate(bars) if is_projected]
-    elapsed = np.array([at.elapsed for at in sorted(found.at, key=lambda at: at.point[found.model.symbol])])
+    elapsed = np.array([at.elapsed for at in sorted(_targets(found), key=lambda at: at.point[found.model.symbol])])
     axes.errorbar(projected, elapsed[:, 0], _sides(elapsed), fmt="D", color=INK, markersize=4, capsize=4,
                   label="elapsed, projected (95% interval)")  # fmt: skip
     axes.set_ylabel(f"time [{found.model.unit}]" if found.model.unit else "time")
@@ -69,8 +82,9 @@ def draw_efficiencies(found: Projection, axes: Axes) -> None:
     model, bars = found.model, _bars(found)
     names = [name for name in ("global", "parallel", "computation scalability", "scaling")
              if name in found.at[-1].efficiencies]  # fmt: skip
-    of_target = {at.point[model.symbol]: at for at in found.at}
-    measured = {float(size): k for k, size in enumerate(model.sizes)}
+    of_target = {at.point[model.symbol]: at for at in _targets(found)}
+    measured = _measured(found)
+    reference = model.reference(np.array(list(found.at[-1].point.values())))
     for number, name in enumerate(names):
         middle, sides = [], []
         for p, is_projected in bars:
@@ -78,7 +92,7 @@ def draw_efficiencies(found: Projection, axes: Axes) -> None:
                 bounds = of_target[p].efficiencies[name]
             else:
                 times = {each: values[measured[p]] for each, values in model.measured.items()}
-                bounds = (float(model.efficiencies(times, p)[name]),) * 3
+                bounds = (float(model.efficiencies(times, p, reference)[name]),) * 3
             middle.append(bounds[0])
             sides.append(bounds)
         colour = (MODEL, AREAS[0], AREAS[2])[number % 3]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from perf_project.projection import At, Bounds, ComponentAt, Projection
 from perf_views.names import existing_file, shortened
 from perfcore.data.units import readable
@@ -75,7 +77,7 @@ class ProjectionPresenter(ModelPresenter):
         tables = []
         if len(found.at) > 1:
             columns = [
-                Column(symbol, lambda each: each.point[symbol]),
+                *(Column(name, lambda each, name=name: each.point[name]) for name in found.model.points),
                 Column("elapsed", lambda each: each.elapsed, unit, key=("elapsed", "elapsed_lower", "elapsed_upper")),
                 Column("speedup", lambda each: each.speedup[0]),
                 Column("efficiency", lambda each: next(iter(each.efficiencies.values()))[0], format=".1%"),
@@ -120,11 +122,11 @@ def _time(value: float, unit: str) -> str:
 
 def _components(found: Projection, at: At, unit: str) -> Table:
     model = found.model
-    largest = int(model.sizes.argmax())
+    largest = model.largest
     whole = ComponentAt("elapsed", "", float(model.elapsed[largest]), at.elapsed, 1.0, 0.0, float("nan"))
     columns = [
         Column("component", "name"),
-        Column(f"{model.symbol}={model.sizes[largest]:g}", "measured", unit, ".3g", key="measured"),
+        Column(_run(model), "measured", unit, ".3g", key="measured"),
         Column(f"at {_value(at)}", "time", unit, ".3g", key=("median", "lower", "upper")),
         Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
         Column("share", "share", format=".1%"),
@@ -135,21 +137,25 @@ def _components(found: Projection, at: At, unit: str) -> Table:
     return Table(columns, [whole, *at.components])
 
 
+def _run(model: Any) -> str:
+    return ", ".join(f"{name}={values[model.largest]:g}" for name, values in model.points.items())
+
+
 def _value(at: At) -> str:
     return _place(at).removeprefix("At ")
 
 
 def _efficiencies(found: Projection, at: At) -> Table:
     model = found.model
-    largest = int(model.sizes.argmax())
-    times = {name: values[largest] for name, values in model.measured.items()}
-    measured = model.efficiencies(times, model.sizes[largest])
+    largest = np.array([values[model.largest] for values in model.points.values()])
+    times = {name: values[model.largest] for name, values in model.measured.items()}
+    measured = model.efficiencies(times, largest[0], model.reference(largest))
     rows: list[tuple[str, float, Bounds]] = [
         (name, float(measured[name]), bounds) for name, bounds in at.efficiencies.items()
     ]
     columns = [
         Column("efficiency", 0),
-        Column(f"{model.symbol}={model.sizes[largest]:g}", 1, format=".1%", key="measured"),
+        Column(_run(model), 1, format=".1%", key="measured"),
         Column(f"at {_value(at)}", 2, format=".1%", key=("median", "lower", "upper")),
     ]
     return Table(columns, rows)

@@ -112,11 +112,11 @@ def _at(
     times = {name: draws[:, k] for name, draws in drawn.items()}
     middle = {name: np.median(draws) for name, draws in times.items()}
     elapsed, whole = np.sum(list(times.values()), axis=0), sum(middle.values())
-    smallest, largest = int(model.sizes.argmin()), int(model.sizes.argmax())
+    reference, largest = model.reference(place), model.largest
     ideal = float(model.ideal_share(place[0]))
-    perfect = {name: 0.0 if name in model.alone else ideal * model.measured[name][smallest] for name in times}
+    perfect = {name: 0.0 if name in model.alone else ideal * reference[name] for name in times}
     lost = np.array([time - perfect[name] for name, time in times.items()])
-    values, efficiencies = (model.efficiencies(each, place[0]) for each in (middle, times))
+    values, efficiencies = (model.efficiencies(each, place[0], reference) for each in (middle, times))
     winners = np.bincount(lost.argmax(axis=0), minlength=len(times)) / lost.shape[1]
     components = [
         ComponentAt(
@@ -128,7 +128,7 @@ def _at(
     return At(
         dict(model.targets[k]),
         _bounds(elapsed, whole),
-        _bounds(model.elapsed[smallest] / elapsed, model.elapsed[smallest] / whole),
+        _bounds(sum(reference.values()) / elapsed, sum(reference.values()) / whole),
         {name: _bounds(draws, values[name]) for name, draws in efficiencies.items()},
         tuple(sorted(components, key=lambda each: -each.time[0])),
         {name: _bounds(draws[:, k]) for name, draws in counted.items()},

@@ -76,11 +76,11 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def derived(self) -> list[Derived]:
         """Peak, limit without coherency, and efficiency at the largest p, with 95% confidence intervals."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         law, largest = self.estimates[()], self.ranges["p"][1]
         (gamma, sigma, kappa), (top, share, cross) = self.groups[0].estimates, law.params.tolist()
-        cov, width, found = law.covariance, float(t.ppf(0.975, law.freedom or np.inf)), []
+        cov, width, found = law.covariance, float(stdtrit(law.freedom or np.inf, 0.975)), []
 
         def spread(*slopes: float) -> float:
             return width * float(np.sqrt(max(np.array(slopes) @ cov @ np.array(slopes), 0.0)))

@@ -115,10 +115,10 @@ def _spread_of_cells(model: JointModel) -> float:
 
 def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
     """Ends of each parameter's interval, and whether every refit for it converged; infinite ends are open."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     level, freedom = model.origin.options["level"], model.degrees_of_freedom
-    quantile = float(t.ppf(0.5 + 0.5 * level, freedom)) if freedom > 0 else np.nan
+    quantile = float(stdtrit(freedom, 0.5 + 0.5 * level)) if freedom > 0 else np.nan
     refitted = {interval.name: interval for interval in model.intervals}
     ends = []
     for parameter in model.parameters:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,10 @@ def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
     import tomllib  # most commands read none
 
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        if re.search(r"(?:[\w-]{1,40}\.){100}", text):  # which takes tomllib minutes
+            raise RecursionError("a key has more than 100 parts")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise InputError(path, "; ".join(filter(None, ["there is no such file", hint]))) from None
     except OSError as error:

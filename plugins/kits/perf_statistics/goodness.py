@@ -51,6 +51,7 @@ _SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonfe
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993: beyond 3.5 robust standard deviations.
 _ROBUST_LIMIT = 3.5
 # In standard errors of the fit: with hardly more points than parameters most residuals are almost 0.
+_NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
 _LEAST_SPREAD = 0.1
 
 
@@ -63,11 +64,16 @@ class Outliers:
     flagged: Booleans
 
 
+def median_deviation(values: Floats) -> float:
+    """Median absolute deviation, as a normal distribution's standard deviation; NaN does not count."""
+    return float(np.nanmedian(np.abs(values - np.nanmedian(values)))) / _NORMAL_MEDIAN_DEVIATION
+
+
 def find_outliers(
     residuals: Floats, leave_out: Floats, degrees_of_freedom: npt.ArrayLike, sum_of_squares: npt.ArrayLike | None = None
 ) -> Outliers:
     """Judge the residuals of a fit."""
-    from scipy.stats import median_abs_deviation, t
+    from scipy.special import stdtr
 
     squares = np.sum(residuals**2) if sum_of_squares is None else np.asarray(sum_of_squares, dtype=np.float64)
     freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
@@ -78,14 +84,10 @@ def find_outliers(
         fall = residuals * leave_out
         variance = np.maximum(squares - fall, 0.0) / (freedom - 1.0)
         studentized = np.where(judged, np.sign(residuals) * np.sqrt(fall / variance), np.nan)
-    spread = (
-        float(median_abs_deviation(standardized, scale="normal", nan_policy="omit"))
-        if np.isfinite(standardized).any()
-        else 0.0
-    )
+    spread = median_deviation(standardized) if np.isfinite(standardized).any() else 0.0
     robust = np.nan_to_num(standardized / max(spread, _LEAST_SPREAD))
     size = np.nan_to_num(np.abs(studentized), nan=0.0, posinf=np.inf)  # infinite where all others fit exactly
-    by_chance = np.where(judged, 2.0 * t.sf(size, np.where(judged, freedom - 1.0, 1.0)), 1.0)
+    by_chance = np.where(judged, 2.0 * stdtr(np.where(judged, freedom - 1.0, 1.0), -size), 1.0)
     too_far = by_chance <= _SIGNIFICANCE / max(len(by_chance), 1)  # of n residuals, by Bonferroni
     flagged = too_far | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
     return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)

@@ -57,6 +57,12 @@ class HowToReadTraces(HowToRead):
         reading = self if of_ranks else replace(self, from_name=None)
         return {"from_name": self.from_name, "files": files, "read": reading.read_file}
 
+    @property
+    def of_runs_or_tables(self) -> dict[str, Any]:
+        """The same of a function that takes tables too, which get what names say as columns."""
+        of_runs = self.of_runs
+        return {"from_name": self.from_name, "read": of_runs["read"], "read_tables": self.read_file}
+
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
     """What to do with a table of runs: fit it, or make more runs where they are too few for a law."""

@@ -531,11 +531,15 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def _straightness(self) -> float | None:
         """Correlation of the residuals' quantiles with those of a normal distribution."""
-        from scipy.stats import probplot
+        from scipy.special import ndtri
 
-        if len(self.residuals) < 3 or not np.any(self.residuals):
+        n = len(self.residuals)
+        if n < 3 or not np.any(self.residuals):
             return None
-        return float(probplot(self.residuals)[1][2])
+        # Medians of order statistics: J. J. Filliben, Technometrics 17, 1975. (``scipy.stats`` takes half a second.)
+        levels = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
+        levels[[0, -1]] = 1.0 - 0.5 ** (1.0 / n), 0.5 ** (1.0 / n)
+        return float(np.corrcoef(ndtri(levels), np.sort(self.residuals))[0, 1])
 
     def left_out_errors(self) -> Floats:
         """Relative error of each observation predicted from all other cells (n,); NaN where unknown."""

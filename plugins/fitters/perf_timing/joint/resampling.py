@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_statistics import trust_region
+from perf_statistics.goodness import median_deviation
 from perf_statistics.trust_region import JacobianFactor
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import (
@@ -123,9 +124,7 @@ def fitted(problem: JointProblem, how: How) -> JointFit:
     fit = solve(problem, **options)
     if how.loss == "linear":
         return fit
-    from scipy.stats import median_abs_deviation
-
-    scale = float(median_abs_deviation(fit.residuals, scale="normal"))
+    scale = median_deviation(fit.residuals)
     if scale == 0.0:
         return fit
     return solve(problem, **options, loss=how.loss, loss_scale=_TUNING * scale)
@@ -237,7 +236,7 @@ def profile_intervals(
     All other parameters are fitted again for each value that is tried, so that the curvature of the model counts. For a
     linear model the result is the asymptotic interval.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     if fit.loss != "linear":
         raise ValueError(f"profile intervals need least squares, the fit has the loss {fit.loss!r}; use the bootstrap")
@@ -252,7 +251,7 @@ def profile_intervals(
             ends.append((0.0 if fit.positive else -np.inf, np.inf))
         else:
             profile = _Profile(problem, fit, index)
-            limit = float(student.ppf(0.5 + 0.5 * level, fit.degrees_of_freedom))
+            limit = float(stdtrit(fit.degrees_of_freedom, 0.5 + 0.5 * level))
             ends.append((profile.end(-1.0, limit), profile.end(1.0, limit)))
             lowest = min(lowest, profile.lowest)
             complete = profile.converged

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_worley.iterations.periods import FEWEST, Candidate, Signal
-from perfcore.base.kernels import kernel
 
 # How likely sections of a run without iterations are as alike as these are: an analysis of variance.
 #
@@ -338,36 +337,31 @@ def _price(duration: Any, usual: float) -> Any:  # of a duration that is not the
     return _STRAY * np.log1p((np.log(duration / usual) / _USUAL) ** 2)
 
 
-@kernel
-def _chain_loop(gains, durations, gap):  # type: ignore[no-untyped-def]
-    n = gains.shape[1] - 1
+def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple[float, list[tuple[int, int]]]:
+    """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price.
+
+    Durations increase.
+    """
+    n, shortest, every = gains.shape[1] - 1, int(durations[0]), np.arange(len(durations))
     ending = np.full(n + 1, -np.inf)  # best chain whose last section ends here
     best = np.zeros(n + 1)  # best chain until here, of none or several sections
     last = np.zeros(n + 1, np.int64)  # where its last section ends
-    best_duration = np.full(n + 1, -1, np.int64)  # duration of the section that ends here
-    before = np.full(n + 1, -1, np.int64)  # where the section before that one ends
-    for end in range(1, n + 1):
-        for k in range(len(durations)):
-            start = end - durations[k]
-            if start < 0:
-                break
-            value, earlier = 0.0, -1
-            if best[start] - gap > value:
-                value, earlier = best[start] - gap, last[start]
-            if ending[start] > value:
-                value, earlier = ending[start], start
-            value += gains[k, start]
-            if value > ending[end]:
-                ending[end], best_duration[end], before[end] = value, k, earlier
-        best[end], last[end] = best[end - 1], last[end - 1]
-        if ending[end] > best[end]:
-            best[end], last[end] = ending[end], end
-    return best[n], last[n], best_duration, before
-
-
-def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple[float, list[tuple[int, int]]]:
-    """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price."""
-    total, end, best_duration, before = _chain_loop(gains, durations, gap)
+    best_duration, before = last.copy(), last.copy()  # of the section that ends here; where the one before that ends
+    for first in range(1, n + 1, shortest):  # sections that end before the shortest one has passed start before it
+        ends = np.arange(first, min(first + shortest, n + 1))
+        starts = np.maximum(ends[:, None] - durations, 0)
+        after_gap = np.maximum(best[starts] - gap, 0.0)
+        values = gains[every, starts] + np.maximum(after_gap, ending[starts])
+        values[ends[:, None] < durations] = -np.inf
+        longest = (np.arange(len(ends)), values.argmax(axis=1))
+        ending[ends], best_duration[ends], start = values[longest], longest[1], starts[longest]
+        before[ends] = np.where(
+            ending[start] > after_gap[longest], start, np.where(after_gap[longest] > 0.0, last[start], -1)
+        )
+        running = np.maximum.accumulate(np.append(best[first - 1], ending[ends]))
+        better = np.where(running[1:] > running[:-1], ends, last[first - 1])
+        best[ends], last[ends] = running[1:], np.maximum.accumulate(better)
+    total, end = best[n], last[n]
     sections = []
     while total > 0.0 and end > 0:
         sections.append((int(end - durations[best_duration[end]]), int(end)))

@@ -13,6 +13,7 @@ import itertools
 import os
 import re
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +34,13 @@ from perfcore.contracts import Reader
 from perfcore.data.selection import is_mark
 from perfcore.data.units import unit_of_text
 from perfcore.reading.recognise import UNSURE
-from perfcore.reading.source import Source
+from perfcore.reading.source import HEAD_BYTES, Source
 
 DELIMITERS = ",;\t|"
 INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them
 _UNNAMED = "(unnamed {})"
 _TAIL = 4096  # bytes at the end, of which the first line may be a part
+_MOST_COLUMNS = 10_000
 _LOOKED_AT = 50  # rows behind the column names
 _BARS = re.compile(r"[|\u2502\u2503\u2551]")
 _RULER = re.compile(r"[\s\-=+:|_\u2500-\u257f]*[-=\u2500\u2501\u2550][\s\-=+:|_\u2500-\u257f]*")
@@ -103,6 +105,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     if rewrite is not None:
         lines = [rewrite(line) + "\n" for line in lines]
     names, length = _fields(source, lines, first, delimiter)
+    if len(names) > _MOST_COLUMNS:
+        problem = f"has {len(names):,} columns, more than the {_MOST_COLUMNS:,} that are read; keep those that you need"
+        raise InputError(source.name, problem, line=first + 1)
     skip = first + length
     # The first name may begin as a comment does: `#Cores,time_s`, or `# p  time` above columns for gnuplot.
     above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
@@ -266,8 +271,8 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
     if names[0] == "" and len(names) > 1 and all(names[1:]):
         names = (INDEX, *names[1:])
     named = [name or _UNNAMED.format(number) for number, name in enumerate(names, start=1)]
-    times = [named[:k].count(name) for k, name in enumerate(named)]
-    return tuple(f"{name} {k + 1}" if named.count(name) > 1 else name for name, k in zip(named, times, strict=True))
+    counts, numbers = Counter(named), defaultdict[str, Iterator[int]](lambda: itertools.count(1))
+    return tuple(f"{name} {next(numbers[name])}" if counts[name] > 1 else name for name in named)
 
 
 def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
@@ -282,6 +287,8 @@ def _decoded(source: Source) -> tuple[str, str]:
     """The encoding of a file, and its first lines."""
     encoding = "utf-16" if source.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     head = source.head
+    if len(head) >= HEAD_BYTES and head.count(b"\n") < _FEWEST:  # lines of thousands of columns
+        head = b"".join(line for _, line in itertools.islice(source.lines(), _FEWEST))
     if encoding == "utf-16":
         text = head[: len(head) & ~1].decode(encoding, "replace")
         if 2 * sum(map(str.isascii, text)) < len(text):  # signs of tables are: digits, delimiters
@@ -424,13 +431,13 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     types = {column.name: "text timestamp" if column.kind == "timestamp" else "text" for column in columns}
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
-        for number, (line, fields) in enumerate(_records(path, layout)):
+        for number, (line, fields) in enumerate(_records(path, layout, source.name)):
             if number == row:
                 return line, dict(zip(layout.names, fields, strict=False))
         raise IndexError(row)
 
     def lines() -> list[int]:
-        return [line for line, _ in _records(path, layout)]
+        return [line for line, _ in _records(path, layout, source.name)]
 
     empty = [name for name, count in filled.items() if not count]
     notes = (*layout.steps, *([f"{len(empty)} empty columns left out"] if empty else []))
@@ -462,35 +469,35 @@ def _kinds(database: Database, relation: str, names: Sequence[str], decimals: Se
     ]
 
 
-def _records(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, layout: Layout, name: str) -> Iterator[tuple[int, list[str]]]:
     """Line and fields of each row, as DuckDB counts rows: blank lines are none."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
         for _ in range(layout.skip):
             text.readline()
         reader = csv.reader(text, delimiter=layout.delimiter)
         line = layout.skip + 1
-        for fields in reader:
-            if any(fields) if layout.has_empty_rows else fields:
-                yield line, fields
-            line = layout.skip + reader.line_num + 1
+        try:
+            for fields in reader:
+                if any(fields) if layout.has_empty_rows else fields:
+                    yield line, fields
+                line = layout.skip + reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(name, f"the table cannot be read: {error}", line=line) from None
 
 
 def _explain(path: Path, source: Source, layout: Layout, error: TableError) -> NoReturn:
     """Say where the text is at fault, which DuckDB says in many lines."""
-    try:
-        records = _records(path, layout)
-        for line, fields in records:
-            if any("\ufffd" in field for field in fields):
-                raise InputError(source.name, "is not UTF-8 text", line=line)
-            if len(fields) != len(layout.names):
-                problem = f"has {len(fields)} fields, but there are {len(layout.names)} columns"
-                is_last = len(fields) < len(layout.names) and next(records, None) is None
-                cut = (
-                    "; it is the last, and has no end: was the file cut short?"
-                    if is_last and ends_within_line(path)
-                    else ""
-                )
-                raise InputError(source.name, f"{problem} ({', '.join(layout.names)[:120]}){cut}", line=line)
-    except csv.Error as problem:
-        raise InputError(source.name, f"the table cannot be read: {problem}") from None
+    records = _records(path, layout, source.name)
+    for line, fields in records:
+        if any("\ufffd" in field for field in fields):
+            raise InputError(source.name, "is not UTF-8 text", line=line)
+        if len(fields) != len(layout.names):
+            problem = f"has {len(fields)} fields, but there are {len(layout.names)} columns"
+            is_last = len(fields) < len(layout.names) and next(records, None) is None
+            cut = (
+                "; it is the last, and has no end: was the file cut short?"
+                if is_last and ends_within_line(path)
+                else ""
+            )
+            raise InputError(source.name, f"{problem} ({', '.join(layout.names)[:120]}){cut}", line=line)
     raise error

@@ -204,7 +204,8 @@ def _connected(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     thread.shutdown(wait=False)
-    connection.close()
+    with contextlib.suppress(duckdb.Error):  # that a query still runs, where a signal ends the program
+        connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 

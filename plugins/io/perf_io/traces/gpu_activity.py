@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,13 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.units import readable
 from perfcore.reading.source import Source
 
-OPERATOR, CALL, PIECE, MARKER, SYNC = range(5)
+OPERATOR, CALL, PIECE, MARKER, SYNC, MEMORY = range(6)
+_MEMORY = "[memory]"  # instants that have the name
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
+WAITING = "waiting for the host"
 KERNEL, COPY, MEMSET = range(3)
-_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
+_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET,
+           "mtia_ccp_events": KERNEL}  # fmt: skip
 _OTHER, _SURE, _LETTERS = -1, 0.5, 60
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
@@ -59,7 +62,8 @@ class GpuActivity:
     syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
     span_ns: tuple[int, int]  # from the first to the last event of any kind
     notes: tuple[str, ...] = ()
-    texts: tuple[bytes, ...] = ()  # arguments of the operators that were asked for
+    texts: tuple[bytes, ...] = ()  # arguments of the operators, or changes of memory, that were asked for
+    memory: dict[str, Ints] = field(default_factory=dict)  # changes of memory: location, start, text
 
     @functools.cached_property
     def time_ns(self) -> Ints:
@@ -124,7 +128,7 @@ class GpuActivity:
         host = int((returned - gaps_from)[known].sum())
         queued = int((gaps_to - returned)[known].sum())
         unknown = int((gaps_to - gaps_from)[~known].sum())
-        return {"waiting for the host": host, "launched, not started": queued, "idle, launch not recorded": unknown}
+        return {WAITING: host, "launched, not started": queued, "idle, launch not recorded": unknown}
 
     def elapsed_ns(self) -> int:
         """From the begin of the first to the end of the last piece."""
@@ -166,7 +170,9 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
 
 
-def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity | None:
+def read_gpu_activity(
+    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, with_shapes: bool = True
+) -> GpuActivity | None:
     """Read the GPU activity of a file, with the arguments of operators of these names.
 
     None where it is no Chrome trace or has no work of GPUs.
@@ -174,7 +180,7 @@ def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as source:
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
 
 
 def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity:
@@ -187,11 +193,12 @@ def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[
     return activity
 
 
-def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivity | None:
+def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
     texts: list[bytes] = []
+    of_memory = arguments_of is not None and arguments_of.fullmatch(_MEMORY) is not None
     parts: list[npt.NDArray[np.int64]] = []
     syncs: list[tuple[int, int, int, dict[str, Any]]] = []
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
@@ -200,6 +207,8 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
             advance(len(text))
             kept = [(row, kind) for row, event in enumerate(events)
                     if event.ph == "X" and (kind := _KINDS.get(event.cat.lower(), _OTHER)) != _OTHER]  # fmt: skip
+            if of_memory:
+                kept += [(row, MEMORY) for row, event in enumerate(events) if event.name == _MEMORY]
             if not kept:
                 continue
             rows, kinds = zip(*kept, strict=True)
@@ -215,11 +224,12 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR and with_shapes else
+                          _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 7] = -1
             for k, event in enumerate(chosen) if arguments_of else ():
-                if kinds[k] == OPERATOR and arguments_of and arguments_of.fullmatch(event.name):
+                if kinds[k] in (OPERATOR, MEMORY) and arguments_of and arguments_of.fullmatch(event.name):
                     part[k, 7] = len(texts)
                     texts.append(bytes(event.args))
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
@@ -254,6 +264,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), tuple(locations), host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
         (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes), tuple(texts),
+        dict(zip(_ROWS, table[code == MEMORY].T, strict=True)),
     )  # fmt: skip
 
 

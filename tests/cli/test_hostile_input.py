@@ -1,0 +1,88 @@
+"""Files that are made to hurt: each is refused in one line, or does nothing but what its text says."""
+
+import gzip
+import io
+import os
+import sqlite3
+import tarfile
+
+import pytest
+
+HEADER = ",".join(["p", *(f"c{number:07d}" for number in range(20_000))])
+TABLE = b"p,time_s\n1,8\n2,4.5\n4,2.5\n8,1.75\n"
+
+
+def archive() -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for name in ("../../out.otf2", "run/traces.otf2"):
+            member = tarfile.TarInfo(name)
+            member.size = len(TABLE)
+            tar.addfile(member, io.BytesIO(TABLE))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "message"),
+    [
+        (
+            "info wide.csv",
+            f"{HEADER}\n{HEADER}\n".encode(),
+            "wide.csv:1: has 20,001 columns, more than the 10,000 that",
+        ),
+        ("info bomb.csv.gz", gzip.compress(TABLE + b"1" * (1 << 27)), "bomb.csv.gz:6: the table cannot be read"),
+        ("predict deep.toml", b"[a" + b".a" * 100_000 + b"]\nx = 1\n", "deep.toml: not TOML: a key has more than 100"),
+        ("experiment run deep.toml -- true", b"a = " + b"[" * 100_000, "deep.toml: not TOML"),
+        ("predict deep.json", b"[" * 100_000, "deep.json: not a model file"),
+        ("info run.tar --reader otf2", archive(), "run.tar: the archive leads out of its folder: '../../out.otf2'"),
+        ("info run.py", b"import sys, os\nx, y = 1, 2\n", "run.py: not in any of the "),
+    ],
+)
+def test_it_is_refused_in_one_line(refused, folder, words, content, message):
+    (folder / next(word for word in words.split()[1:] if "." in word)).write_bytes(content)
+    before = sorted(folder.rglob("*"))
+    assert refused(*words.split())[: len(message)] == message
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_database_with_triggers_and_large_values_is_not_run(refused, folder):
+    with sqlite3.connect(folder / "t.db") as database:
+        database.executescript(
+            "CREATE TABLE runs (p, time_s); INSERT INTO runs VALUES (1, zeroblob(100000000));"
+            "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END;"
+            "CREATE VIEW benchmarks AS SELECT randomblob(1000000000) AS time_s;"
+        )
+    before = (folder / "t.db").read_bytes()
+    assert refused("experiment", "list", "t.db").startswith("t.db: is an SQLite file of another program")
+    assert refused("info", "t.db").startswith("t.db: not in any of the ")
+    assert (folder / "t.db").read_bytes() == before
+
+
+def test_of_a_folder_the_files_of_data_are_read(perf, folder):
+    """Neither pipes nor links that lead nowhere or upwards, nor scripts."""
+    (folder / "runs").mkdir()
+    (folder / "runs" / "a.csv").write_bytes(TABLE)
+    (folder / "runs" / "run.py").write_text("x, y = 1, 2\n")
+    os.mkfifo(folder / "runs" / "pipe.csv")
+    for name, target in (("up", ".."), ("nowhere.csv", "none.csv")):
+        (folder / "runs" / name).symlink_to(target)
+    outcome = perf("info", "runs", status=(0,))
+    assert outcome.lines[0] == "4 measurements of time_s [s] over p: 4 values, 1, 2, 4, 8"
+    assert "passed over, of no known format: runs/run.py" in " ".join(outcome.out.split())
+
+
+@pytest.mark.parametrize("name", [b"new\nline.csv", b"no\xfftext.csv", b"<b>&.csv", b"\x1b[31m.csv"])
+def test_a_name_is_only_a_name(perf, folder, name):
+    path = os.fsdecode(name)
+    (folder / path).write_bytes(TABLE)
+    for words in (["info", path], ["plot", path, "-o", "p.svg"], ["explore", path, "-o", "r.html"]):
+        outcome = perf(*words, status=(0,))
+        assert "\x1b[31m" not in outcome.out + outcome.err
+    assert "<b>" not in (folder / "r.html").read_text().partition("<title>")[2]
+
+
+def test_cells_that_a_spreadsheet_runs_are_announced(perf, folder):
+    (folder / "runs.csv").write_text("p,code,time_s\n1,=cmd|calc,8\n2,=cmd|calc,-4\n4,=cmd|calc,2\n")
+    said = perf("convert", "runs.csv", "-o", "out.csv", status=(0,)).err
+    assert "note: out.csv: cells such as '=cmd|calc' are formulas to a spreadsheet; import them as text" in said
+    assert "=cmd|calc" in (folder / "out.csv").read_text()
