@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,6 @@ _LARGEST, _MOST_TARGETS = 1e9, 64
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
 _WEAK = 0.5  # exponent of the computing time of all locations over their number from which the problem grows
-_MOST_UNFITTED = 0.05  # share of the largest run's time that may stay constant for want of a law
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +171,6 @@ def projected(
         components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
         law = perfcore.fit(components.data, _FITTER, **components.options)
     assumed, uncertain = [], []
-    if (data := _where_time_is_lost(components, law)) is not None:
-        law = perfcore.fit(data, _FITTER, **components.options)
-        components = replace(components, data=data)
-        assumed.append("models of the two larger scales only: one location has no waiting time")
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
@@ -204,7 +199,7 @@ def projected(
         uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
     for why in dict.fromkeys(reasons.values()):
         names = " and ".join(name for name, reason in reasons.items() if reason == why)
-        uncertain.insert(0, f"no scaling model of {names} ({why}): constant, with an exponent of 0 ± 1.6 (95%)")
+        uncertain.insert(0, f"no scaling model of {names} ({why}): exponent of the last step, or 0, ± 1.6 (95%)")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
     counters = (
@@ -221,21 +216,6 @@ def projected(
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
-
-
-def _where_time_is_lost(components: Components, law: Any) -> Measurements | None:
-    """Rows without runs of so few locations that nothing is lost, if what is lost matters and has two more scales."""
-    largest, fewest = (
-        int(components.sizes.argmax()) if components.alone else 0,
-        max(components.alone.values(), default=0),
-    )
-    elapsed = sum(times[largest] for times in components.times.values())
-    unfitted = [name for name in components.alone if name not in law.paths]
-    if all(components.times[name][largest] <= _MOST_UNFITTED * elapsed for name in unfitted):
-        return None
-    if len(np.unique(components.sizes[components.sizes > fewest])) != 2:
-        return None
-    return components.data.rows(np.flatnonzero(components.data.table["p"].to_numpy() > fewest))
 
 
 def _pooled(components: Components, law: Any) -> Components | None:
