@@ -24,7 +24,7 @@ from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameE
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
-from perfcore.data.roles import is_processors
+from perfcore.data.roles import is_processors, shown_names
 from perfcore.data.trace import Trace
 from perfcore.models.model import Origin
 from perfcore.reading.many_files import NamePattern
@@ -34,6 +34,7 @@ _LARGEST, _MOST_TARGETS = 1e9, 64
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
 _WEAK = 0.5  # exponent of the computing time of all locations over their number from which the problem grows
+_WEAK_WITH_LOSSES = 0.75  # the same of tables, whose times hold what is lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +176,10 @@ def projected(
         components, declared = pooled, law.scaling
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
-    _refuse_one_scale(np.array(next(iter(points.values()))), next(iter(points)))
-    symbol = next(iter(points))
-    sizes = np.array(points[symbol])
+    symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
+    _refuse_one_scale(sizes, symbol)
     if at is None:
-        at = {name: float(law.target[name]) for name in law.columns}
+        at = {name: float(law.target[symbol]) for symbol, name in shown_names(law.columns).items()}
         assumed.append(f"target {_text(at)}, four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
     reasons = {
@@ -192,9 +192,9 @@ def projected(
         scaling = "strong"
         assumed.append(f"efficiencies are over a predicted run at {symbol}={sizes.min():g} of the target's problem")
     elif scaling == "auto":
-        scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
-        how = "grows with" if scaling == "weak" else "is the same at every"
-        assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
+        scaling = law.scaling or _scaling_of(sizes, measured, kinds)
+        how = f"grows with {symbol}" if scaling == "weak" else "is constant"
+        assumed.append(f"{scaling} scaling: the problem size {how} (set with --scaling)")
     if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
         uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
     for why in dict.fromkeys(reasons.values()):
@@ -232,7 +232,8 @@ def _pooled(components: Components, law: Any) -> Components | None:
     ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
     rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
     if len(rare) > 1:
-        times[f"{len(rare)} components missing at some {symbol}"] = np.sum([times.pop(name) for name in rare], axis=0)
+        name = f"{len(rare)} components missing at some {shown_names(law.columns)[symbol]}"
+        times[name] = np.sum([times.pop(name) for name in rare], axis=0)
     elapsed = np.sum(list(times.values()), axis=0)
     small = [name for name, row in times.items() if (row < _LEAST_SHARE * elapsed).all()]
     if len(times) > _MOST_COMPONENTS and small:
@@ -281,10 +282,11 @@ def _refuse_one_scale(sizes: Floats, symbol: str) -> None:
 
 def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> str:
     """Whether the time of all locations, of traces that in which they compute, grows about as their number."""
-    names = [name for name in measured if kinds.get(name) == TOTAL] or list(measured)
+    names = [name for name in measured if kinds.get(name) == TOTAL]
+    limit, names = (_WEAK, names) if names else (_WEAK_WITH_LOSSES, list(measured))
     totals = sizes * np.sum([measured[name] for name in names], axis=0)
     low, high = int(sizes.argmin()), int(sizes.argmax())
-    return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > _WEAK else "strong"
+    return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > limit else "strong"
 
 
 def _whole(
