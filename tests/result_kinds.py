@@ -13,7 +13,7 @@ import perfcore
 from perf_experiments import Summary
 from perf_gate.history import append_rows
 from perf_structural import StructuralModel
-from perf_structural.recalibration import learn_recalibration
+from perf_structural.judging import learn_recalibration
 from perfcore.stochastic import representation_named
 
 Normal = representation_named("normal")

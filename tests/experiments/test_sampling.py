@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perf_experiments import sampling
+from perf_experiments import measurement as sampling
 
 pytest.importorskip("psutil")
 SECOND = 1_000_000_000

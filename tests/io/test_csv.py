@@ -13,7 +13,7 @@ from trace_samples import pieces
 
 import perfcore
 from perf_io.tables import state_table
-from perf_io.tables.tabular_trace import TabularTrace
+from perf_io.tables.state_table import TabularTrace
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 

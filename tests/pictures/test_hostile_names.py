@@ -21,7 +21,7 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address, report_text
 from perf_gate.history import Added
 from perf_structural import StructuralModel
-from perf_structural.recalibration import learn_recalibration
+from perf_structural.judging import learn_recalibration
 from perf_traces.messages.communication import FACT
 from perf_views.contents import Chart
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve

@@ -75,7 +75,7 @@ def test_without_nested_states_calls_are_intervals_in_any_order():
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_trace_on_disk_gives_the_same(tmp_path, monkeypatch, in_order):
     from perf_io.tables import state_table
-    from perf_io.tables.tabular_trace import TabularTrace
+    from perf_io.tables.state_table import TabularTrace
 
     rng = np.random.default_rng(5)
     rows = []

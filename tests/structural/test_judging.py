@@ -11,9 +11,8 @@ from scipy import stats
 from perf_structural import evaluate, value
 from perf_structural.api import schedule
 from perf_structural.bounds import within
-from perf_structural.judging import judge, recalibrate
+from perf_structural.judging import COVERAGES, Recalibration, judge, recalibrate
 from perf_structural.measured_value import limits_of_quantile, samples_needed
-from perf_structural.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry

@@ -9,7 +9,7 @@ from traces.kineto_files import START_US, read, write_rank
 
 import perfcore
 from perf_io.tables import state_table
-from perf_io.tables.tabular_trace import TabularTrace
+from perf_io.tables.state_table import TabularTrace
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.windows import part_of, part_of_curve
 from perfcore import Trace

@@ -101,7 +101,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
 
 def _columns(trace: Trace) -> Generator[tuple[Columns, bool], None, None]:
     """Columns of the trace, at once or a part at a time, and whether nested states are missing from them."""
-    from perf_io.tables.tabular_trace import TabularTrace
+    from perf_io.tables.state_table import TabularTrace
 
     if isinstance(trace, TabularTrace):
         yield from _columns_on_disk(trace)

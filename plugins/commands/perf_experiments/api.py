@@ -461,7 +461,7 @@ def sample(
     >>> len(series.times), list(series.columns)[0]
     (2, 'cpu all busy')
     """
-    from perf_experiments.sampling import sample_system
+    from perf_experiments.measurement import sample_system
     from perfcore.base.files import check_folder, refuse_existing
     from perfcore.reading.recognise import write, writer
 
@@ -545,8 +545,7 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
-    from perf_experiments.next_runs import candidate_points, largest_levels, refuse, target_point
-    from perf_experiments.recommendation import recommend
+    from perf_experiments.recommendation import candidate_points, largest_levels, recommend, refuse, target_point
     from perf_experiments.replications import Replications, needed_replications
     from perf_experiments.run_records import parse_share
     from perf_experiments.store import Store, is_store_file

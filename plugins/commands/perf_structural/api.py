@@ -155,8 +155,7 @@ def value(
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded
-    from perf_structural.measured_value import check_scale, represent
-    from perf_structural.measuring import read_samples, samples_of
+    from perf_structural.measured_value import check_scale, read_samples, represent, samples_of
     from perf_structural.statistic import LEVELS, levels_given
     from perf_tables.arguments import check_length
     from perfcore.hooks.options import build
@@ -285,7 +284,7 @@ def schedule(
     >>> schedule(rows, divide=300, unit_time="row", tuning=2).shares
     (100, 200)
     """
-    from perf_structural.allocation import all_candidates, divided
+    from perf_structural.decomposition import all_candidates, divided
     from perf_structural.statistic import parse_statistic
     from perf_structural.structural_model import StructuralModel, choose, predict_candidates
 

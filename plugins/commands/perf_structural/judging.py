@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
-from perf_structural.prediction_files import read_actual, read_predictions
-from perf_structural.recalibration import (
-    COVERAGES,
-    Recalibration,
-    interval_score,
-    learn_recalibration,
-    quantile_loss,
-    shares_by_rank,
-)
+from perf_structural.prediction_files import read_actual, read_predictions, read_text
 from perf_structural.statistic import levels_given, quantile_name
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.files import write_json
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
+
 
 PIT_BINS = 10
 _CONFIDENCE = 0.95  # of the limits of an observed share
@@ -267,3 +263,217 @@ def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, 
         ranks[row, : len(masses)], ranks[row, -1] = shares, outside
         ordered[row, : len(masses)] = np.sort(masses)[::-1]
     return ranks, ordered
+
+
+# What past predictions teach later ones: which place in the predicted distribution has been reached how often.
+#
+# Where 5% of the actual values lay below the predicted 12%-quantile, that quantile is the 5%-quantile from now on. A
+# map of probabilities moves no end: what lay outside of all that was predicted stays outside.
+#
+# Source: A. P. Dawid, "Statistical Theory: The Prequential Approach" (1984) for the places (probability integral
+# transforms); V. Kuleshov, N. Fenner and S. Ermon, "Accurate Uncertainties for Deep Learning Using Calibrated
+# Regression" (2018) for their distribution as a correction. Theirs is an isotonic regression; ours has a quantile of
+# the places for every ten runs, drawn towards no correction where runs are few, and goes on beyond the outermost of
+# them as a normal distribution would.
+
+# Figures of many predictions at once: the score of central intervals, and ranks of bins.
+#
+# Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
+# American Statistical Association 102 (2007). All scores here are losses, in the unit of the quantity: less is better.
+# What a single prediction scores, `perfcore.stochastic.StochasticValue.crps`, it knows itself.
+
+
+def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, actual: npt.ArrayLike) -> Floats:
+    """Score of central prediction intervals (the source's equation 43): width, and a fine for what lies outside."""
+    low, high, x = (np.asarray(argument, dtype=np.float64) for argument in (lower, upper, actual))
+    fine = 2.0 / (1.0 - coverage)
+    return (high - low) + fine * np.maximum(low - x, 0.0) + fine * np.maximum(x - high, 0.0)
+
+
+def quantile_loss(quantile: npt.ArrayLike, level: float, actual: npt.ArrayLike) -> Floats:
+    """Loss of a predicted quantile (the source's equation 42): the distance, by the share on the side where it is."""
+    distance = np.asarray(actual, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
+    return np.maximum(level * distance, (level - 1.0) * distance)
+
+
+def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
+    """Which of the bins, ordered from the most to the least probable, the actual value fell into."""
+    probability = np.asarray(masses, dtype=np.float64)
+    shares = np.zeros(len(probability) + 1)
+    if bin_of_actual is None:
+        shares[-1] = 1.0
+        return shares
+    ranked = np.sort(probability)[::-1]
+    ties = np.isclose(ranked, probability[bin_of_actual], rtol=1e-12, atol=0.0)
+    shares[:-1][ties] = 1.0 / ties.sum()
+    return shares
+
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+_FEWEST = 40  # runs: four quantiles of their places
+_RUNS_A_KNOT, _MOST_KNOTS = 10, 20
+_EVIDENCE = 20.0  # runs that weigh as much as the belief that predictions are right as they are
+_FOLDS = 5  # stretches of runs, each left out once
+_MOST_SCORED = 1000  # runs, evenly over all: enough to tell, and each takes a quantile function
+_SCORED_LEVELS: Floats = (np.arange(100, dtype=np.float64) + 0.5) / 100.0
+_TAIL = (1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3)
+_NEXT_TO_NONE = 1e-12
+_EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for level in reversed(_TAIL))])
+
+
+@dataclass(frozen=True, repr=False)
+class Recalibration(Result):
+    """A monotone map of probabilities, learned from past predictions and what then happened."""
+
+    levels: tuple[float, ...]  # probabilities, increasing from 0 to 1
+    places: tuple[float, ...]  # by level: the predicted quantile that becomes the quantile of this level
+    runs: int  # that it was learned from
+    outside: float = 0.0  # share of these whose value lay outside of all that was predicted
+    score_before: float = float("nan")
+    score_after: float = float("nan")
+    held_before: Mapping[float, float] = field(default_factory=dict)
+    held_after: Mapping[float, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("levels", "places"):
+            row = np.asarray(getattr(self, name), dtype=np.float64)
+            good = len(row) >= 2 and row[0] == 0.0 and row[-1] == 1.0 and np.all(np.diff(row) >= 0.0)
+            if not good or len(row) != len(self.levels):
+                raise DataError(f"{name}: as many numbers as levels are expected, from 0 to 1 and not decreasing")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `perf validate --recalibrate -o` wrote."""
+        name = os.fspath(path)
+        try:
+            content = json.loads(read_text(path))["recalibration"]
+            return cls(tuple(map(float, content["levels"])), tuple(map(float, content["places"])), int(content["runs"]))
+        except DataError as error:
+            raise InputError(name, f"recalibration: {error}") from None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            expected = "is no recalibration; a file that `perf validate --recalibrate -o FILE` wrote is expected"
+            raise InputError(name, expected) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `read` takes, and what it was judged by."""
+        return {
+            "levels": list(self.levels),
+            "places": list(self.places),
+            "runs": self.runs,
+            "outside": self.outside,
+            "score": {"before": self.score_before, "after": self.score_after},
+            "held": [
+                {"promised": coverage, "before": self.held_before[coverage], "after": self.held_after[coverage]}
+                for coverage in self.held_before
+            ],
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `read` takes."""
+        write_json(path, {"recalibration": self.to_dict()})
+
+    @property
+    def statistics(self) -> dict[str, float | int]:
+        """How many runs taught it, and what it gains on runs that did not."""
+        return {
+            "runs": self.runs,
+            "outside": self.outside,
+            "score_before": self.score_before,
+            "score_after": self.score_after,
+        }
+
+    @property
+    def note(self) -> str:
+        """Message about the correction."""
+        return f"corrected by what {self.runs} past runs taught"
+
+    def corrected(self, value: StochasticValue) -> StochasticValue:
+        """A prediction after the map, piecewise uniform; what has no distribution stays as it is."""
+        from perfcore.stochastic import default_representation
+
+        low, high = value.support
+        if low == high or not value.has_distribution:
+            return value
+        # A distribution without bounds has none of its quantiles at 0 and 1.
+        inner = value.quantile(np.clip(self.places_of(_EDGES), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE))
+        ends = inner[0] if np.isinf(low) else low, inner[-1] if np.isinf(high) else high
+        edges = np.maximum.accumulate([ends[0], *inner, ends[1]])
+        masses = np.diff([0.0, *_EDGES, 1.0])
+        content = {"edges": edges.tolist(), "masses": masses.tolist()}
+        corrected: StochasticValue = default_representation("distributions").from_dict(content)
+        return corrected
+
+    def places_of(self, levels: Sequence[float] | Floats) -> Floats:
+        """Which predicted quantiles become those of the given levels (...)."""
+        return np.asarray(np.interp(np.asarray(levels), self.levels, self.places))
+
+    def levels_of(self, places: Sequence[float] | Floats) -> Floats:
+        """The probability of values up to what had the given places in the prediction (...)."""
+        return np.asarray(np.interp(np.asarray(places), self.places, self.levels))
+
+
+def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
+    """Learn a map from predictions and what then happened, if it makes predictions better that it did not see."""
+    places = np.array([value.place_of(x) for value, x in zip(predictions, actual, strict=True)])
+    finite = np.flatnonzero(np.isfinite(places))
+    if len(finite) < _FEWEST:
+        raise DataError(
+            f"{len(finite)} runs with a predicted distribution; a recalibration needs {_FEWEST} or more: "
+            "judge more runs, or predict distributions and not bounds or points"
+        )
+    values, places, actual = [predictions[run] for run in finite.tolist()], places[finite], actual[finite]
+    runs = np.arange(len(places))
+    scored = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_SCORED)).astype(int))
+    before, after, levels = np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places))
+    for fold in range(_FOLDS):
+        left_out = runs * _FOLDS // len(places) == fold
+        learned = _map_of(places[~left_out])
+        levels[left_out] = learned.levels_of(places[left_out])
+        for run in scored[left_out[scored]].tolist():
+            before[run] = _loss(values[run], _SCORED_LEVELS, actual[run])
+            corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
+            after[run] = _loss(values[run], corrected, actual[run])
+    gains = before[scored] - after[scored]
+    if gains.mean() <= gains.std() / np.sqrt(len(gains)):
+        raise DataError(
+            f"a recalibration does not help: on runs that it is not learned from, the mean quantile loss goes from "
+            f"{before[scored].mean():.6g} to {after[scored].mean():.6g}, within what chance does; "
+            "leave the predictions as they are"
+        )
+    full = _map_of(places)
+    low, high = np.array([value.support for value in values]).T
+    return Recalibration(
+        full.levels,
+        full.places,
+        len(places),
+        float(np.mean((actual < low) | (actual > high))),
+        float(before[scored].mean()),
+        float(after[scored].mean()),
+        _coverage(places),
+        _coverage(levels),
+    )
+
+
+def _map_of(places: Floats) -> Recalibration:
+    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, lines between."""
+    knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
+    expected_scores = ndtri(np.arange(1, knots) / knots)
+    observed_scores = np.quantile(
+        ndtri(np.clip(places, _TAIL[0], 1.0 - _TAIL[0])), np.arange(1, knots) / knots, method="hazen"
+    )
+    weight = len(places) / (len(places) + _EVIDENCE)
+    drawn = weight * observed_scores + (1.0 - weight) * expected_scores
+    edge_scores = ndtri(_EDGES)
+    slope = (drawn[-1] - drawn[0]) / (expected_scores[-1] - expected_scores[0])
+    excess = np.minimum(edge_scores - expected_scores[0], 0.0) + np.maximum(edge_scores - expected_scores[-1], 0.0)
+    scores = np.interp(edge_scores, expected_scores, drawn) + slope * excess
+    return Recalibration((0.0, *_EDGES.tolist(), 1.0), (0.0, *ndtr(scores).tolist(), 1.0), len(places))
+
+
+def _loss(value: StochasticValue, places: Floats, actual: float) -> float:
+    """Mean quantile loss of the predicted quantiles at some places, taken as those of the scored levels."""
+    return float(quantile_loss(value.quantile(places), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
+
+
+def _coverage(places: Floats) -> dict[float, float]:
+    return {coverage: float(np.mean(np.abs(2.0 * places - 1.0) <= coverage)) for coverage in COVERAGES}

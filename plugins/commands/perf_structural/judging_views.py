@@ -17,8 +17,7 @@ from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perf_structural.judging import Judgement
-    from perf_structural.recalibration import Recalibration
+    from perf_structural.judging import Judgement, Recalibration
 
 _OUTER, _INNER = 0.95, 0.5  # central intervals: the outer one stands in where a prediction has no bounds
 

@@ -11,9 +11,8 @@ from perf_views.contents import Opener
 from perfcore.base.errors import OptionError, PerfError
 
 if TYPE_CHECKING:
-    from perf_structural.judging import Judgement
+    from perf_structural.judging import Judgement, Recalibration
     from perf_structural.prediction import Prediction
-    from perf_structural.recalibration import Recalibration
     from perf_structural.structural_model import StructuralModel
 
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out

@@ -18,9 +18,9 @@ from perf_formulas.parser import Parser, Variable
 from perf_structural.composition import Composing, Composition
 from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, read_input
+from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
-from perf_structural.recalibration import Recalibration
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError
 from perfcore.results import Result

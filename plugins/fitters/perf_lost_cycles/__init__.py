@@ -23,13 +23,13 @@ def register_fitters(register: Register) -> None:
     """Announce the bundled fitters of tables by category."""
     register(
         "lca",
-        "perf_lost_cycles.lca.fitter:LcaFitter",
+        "perf_lost_cycles.lca.model:LcaFitter",
         options="perf_lost_cycles.options:LcaOptions",
         help="default models of every category over one factor, the best of each; their sum is the application",
     )
     register(
         "modgen",
-        "perf_lost_cycles.modgen.fitter:ModgenFitter",
+        "perf_lost_cycles.modgen.generation:ModgenFitter",
         options="perf_lost_cycles.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
         default_for=("categories",),

@@ -101,7 +101,7 @@ def register_joins(register: Register) -> None:
     """Announce what makes one table of measurements in several files."""
     register(
         "perfcore.data.measurements:Measurements",
-        "perf_io.joining:join_measurements",
+        "perf_io.results.result_table:join_measurements",
         help="tables with what the names of the files say as further columns",
     )
     register(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perf_io.tables.duck import Database
-from perf_io.tables.tabular_trace import INTERVALS, IntervalStore, coded_query
+from perf_io.tables.state_table import INTERVALS, IntervalStore, coded_query
 from perf_io.traces.intervals import latest_running
 from perf_traces.nesting import mark_nested
 from perfcore.base.arrays import Ints

@@ -2,18 +2,229 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from perf_io.tables.duck import Database
+from perf_io.tables.duck import Database, quoted
 from perf_io.tables.table import decimal_hint
-from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query, overlap_error, overlapping_rows
+from perf_traces.joined_trace import COLUMNS, LazyTrace
 from perfcore.base.errors import InputError
-from perfcore.data.trace import Trace, first_overlap
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, first_overlap
+
+# A trace that stays in its table: 10^8 intervals become a curve in bounded memory, since the interval boundaries are
+# summed up in SQL, where groups that do not fit into memory go to disk.
+
+INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
+
+_numbers = itertools.count(1)  # of views
+
+
+class TabularTrace(LazyTrace):
+    """A checked trace whose intervals are in a database; see `perfcore.Trace` for what it offers.
+
+    The arrays ``location``, ``state``, ``start_ns`` and ``end_ns`` are made when they are first asked for.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        n_intervals: int,
+        keys: Sequence[str],
+        locations: Sequence[str],
+        states: Sequence[str],
+        *,
+        intervals: str = INTERVALS,
+        codes: tuple[Sequence[int], Sequence[int]] | None = None,
+        **facts: Any,
+    ) -> None:
+        super().__init__(locations, states, **facts)
+        self.intervals = intervals  # the table or view that has them
+        self._codes = codes or (range(len(locations)), range(len(states)))  # positions in the database's enumerations
+        self.database = database
+        self._n_intervals = n_intervals
+        self._keys = tuple(keys)
+
+    @property
+    def n_intervals(self) -> int:
+        return self._n_intervals
+
+    @property
+    def query(self) -> str:
+        """SELECT of ``location, state`` (names) and ``start_ns, end_ns``, for writing without arrays."""
+        if self._keys == self.states:
+            return f"SELECT location, state, start_ns, end_ns FROM {self.intervals}"
+        self.database.run("CREATE OR REPLACE TABLE state_labels (name VARCHAR, label VARCHAR)")
+        self.database.run(
+            "INSERT INTO state_labels SELECT unnest($1), unnest($2)", [list(self._keys), list(self.states)]
+        )
+        return (
+            "SELECT location, (SELECT map(list(name), list(label)) FROM state_labels)[state] AS state, "
+            f"start_ns, end_ns FROM {self.intervals}"
+        )
+
+    def cut(
+        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+    ) -> TabularTrace:
+        """The part of it from ``first`` until before ``beyond``, nanoseconds, that stays in the database."""
+        start, end = facts["span_ns"]
+        keys = [self._keys[index] for index in states]
+        conditions = [f"start_ns < {beyond}", f"(end_ns > {first} OR start_ns >= {first})"]
+        for column, kept, every in (
+            ("location", [self.locations[index] for index in locations], self.locations),
+            ("state", keys, self._keys),
+        ):
+            if len(kept) < len(every):
+                conditions.append(f"{column} IN ({', '.join(map(quoted, kept))})")
+        view = f"part_{next(_numbers)}"
+        self.database.run(
+            f"CREATE VIEW {view} AS SELECT location, state, greatest(start_ns, {start}) AS start_ns, "
+            f"least(end_ns, {end}) AS end_ns FROM {self.intervals} WHERE {' AND '.join(conditions)}"
+        )
+        ((n_intervals,),) = self.database.rows(f"SELECT count(*) FROM {view}")
+        codes = [self._codes[0][index] for index in locations], [self._codes[1][index] for index in states]
+        names = [self.locations[index] for index in locations], [self.states[index] for index in states]
+        return TabularTrace(self.database, n_intervals, keys, *names, intervals=view, codes=codes, **facts)
+
+    def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
+        mask = busy_mask(self.states, self.busy_states, busy, idle)
+        chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
+        busy = f"FROM {self.intervals} WHERE state IN ({chosen or 'NULL'})"
+        n_busy = self.database.rows(f"SELECT count(*) {busy}")[0][0]
+        times, offset = np.empty((2, n_busy), np.int64), 0
+        for chunk in self.database.chunks(f"SELECT start_ns, end_ns {busy}", n_busy, "summing up"):
+            until = offset + len(chunk["start_ns"])
+            times[0, offset:until], times[1, offset:until] = chunk["start_ns"], chunk["end_ns"]
+            offset = until
+        return curve_from_intervals(
+            times.ravel(), self.span_ns, self.time_unit, n_locations=len(self.locations), source=self.source
+        )
+
+    @functools.cached_property
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        arrays = {name: np.empty(self._n_intervals, dtype) for name, dtype in COLUMNS.items()}
+        first = 0
+        for chunk in self.database.chunks(coded_query(self.intervals), self._n_intervals, "loading"):
+            last = first + len(chunk["start_ns"])
+            for name, array in arrays.items():
+                array[first:last] = chunk[name]
+            first = last
+        for name, codes in zip(("location", "state"), self._codes, strict=True):
+            if codes != range(len(codes)):
+                arrays[name] = np.searchsorted(codes, arrays[name]).astype(np.int32)
+        return arrays
+
+
+def coded_query(intervals: str = INTERVALS) -> str:
+    """SELECT of all intervals in the order of the file, names as positions in their enumeration."""
+    return (
+        "SELECT CAST(enum_code(CAST(location AS location_names)) AS INTEGER) AS location, "
+        "CAST(enum_code(CAST(state AS state_names)) AS INTEGER) AS state, start_ns, end_ns "
+        f"FROM {intervals}"
+    )
+
+
+def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
+    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be."""
+    pairs = database.rows(
+        "SELECT earlier, row FROM (SELECT row, start_ns, "
+        "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "
+        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {intervals}) WHERE end_ns > start_ns "
+        "WINDOW by_location AS (PARTITION BY location ORDER BY start_ns, row)) WHERE start_ns < until_ns LIMIT 1"
+    )
+    return (pairs[0][0], pairs[0][1]) if pairs else None
+
+
+def overlap_error(
+    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int, cure: str = ""
+) -> InputError:
+    """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
+    (first_line, first), (line, second) = at_row(one), at_row(two)
+    since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
+    return InputError(
+        source,
+        f"{second['location']!r} is in state {second['state']!r} from {since} although "
+        f"{first['state']!r} (line {first_line}) lasts until {until}; "
+        f"states of one location must not overlap{cure}",
+        line=line,
+    )
+
+
+_CODES = "interval_codes"  # the table of location and state as codes
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+class IntervalStore:
+    """Intervals as a reader makes them, block by block.
+
+    Choose it for a reader whose own codes name locations and states; `perf_io.tables.state_table` takes names.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._n_intervals = 0
+        self._columns: Columns = {}
+        self._table: Database | None = None
+        self._span = (0, 0)
+
+    def add(self, columns: Columns) -> None:
+        """Take in more than no intervals, which must not be changed afterwards."""
+        first, last = int(columns["start_ns"].min()), int(columns["end_ns"].max())
+        if not self._n_intervals:
+            self._columns, self._span = columns, (first, last)
+        else:
+            if self._table is None:
+                self._table = Database(self._source)
+                self._table.run(
+                    f"CREATE TABLE {_CODES} (location INTEGER, state INTEGER, start_ns BIGINT, end_ns BIGINT)"
+                )
+                self._table.append(_CODES, self._columns)
+                self._columns.clear()
+            self._table.append(_CODES, columns)
+            self._span = min(first, self._span[0]), max(last, self._span[1])
+        self._n_intervals += len(columns["start_ns"])
+
+    def refuse_overlaps(self, at_row: Callable[[int], tuple[int, Mapping[str, str]]]) -> None:
+        """Compare the intervals of each location, sorted, on disk if need be."""
+        if self._table is None:
+            pair = first_overlap(*(self._columns[name] for name in ("location", "start_ns", "end_ns")))
+        else:
+            pair = overlapping_rows(self._table, _CODES)
+        if pair is not None:
+            raise overlap_error(self._source, at_row, *pair)
+
+    def trace(
+        self,
+        locations: Sequence[str],
+        keys: Sequence[str],
+        states: Sequence[str],
+        span_ns: tuple[int, int] | None = None,
+        **more: Any,
+    ) -> Trace:
+        """All intervals, which the caller has checked."""
+        if not self._n_intervals:
+            raise InputError(self._source, "contains no state intervals")
+        first, last = self._span if span_ns is None else span_ns
+        facts = {**more, "source": self._source, "span_ns": (min(self._span[0], first), max(self._span[1], last))}
+        if self._table is None:
+            location, state, start_ns, end_ns = (self._columns[name] for name in COLUMNS)
+            return Trace(location, state, start_ns, end_ns, locations, states, **facts)
+        self._table.add_names("location_names", locations)
+        self._table.add_names("state_names", keys)
+        self._table.run(
+            f"CREATE VIEW {INTERVALS} AS SELECT (enum_range(NULL::location_names))[location + 1] AS location, "
+            f"(enum_range(NULL::state_names))[state + 1] AS state, start_ns, end_ns FROM {_CODES}"
+        )
+        return TabularTrace(self._table, self._n_intervals, keys, locations, states, **facts)
+
 
 IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
 BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"

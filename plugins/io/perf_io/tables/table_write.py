@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from perf_io.tables.duck import Database, quoted_name
-from perf_io.tables.tabular_trace import TabularTrace
+from perf_io.tables.state_table import TabularTrace
 from perf_io.text import sql_decimal
 from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve

@@ -21,8 +21,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.state_table import IN_MEMORY_ROWS
-from perf_io.tables.tabular_trace import IntervalStore
+from perf_io.tables.state_table import IN_MEMORY_ROWS, IntervalStore
 from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.paraver_scan import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters

@@ -21,7 +21,7 @@ from perf_io.options import PjDumpOptions
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
 from perf_io.text import line_of_record, parse_ns, sql_ns
-from perf_io.traces.paje_types import VariableSamples, choose_state_type, variables_for
+from perf_io.traces.paje import VariableSamples, choose_state_type, variables_for
 from perf_traces.nesting import mark_nested
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
