@@ -457,7 +457,7 @@ def whatif(
     from perf_io.traces.gpu_activity import read_gpu_activity
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
-    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace)) is not None:
+    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace, with_shapes=False)):
         if network is not None or balance or _share(noise):
             raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
         return gpu_answers(activity, region, factors)

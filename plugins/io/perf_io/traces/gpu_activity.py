@@ -170,7 +170,9 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
 
 
-def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity | None:
+def read_gpu_activity(
+    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, with_shapes: bool = True
+) -> GpuActivity | None:
     """Read the GPU activity of a file, with the arguments of operators of these names.
 
     None where it is no Chrome trace or has no work of GPUs.
@@ -178,7 +180,7 @@ def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as source:
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
 
 
 def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity:
@@ -191,7 +193,7 @@ def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[
     return activity
 
 
-def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivity | None:
+def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
@@ -222,7 +224,8 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR and with_shapes else
+                          _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 7] = -1
             for k, event in enumerate(chosen) if arguments_of else ():
