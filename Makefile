@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE  # else each start would compile all that it imports: seconds
 
-.PHONY: demo test quick slow fuzz faults lint style types examples doctests docs screenshots clean
+.PHONY: demo test quick slow fuzz first-use faults lint style types examples doctests docs screenshots clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -26,6 +26,10 @@ slow: $(VENV)/.installed-test
 # Half a minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/fuzz.py --seconds 30
+
+# CPU time of first answers, with nothing compiled; reported, whatever it is
+first-use: $(VENV)/.installed-test
+	-$(BIN)/python benchmarks/first_use.py
 
 # Disks that fill up or fail, and kill -9, at three calls of each command; at length: without --most. Needs cc.
 faults: $(VENV)/.installed-test

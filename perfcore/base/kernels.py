@@ -5,6 +5,7 @@ Numba is imported when the first kernel is compiled. Little work is left to Pyth
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import threading
@@ -35,6 +36,7 @@ class _Interpreting(threading.local):
 
 
 _interpreting = _Interpreting()
+_COMPILING = "compiling numerical kernels, a few seconds, first use only"
 _note_once = functools.cache(progress.note)
 
 
@@ -43,7 +45,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], small: int = 0) -> None:
         functools.update_wrapper(self, function)
-        self._function, self.small = function, small
+        self._function, self.small, self._is_ready = function, small, False
         # Numba finds machine code on disk by this name, and does not look at the options that it was made with.
         options = json.dumps(_OPTIONS, default=sorted, sort_keys=True)
         function.__qualname__ = f"{function.__name__}_{zlib.crc32(options.encode()):08x}"
@@ -55,8 +57,10 @@ class Kernel:
         if all(np.size(value) < self.small for value in args):
             return self.interpreted(*args)
         compiled = self.compiled
-        if not _is_cached(compiled):
-            _note_once("compiling numerical kernels, a few seconds, first use only")
+        if not self._is_ready:
+            if not _is_cached(compiled):
+                _note_once(_COMPILING)
+            self._is_ready = True
         return compiled(*args)
 
     def interpreted(self, *args: Any) -> Any:
@@ -74,11 +78,11 @@ class Kernel:
         with _lock:
             if "compiled" in self.__dict__:
                 return self.__dict__["compiled"]
-            numba = _numba()
-            try:
-                return numba.njit(cache=True, **_OPTIONS)(self._function)
-            except RuntimeError:
-                return numba.njit(**_OPTIONS)(self._function)
+            numba, cache = _numba()
+            compiled = numba.njit(**_OPTIONS)(self._function)
+            with contextlib.suppress(RuntimeError):  # no folder can be written
+                compiled._cache = cache(self._function)
+            return compiled
 
 
 def kernel(function: Callable[..., Any] | None = None, *, small: int = 0) -> Any:
@@ -87,17 +91,33 @@ def kernel(function: Callable[..., Any] | None = None, *, small: int = 0) -> Any
 
 
 @functools.cache
-def _numba() -> Any:
+def _numba() -> tuple[Any, Any]:
+    """Numba, and its cache that leaves out what it cannot read or write."""
     import numba
+    from numba.core.caching import FunctionCache
     from numba.extending import typeof_impl
 
+    class Cache(FunctionCache):
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            except Exception:  # whatever unpacking a damaged file raises
+                _note_once(_COMPILING)
+                with contextlib.suppress(OSError):
+                    self.flush()  # type: ignore[no-untyped-call]
+                return None
+            # Two processes that compile at once may give their files the same name.
+            return found if found is not None and found.signature.args == tuple(sig) else None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with contextlib.suppress(Exception):  # a full disk, or a damaged index that cannot be replaced
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
     typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.compiled))  # type: ignore[no-untyped-call]
-    return numba
+    return numba, Cache
 
 
 def _is_cached(compiled: Any) -> bool:
-    if compiled.signatures:
-        return True
     folder = compiled.stats.cache_path
     name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__qualname__}-*.nbi"
     return folder is not None and any(Path(folder).glob(name))

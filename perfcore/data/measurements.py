@@ -211,7 +211,8 @@ class Measurements(Shown):
         """Raise the error about one row."""
         line = self.line(row)
         if line is None:
-            raise DataError(f"{self.source}: row {self.row(row)}: {problem}")
+            file = f" ({self.table['file'].iloc[row]})" if "file" in self.table else ""
+            raise DataError(f"{self.source}: row {self.row(row)}{file}: {problem}")
         raise InputError(self.source, problem, line=line)
 
     def observations(self, aggregate: str = "median", duplicates: str = "refuse") -> Observations:
@@ -283,7 +284,7 @@ class Measurements(Shown):
 
 
 def _holds_numbers(column: pd.Series) -> bool:
-    """Whether most values are numbers: a text among them is then refused with its line, not taken for a name."""
+    """Whether half of the values are numbers: a text among them is refused with its line, not taken for a name."""
     import pandas as pd
 
     if column.dtype.kind in "iuf":
@@ -292,7 +293,7 @@ def _holds_numbers(column: pd.Series) -> bool:
         return False
     values = column.dropna()
     values = values.iloc[:: max(1, len(values) // _LOOKED_AT)]
-    return bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() > len(values))
+    return len(values) > 0 and bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() >= len(values))
 
 
 def _are_dates(column: pd.Series) -> bool:

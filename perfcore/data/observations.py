@@ -327,8 +327,10 @@ def without_duplicates(
     data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition."""
-    # As texts, so that cells of any kind can be compared.
-    groups = data.table.astype(str).groupby(list(data.table.columns), sort=False, dropna=False)
+    # As texts, so that cells of any kind can be compared; a copied file has another name.
+    used = {*data.roles.parameters.values(), *data.roles.code, *data.roles.system, *data.roles.category}
+    columns = [name for name in data.table.columns if name != "file" or name in used]
+    groups = data.table.astype(str).groupby(columns, sort=False, dropna=False)
     number = np.asarray(groups.ngroup(), dtype=np.int64)
     first = np.unique(number, return_index=True)[1][number]
     repeated = (first < np.arange(len(first))) & kept

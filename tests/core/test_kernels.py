@@ -116,3 +116,23 @@ def test_machine_code_of_other_options_is_not_taken_from_disk(double, monkeypatc
     assert (found_on_disk(), found_on_disk()) == (0, 1)
     monkeypatch.setitem(kernels._OPTIONS, "fastmath", {"contract"})
     assert (found_on_disk(), found_on_disk()) == (0, 1)
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_cache_is_made_again(double, tmp_path, suffix):
+    assert kernels.kernel(double)(2) == 4
+    (file,) = tmp_path.rglob(f"*{suffix}")
+    whole = file.read_bytes()
+    for damaged in (b"", b"not machine code", whole[: len(whole) // 2]):
+        file.write_bytes(damaged)
+        assert announced(kernels.kernel(double)) == ["compiling numerical kernels, a few seconds, first use only"]
+        assert announced(kernels.kernel(double)) == []
+
+
+def test_machine_code_of_other_arguments_is_not_taken(double, tmp_path):
+    """Two processes that compile at once may give their files the same name."""
+    compiled = kernels.kernel(double)
+    assert (compiled(2), compiled(0.5)) == (4, 1.0)
+    one, other = sorted(tmp_path.rglob("*.nbc"))
+    one.write_bytes(other.read_bytes())
+    assert (kernels.kernel(double)(2), kernels.kernel(double)(0.5)) == (4, 1.0)

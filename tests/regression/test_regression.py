@@ -123,9 +123,9 @@ def theirs(options, table):
             codes = pd.factorize(table["node"])[0]
             return sm.OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
         case {"robust": "huber"}:
-            return sm.RLM(y, x, M=sm.robust.norms.HuberT()).fit()
+            return sm.RLM(y, x, M=sm.robust.norms.HuberT()).fit(conv="weights", tol=1e-10, maxiter=1000)
         case {"robust": "tukey"}:
-            return sm.RLM(y, x, M=sm.robust.norms.TukeyBiweight()).fit()
+            return sm.RLM(y, x, M=sm.robust.norms.TukeyBiweight()).fit(conv="weights", tol=1e-10, maxiter=1000)
         case {"quantile": level}:
             return sm.QuantReg(y, x).fit(q=level)
         case {"family": "gamma"}:

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
-    from perf_analysis.memory import GpuMemory
     from perf_analysis.messages import MessageTable
-    from perf_analysis.operators import OperatorTimes
+    from perf_analysis.operators import GpuMemory, OperatorTimes
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import Profiles, RunProfile
@@ -327,7 +326,7 @@ def profile(
     if peak is not None and chosen != "shape":
         raise OptionError("--peak belongs to --by shape")
     if chosen == "memory":
-        from perf_analysis.memory import gpu_memory
+        from perf_analysis.operators import gpu_memory
 
         return gpu_memory(sources, _named_options(read))
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
@@ -458,7 +457,7 @@ def whatif(
     from perf_io.traces.gpu_activity import read_gpu_activity
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
-    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace)) is not None:
+    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace, with_shapes=False)):
         if network is not None or balance or _share(noise):
             raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
         return gpu_answers(activity, region, factors)

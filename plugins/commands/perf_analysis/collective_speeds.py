@@ -95,10 +95,10 @@ def collective_speeds(
     """Collectives, sends and receives of NCCL by operation, size and ranks, and what each rank waited for others."""
     calls, messages, collectives = communication.calls, communication.messages, communication.collectives
     library = np.array([name.startswith(_LIBRARY) for name in calls.operations], bool)
-    if not library.any():
-        return (), ()
     collectives = collectives.only(collectives.of_data & library[collectives.operation])
     n, pairs = len(collectives), np.arange(len(messages))
+    if not library.any() or not n + len(pairs):
+        return (), ()
     of = np.concatenate([collectives.member_of, n + pairs, n + pairs])
     begins = np.concatenate([collectives.member_call, messages.send_call, messages.post_call])
     ends = np.concatenate([collectives.member_call, messages.send_done_call, messages.receive_call])
@@ -150,15 +150,14 @@ def _waits(
     names: Sequence[str], timed: npt.NDArray[np.bool_], place: Ints, waited: Ints, last_place: Ints, alone_ns: Ints
 ) -> tuple[RankWaits, ...]:
     """What each rank waited and was waited for, those that held up others most first."""
-    by_rank: dict[str, list[int]] = {}
-    sums = np.zeros((3, len(names)), np.int64)
-    np.add.at(sums[0], last_place[alone_ns > 0], 1)
-    np.add.at(sums[1], last_place, alone_ns)
-    np.add.at(sums[2], place[timed], waited[timed])
-    for where in np.unique(place[timed]).tolist():
-        row = by_rank.setdefault(names[where], [0, 0, 0])
-        by_rank[names[where]] = [a + b for a, b in zip(row, sums[:, where].tolist(), strict=True)]
-    rows = [RankWaits(name, *row) for name, row in by_rank.items()]
+    ranks = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    rank_of = np.array([ranks[name] for name in names])
+    sums = np.zeros((3, len(ranks)), np.int64)
+    np.add.at(sums[0], rank_of[last_place[alone_ns > 0]], 1)
+    np.add.at(sums[1], rank_of[last_place], alone_ns)
+    np.add.at(sums[2], rank_of[place[timed]], waited[timed])
+    there = set(rank_of[place[timed]].tolist())
+    rows = [RankWaits(name, *sums[:, code].tolist()) for name, code in ranks.items() if code in there]
     return tuple(sorted(rows, key=lambda row: (-row.held_up_ns, row.waited_ns)))
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.gpu_path import GAP, GPU, LAUNCH, RETURN, UNKNOWN, CriticalPath, HostGpuRun, HostGpuTrace
+from perf_analysis.gpu_path import CriticalPath, HostGpuRun, HostGpuTrace
 from perf_io.traces.gpu_activity import GpuActivity
 from perf_traces.windows import families
 from perf_views.names import plain_name
@@ -19,41 +19,21 @@ from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.units import readable
 from perfcore.results import Result
 
-_TARGETS = ("gpu", "host", "collectives")
+_PARTS = ("gpu", "host", "collectives")
 _COLLECTIVE = re.compile(r"nccl|rccl", re.IGNORECASE)
-_USUAL = (float("inf"), 2.0)
+_WAITS_OF_STREAMS = {"cudaStreamWaitEvent", "cudaEventSynchronize"}
 _MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Parts of a run that are so many times as fast, and how long it takes then."""
+    """How long a run takes, and how much each step saves, if something is faster."""
 
-    faster: dict[str, float]
+    question: str
+    part: str  # gpu, host or collectives, where it is one of the usual questions
+    zero_time: bool
     runtime_ns: int
-
-    @property
-    def text(self) -> str:
-        """What is different, in words."""
-        names = {name: "GPU" if name == "gpu" else name for name in self.faster}
-        return ", ".join(
-            f"zero-time {names[name]}" if times == np.inf else f"{names[name]} {times:g}x faster"
-            for name, times in self.faster.items()
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        times = {name: "inf" if times == np.inf else times for name, times in self.faster.items()}
-        return {"question": self.text, "faster": times, "runtime_ns": self.runtime_ns}
-
-
-@dataclass(frozen=True)
-class Saving:
-    """What one scenario saves in each step."""
-
-    text: str
-    lengths_ns: tuple[int, ...]
-    savings_ns: tuple[int, ...]
+    step_savings_ns: tuple[int, ...]  # not of a part that takes no time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,49 +48,59 @@ class GpuAnswers(Result):
     path: CriticalPath
     collectives_ns: int  # on the path
     scenarios: tuple[Scenario, ...]
-    least_ns: int
-    least_of: str
-    steps: tuple[Saving, ...]
+    lower_bound_ns: int
+    bound_by: str
+    step_lengths_ns: tuple[int, ...]
     full_queue: dict[str, int]
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
 
+    def save(self, path: str) -> list[str]:
+        """Refuse: these runtimes are no stochastic value."""
+        raise OptionError("--output FILE belongs to --noise SHARE, which a GPU trace does not take; use --json")
+
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; times in whole nanoseconds."""
-        return {
-            "source": self.source, "region": self.region, "runtime_ns": self.runtime_ns,
-            "critical_path": {
-                "by_class_ns": self.path.by_class, "by_kernel_ns": self.path.by_kernel, "pieces": self.path.n_pieces,
-                "by_host_activity_ns": self.path.by_host, "collectives_ns": self.collectives_ns},
-            "answers": [each.to_dict() for each in self.scenarios],
-            "least_ns": self.least_ns, "least_of": self.least_of, "steps": [asdict(each) for each in self.steps],
-            "full_queue": self.full_queue, "notes": list(self.notes), "uncertain": list(self.uncertain),
-        }  # fmt: skip
+        """All as plain data; times in whole nanoseconds."""
+        return asdict(self)
 
 
 def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, float]) -> GpuAnswers:
     """What `perfcore.whatif` says of a trace of host and GPU."""
-    questions = [dict(faster)] if faster else [
-        {name: times} for name in _TARGETS for times in _USUAL
-        if name != "collectives" or _fitting(activity, name).any()
-    ]  # fmt: skip
+    parts = _PARTS if _fitting(activity, "collectives").any() else _PARTS[:2]
+    questions = [faster] if faster else [{part: times} for part in parts for times in (2, np.inf)]
     divisors = [_divisors(activity, each) for each in questions]
-    marks = None if region is None else _spans(activity, region)
-    window = None if marks is None else (int(marks[0].min()), int(marks[1].max()))
+    spans = None if region is None else _spans(activity, region)
     trace = HostGpuTrace(activity)
-    run = HostGpuRun(trace, window)
-    path, error, replays = run.path(), run.largest_error_ns(), []
-    if not error:
-        replays = [run.runtime_with(*each) for each in divisors]
+    run = HostGpuRun(trace, None if spans is None else (int(spans[0].min()), int(spans[1].max())))
+    path, error = run.path(), run.largest_error_ns()
+    starts, ends = activity.step_spans() if spans is None else spans
+    windows = zip(starts.tolist(), ends.tolist(), strict=True) if 1 < len(starts) <= _MOST_STEPS else ()
+    steps = [HostGpuRun(trace, window) for window in windows]
+    scenarios = []
+    for question, each in zip(questions, divisors, strict=True):
+        free = np.inf in question.values()
+        savings = tuple(step.runtime_ns - step.runtime_with(*each) for step in (steps if faster or not free else ()))
+        part = "" if faster else next(iter(question))
+        scenarios.append(Scenario(_text(question), part, free, run.runtime_with(*each), savings))
     alone, busiest = run.runtime_with(gpu=np.inf), run.busiest_stream_ns()
-    limit = "the host beside a zero-time GPU" if alone >= busiest else "the work of the busiest stream"
+    begun = activity.host["start"][trace.full]
+    full = trace.full[(begun >= run.begin) & (begun < run.end)]
+    full = full[np.char.find(np.array(activity.names)[activity.host["name"][full]], "Launch") >= 0]
+    time = int((activity.host["end"] - activity.host["start"])[full].sum())
     return GpuAnswers(
         activity.source, region or "", run.runtime_ns, path,
         sum(time for name, time in path.by_kernel.items() if _COLLECTIVE.search(name)),
-        tuple(Scenario(question, runtime) for question, runtime in zip(questions, replays, strict=False)),
-        max(alone, busiest), limit, () if error else _steps(trace, marks, questions, divisors),
-        trace.full_queue(run.begin, run.end), tuple(_notes(trace)), tuple(_uncertain(run, error)),
+        () if error else tuple(scenarios), max(alone, busiest),
+        "the host beside a zero-time GPU" if alone >= busiest else "the work of the busiest stream",
+        tuple(step.runtime_ns for step in steps), {"launches": len(full), "time_ns": time} if len(full) else {},
+        tuple(_notes(trace)), tuple(_uncertain(run, error)),
     )  # fmt: skip
+
+
+def _text(faster: Mapping[str, float]) -> str:
+    names = {name: "GPU" if name == "gpu" else name for name in faster}
+    return ", ".join(f"zero-time {names[name]}" if times == np.inf else f"{names[name]} {times:g}x faster"
+                     for name, times in faster.items())  # fmt: skip
 
 
 def _fitting(activity: GpuActivity, name: str) -> Any:
@@ -120,8 +110,7 @@ def _fitting(activity: GpuActivity, name: str) -> Any:
     if name == "collectives":
         fits = [bool(_COLLECTIVE.search(each)) for each in activity.names]
     else:
-        pattern = name.lower()
-        fits = [any(fnmatch.fnmatchcase(each.lower(), pattern) for each in (full, plain_name(full)))
+        fits = [any(fnmatch.fnmatchcase(each.lower(), name.lower()) for each in (full, plain_name(full)))
                 for full in activity.names]  # fmt: skip
     return np.array(fits, bool)[activity.pieces["name"]]
 
@@ -132,16 +121,16 @@ def _divisors(activity: GpuActivity, faster: Mapping[str, float]) -> tuple[float
     for name, times in faster.items():
         if not times > 0:
             raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
-        if name == "host":
-            host = times
-            continue
         chosen = _fitting(activity, name)
-        if not chosen.any():
+        if name == "host":
+            host = float(times)
+        elif not chosen.any():
             kernels = {plain_name(activity.names[k]) for k in np.unique(activity.pieces["name"]).tolist()}
-            raise UnknownNameError("kernel, or gpu, host, collectives,", name, sorted(kernels | set(_TARGETS)))
-        if (pieces[chosen] != 1.0).any():
+            raise UnknownNameError("kernel, or gpu, host, collectives,", name, kernels.union(_PARTS))
+        elif (pieces[chosen] != 1.0).any():
             raise OptionError(f"{name}: two options change the same kernels; ask them one after the other")
-        pieces[chosen] = times
+        else:
+            pieces[chosen] = times
     return host, pieces
 
 
@@ -150,73 +139,35 @@ def _spans(activity: GpuActivity, region: str) -> tuple[Ints, Ints]:
     spans: dict[str, list[tuple[int, int]]] = {}
     for name, start, end in sorted(activity.markers, key=lambda marker: marker[1:]):
         spans.setdefault(name, []).append((start, end))
-    base, _, number = region.rpartition("#")
-    chosen = spans.get(region, [])
-    if not chosen and base in spans and number.isdecimal():
-        chosen = spans[base][int(number) - 1 : int(number)]
-    if not chosen:
-        chosen = sorted(span for name in families(spans).get(region, {}).values() for span in spans[name])
-    if not chosen:
+    groups = {family: [span for name in members.values() for span in spans[name]]
+              for family, members in families(spans).items()}  # fmt: skip
+    groups |= {f"{name}#{k}": [span] for name, each in spans.items() for k, span in enumerate(each, 1)}
+    if region not in spans and region not in groups:
         raise UnknownNameError(f"marker of {activity.source}", region, {*spans, *families(spans)})
-    starts, ends = np.array(chosen, np.int64).T
+    starts, ends = np.array(sorted(spans.get(region) or groups[region]), np.int64).T
     return starts, ends
-
-
-def _steps(
-    trace: HostGpuTrace,
-    marks: tuple[Ints, Ints] | None,
-    questions: list[dict[str, float]],
-    divisors: list[tuple[float, Floats]],
-) -> tuple[Saving, ...]:
-    """Savings in each occurrence of the marker, or else in each step of the run; not of a single one."""
-    starts, ends = trace.activity.step_spans() if marks is None else marks
-    if not 1 < len(starts) <= _MOST_STEPS:
-        return ()
-    runs = [HostGpuRun(trace, window) for window in zip(starts.tolist(), ends.tolist(), strict=True)]
-    lengths = tuple(run.runtime_ns for run in runs)
-    asked = [k for k, each in enumerate(questions) if len(questions) == 1 or 2.0 in each.values()]
-    return tuple(
-        Saving(Scenario(questions[k], 0).text, lengths,
-               tuple(run.runtime_ns - run.runtime_with(*divisors[k]) for run in runs)) for k in asked
-    )  # fmt: skip
 
 
 def _notes(trace: HostGpuTrace) -> list[str]:
     """What the trace lacks, and what would record it."""
-    activity, notes = trace.activity, list(trace.activity.notes)
+    activity = trace.activity
     called = {activity.names[k] for k in np.unique(activity.host["name"]).tolist()}
-    if not len(activity.host["start"]):
-        notes.append("host events: what the GPU waits for is unknown (activities=[CPU, CUDA] records them)")
-    elif not trace.launched.any():
-        notes.append("launches of GPU work: what it waits for is unknown (activities=[CPU, CUDA] records them)")
-    if not activity.syncs and called & {"cudaStreamWaitEvent", "hipStreamWaitEvent", "cudaEventSynchronize"}:
-        notes.append(
-            "event waits of streams (enable_cuda_sync_events=True in the profiler's experimental_config records them)"
-        )
-    return notes
+    if not trace.launched.any():
+        lacking = "launches of GPU work" if len(activity.host["start"]) else "host events"
+        return [f"{lacking}: what the GPU waits for is unknown (activities=[CPU, CUDA] records them)", *activity.notes]
+    if not activity.syncs and (called & _WAITS_OF_STREAMS or len(np.unique(activity.pieces["location"])) > 1):
+        option = "enable_cuda_sync_events=True in the profiler's experimental_config"
+        return [f"event waits of streams, which are among gaps ({option} records them)", *activity.notes]
+    return list(activity.notes)
 
 
 def _uncertain(run: HostGpuRun, error_ns: int) -> list[str]:
-    trace, lines = run.trace, []
+    lines = []
     if error_ns:
         lines.append(f"the replay misses recorded moments by up to {readable(error_ns, 'ns')}: no what-if answers")
-    if trace.n_early:
-        lines.append(f"{trace.n_early:,} pieces of GPU work begin before their launch: clocks of host and GPU differ")
     if run.n_beyond:
-        lines.append(
-            f"{run.n_beyond:,} pieces launched here end up to {readable(run.beyond_ns, 'ns', 4)} after it and count as "
-            "not waited for"
-        )
-    if _fitting(trace.activity, "collectives").any():
+        beyond = readable(run.beyond_ns, "ns", 4)
+        lines.append(f"{run.n_beyond:,} pieces launched here end up to {beyond} after it: nothing here waits for them")
+    if _fitting(run.activity, "collectives").any():
         lines.append("collectives of one rank include waiting for other ranks")
     return lines
-
-
-PATH_ROWS = {
-    "GPU": (GPU,),
-    "host": (),
-    GAP: (GAP,),
-    "launch latency": (LAUNCH,),
-    RETURN: (RETURN,),
-    UNKNOWN: (UNKNOWN,),
-}

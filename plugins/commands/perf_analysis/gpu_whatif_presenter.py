@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from perf_analysis.gpu_path import GPU, NO_OPERATOR, OPERATOR, RUNTIME_CALL
-from perf_analysis.gpu_whatif import PATH_ROWS, GpuAnswers, Scenario
+from perf_analysis.gpu_path import GAP, GPU, LAUNCH, NO_OPERATOR, OPERATOR, RETURN, RUNTIME_CALL, UNKNOWN
+from perf_analysis.gpu_whatif import GpuAnswers, Scenario
 from perf_views.names import existing_file, plain_names, shortened
 from perfcore.data.units import readable
 from perfcore.results import Column, Presenter, Table, Tables
@@ -23,120 +22,78 @@ class GpuAnswersPresenter(Presenter):
         return f"What if: {result.source}"
 
     def answer(self, result: GpuAnswers) -> str:
-        whole = result.runtime_ns
-        shares = {GPU: result.path.by_class.get(GPU, 0), "host": result.path.host_ns}
-        largest = max(shares, key=lambda name: shares[name])
+        whole, gpu, host = result.runtime_ns, result.path.by_class[GPU], result.path.host_ns
         of = f"{Path(result.source).name}{f', {result.region}' if result.region else ''}"
-        subject = "GPU kernels are" if largest == GPU else "The host is"
-        text = f"{subject} {shares[largest] / whole:.1%} of the critical path of {_time(whole)} ({of})"
-        asked = [each for each in result.scenarios if len(result.scenarios) == 1 or 2.0 in each.faster.values()]
-        gains = [f"{each.text} {_gain(whole - each.runtime_ns, whole)}" for each in asked[:2]]
+        subject = "GPU kernels are" if gpu >= host else "The host is"
+        text = f"{subject} {max(gpu, host) / whole:.1%} of the critical path of {_time(whole)} ({of})"
+        saved = [(each.question, whole - each.runtime_ns) for each in _asked(result)]
+        gains = [f"{name} {f'{_time(time)} ({time / whole:.0%})' if time else 'nothing'}" for name, time in saved]
         return f"{text}; would save: {', '.join(gains)}" if gains else text
 
     def caveats(self, result: GpuAnswers) -> dict[str, Sequence[str]]:
-        path, lines = result.path, {}
-        if path.by_kernel:
-            names = list(path.by_kernel)[:_MOST_KERNELS]
-            labels = [shortened(name, _LETTERS) for name in plain_names(names)]
-            lines["Kernels"] = [_listed(labels, [path.by_kernel[name] for name in names])]
-        if path.host_ns:
-            parts = [NO_OPERATOR, OPERATOR, RUNTIME_CALL]
-            names = list(path.by_host)[:_MOST_ACTIVITIES]
-            lines["Host"] = [
-                f"{_listed(['no operator (Python?)', *parts[1:]], [path.by_class[name] for name in parts])}"
-                f"; most: {_listed([shortened(name, _LETTERS) for name in names], [path.by_host[n] for n in names])}"
-            ]
+        path = result.path
+        lines: dict[str, Sequence[str]] = {}
+        kernels = list(path.by_kernel.items())[:_MOST_KERNELS]
+        names = plain_names([name for name, _ in kernels])
+        lines["Kernels"] = [_listed((name, time) for name, (_, time) in zip(names, kernels, strict=True))]
+        activities = _listed(list(path.by_host.items())[:_MOST_ACTIVITIES])
+        classes = [("no operator (Python?)", NO_OPERATOR), (OPERATOR, OPERATOR), (RUNTIME_CALL, RUNTIME_CALL)]
+        parts = _listed((label, path.by_class[name]) for label, name in classes)
+        lines["Host"] = [f"{parts}{f'; most: {activities}' if activities else ''}"]
         if queue := result.full_queue:
-            lines["Queue"] = [
-                f"{queue['launches']:,} launch calls ({_time(queue['launches_ns'])}) wait for a place in it, which is "
-                f"no cost of the host; so do {queue['calls'] - queue['launches']:,} copies and memsets"
-            ]
-        lines["Lower bound"] = [f"{_time(result.least_ns)}, {result.least_of}"]
-        if result.steps:
-            lines["Steps"] = [_over_steps(result)]
-        missing = list(result.notes)
-        return {**lines, "Assumed": [_BOUND], "Uncertain": result.uncertain, "Not recorded": missing}
+            waiting = f"{queue['launches']:,} launch calls ({_time(queue['time_ns'])})"
+            lines["Queue"] = [f"{waiting} wait for a place in it, which is no cost of the host"]
+        lines["Lower bound"] = [f"{_time(result.lower_bound_ns)}, {result.bound_by}"]
+        if lengths := result.step_lengths_ns:
+            saved = [(each.question, sorted(each.step_savings_ns)) for each in _asked(result)]
+            gains = [f"{name} saves {_time(sum(times) / len(times))} ({_time(times[0])} to {_time(times[-1])})"
+                     for name, times in saved if times[-1]]  # fmt: skip
+            mean = _time(sum(lengths) / len(lengths))
+            lines["Steps"] = [", ".join([f"{len(lengths)} of {mean} on average", *gains])]
+        lines |= {"Assumed": [_BOUND], "Uncertain": result.uncertain, "Not recorded": result.notes}
+        return {name: texts for name, texts in lines.items() if any(texts)}
 
     def next_command(self, result: GpuAnswers) -> str:
         file = existing_file(result.source)
-        view = "profile {} --by operator" if result.path.by_class.get(GPU, 0) >= result.path.host_ns else "overheads {}"
-        return f"perf {view.format(file)}" if file else ""
+        of_gpu = result.path.by_class[GPU] >= result.path.host_ns
+        return f"perf {'profile' if of_gpu else 'overheads'} {file} --by {'operator' if of_gpu else 'launch'}" * bool(
+            file
+        )
 
     def tables(self, result: GpuAnswers) -> Tables:
-        usual = {
-            (name, times): each.runtime_ns
-            for each in result.scenarios
-            if len(each.faster) == 1 and len(result.scenarios) > 1
-            for name, times in each.faster.items()
-        }
-        rows: list[dict[str, Any]] = []
-        for name, classes in PATH_ROWS.items():
-            time = result.path.host_ns if name == "host" else sum(result.path.by_class.get(c, 0) for c in classes)
-            runtimes = {
-                key: usual.get((name.lower(), times)) for key, times in (("free", float("inf")), ("twice", 2.0))
-            }
-            if time or runtimes["free"]:
-                rows.append({"class": name, "time": time, **runtimes})
-            if name == "GPU" and ("collectives", 2.0) in usual:
-                both = {"free": usual["collectives", float("inf")], "twice": usual["collectives", 2.0]}
-                rows.append({"class": "collectives of the GPU", "time": result.collectives_ns, **both})
-        whole = result.runtime_ns
+        whole, path = result.runtime_ns, result.path
+        usual = {(each.part, each.zero_time): each.runtime_ns for each in result.scenarios if each.part}
+        times = {"GPU": path.by_class[GPU], "collectives": result.collectives_ns, "host": path.host_ns,
+                 **{name: path.by_class.get(name, 0) for name in (GAP, LAUNCH, RETURN, UNKNOWN)}}  # fmt: skip
+        rows = [(name, time, usual.get((name.lower(), True)), usual.get((name.lower(), False)))
+                for name, time in times.items() if time or (name.lower(), True) in usual]  # fmt: skip
+        share = Column("share", lambda row: row[1] / whole, format=".1%")
         columns = [
-            Column("critical path", "class"),
-            Column("time", "time", "ns", "time"),
-            Column("share", lambda row: row["time"] / whole, format=".1%"),
-            Column("if it took no time", "free", "ns", "time"),
-            Column("if twice as fast", "twice", "ns", "time"),
-        ]
-        tables = [Table(columns, rows)]
-        if len(result.scenarios) == 1:
-            tables.insert(0, _scenarios([Scenario({}, whole), *result.scenarios], whole, "default"))
-        else:
-            tables.append(_scenarios(list(result.scenarios), whole, "data"))
-        kernels = list(result.path.by_kernel.items())
-        if kernels:
-            named = [
-                (name, time) for name, (_, time) in zip(plain_names([k for k, _ in kernels]), kernels, strict=True)
-            ]
-            tables.append(_parts("kernel", named, whole))
-        if result.path.by_host:
-            tables.append(_parts("host activity", list(result.path.by_host.items()), whole))
+            Column("critical path", 0), Column("time", 1, "ns", "time"), share,
+            Column("if it took no time", 2, "ns", "time"), Column("if twice as fast", 3, "ns", "time"),
+        ]  # fmt: skip
+        scenarios = [
+            Column("scenario", "question"), Column("runtime", "runtime_ns", "ns", "time"),
+            Column("change", lambda each: each.runtime_ns / whole - 1.0, format="+.1%", key=()),
+        ]  # fmt: skip
+        baseline = Scenario("baseline", "", False, whole, ())
+        tables = [Table(columns, rows), Table(scenarios, result.scenarios, importance="data")]
+        if result.scenarios and not usual:
+            tables.insert(0, Table(scenarios, [baseline, *result.scenarios]))
+        for heading, spent in (("kernel", path.by_kernel), ("host activity", path.by_host)):
+            named = list(zip(plain_names(list(spent)), spent.values(), strict=True))
+            title = f"Critical path by {heading}"
+            tables.append(Table([Column(heading, 0), Column("time", 1, "ns", "time"), share], named, title, "verbose"))
         return tables
 
 
-def _scenarios(scenarios: list[Scenario], whole: int, importance: Any) -> Table:
-    columns = [
-        Column("scenario", lambda each: each.text or "baseline"),
-        Column("runtime", "runtime_ns", "ns", "time"),
-        Column("change", lambda each: each.runtime_ns / whole - 1.0, format="+.1%", key=()),
-    ]
-    return Table(columns, scenarios, importance=importance)
+def _asked(result: GpuAnswers) -> list[Scenario]:
+    """What was asked, or else the GPU and the host twice as fast."""
+    return [each for each in result.scenarios if not each.part or (each.part != "collectives" and not each.zero_time)]
 
 
-def _parts(heading: str, rows: list[tuple[str, int]], whole: int) -> Table:
-    columns = [
-        Column(heading, 0),
-        Column("time", 1, "ns", "time"),
-        Column("share", lambda row: row[1] / whole, format=".1%"),
-    ]
-    return Table(columns, rows, f"Critical path by {heading}", "verbose", limit=20)
-
-
-def _over_steps(result: GpuAnswers) -> str:
-    lengths = result.steps[0].lengths_ns
-    texts = []
-    for each in result.steps[:2]:
-        saved = sorted(each.savings_ns)
-        texts.append(f"{each.text} saves {_time(sum(saved) / len(saved))} ({_time(saved[0])} to {_time(saved[-1])})")
-    return f"{len(lengths)} of {_time(sum(lengths) / len(lengths))} on average; {', '.join(texts)}"
-
-
-def _listed(names: Sequence[str], times: Sequence[int]) -> str:
-    return ", ".join(f"{name} {_time(time)}" for name, time in zip(names, times, strict=True) if time)
-
-
-def _gain(saved: int, whole: int) -> str:
-    return f"{_time(saved)} ({saved / whole:.0%})" if saved else "nothing"
+def _listed(times: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{shortened(name, _LETTERS)} {_time(time)}" for name, time in times if time)
 
 
 def _time(time_ns: float) -> str:

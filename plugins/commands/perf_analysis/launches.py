@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from perf_analysis.operators import paths_of
-from perf_io.traces.gpu_activity import GpuActivity, require_gpu_activity
+from perf_io.traces.gpu_activity import require_gpu_activity
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import atomic_path
@@ -65,10 +65,14 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
         if not (activity.pieces["launch"] >= 0).any():
             raise DataError(f"{path}: no launch has the correlation number of a piece of GPU work; record "
                             "activities=[CPU, CUDA], and keep the args of events")  # fmt: skip
-        for place, rows in _by_stream(activity):
+        launch, begin = activity.pieces["launch"], activity.pieces["start"]
+        for place in np.unique(activity.pieces["location"][launch >= 0]).tolist():
+            rows = np.flatnonzero((activity.pieces["location"] == place) & (launch >= 0))
+            called, returned = (activity.host[name][launch[rows]] for name in ("start", "end"))
+            times = begin[rows] - returned, activity.time_ns[rows], returned - called
             device, stream = activity.locations[place]
-            times = _columns(activity, rows)
-            streams.append({"stream": f"{mark}{device} / {stream}", **_figures(*times[:3]), **_queue(*times)})
+            queue = _queue(called, np.maximum(called, begin[rows]))
+            streams.append({"stream": f"{mark}{device} / {stream}", **_figures(*times), **queue})
             columns.append(times)
         for cause, time in activity.idle_ns().items():
             idle[cause] = idle.get(cause, 0) + time
@@ -77,22 +81,8 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
         span += activity.elapsed_ns()
         notes += [f"{mark}{note}" for note in activity.notes]
     streams.sort(key=lambda row: -row["pieces"])
-    total = _figures(*(np.concatenate(column) for column in list(zip(*columns, strict=True))[:3]))
+    total = _figures(*(np.concatenate(column) for column in zip(*columns, strict=True)))
     return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes), finer)
-
-
-def _by_stream(activity: GpuActivity) -> list[tuple[int, Ints]]:
-    """Pieces with a launch, of each stream that has any."""
-    rows = np.flatnonzero(activity.pieces["launch"] >= 0)
-    places = activity.pieces["location"][rows]
-    return [(place, rows[places == place]) for place in np.unique(places).tolist()]
-
-
-def _columns(activity: GpuActivity, rows: Ints) -> tuple[Ints, ...]:
-    """Delay, duration, and that of the launch call; then begins of call and piece."""
-    launch, begin = activity.pieces["launch"][rows], activity.pieces["start"][rows]
-    called, returned = activity.host["start"][launch], activity.host["end"][launch]
-    return begin - returned, activity.time_ns[rows], returned - called, called, begin
 
 
 def _figures(delay: Ints, time: Ints, call: Ints) -> dict[str, Any]:
@@ -107,10 +97,9 @@ def _figures(delay: Ints, time: Ints, call: Ints) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _queue(delay: Ints, time: Ints, call: Ints, called: Ints, begin: Ints) -> dict[str, Any]:
+def _queue(called: Ints, begin: Ints) -> dict[str, Any]:
     """Length over time, from the first launch to the last begin."""
-    n, begin = len(delay), np.maximum(called, begin)
-    moments, change = np.concatenate([begin, called]), np.repeat([-1, 1], n)
+    moments, change = np.concatenate([begin, called]), np.repeat([-1, 1], len(called))
     order = np.lexsort((change, moments))
     length, widths = np.cumsum(change[order])[:-1], np.diff(moments[order])
     whole = int(widths.sum())

@@ -1,20 +1,23 @@
-"""GPU time by operator, by operator with its shapes, or by kernel: ``perf profile --by operator``."""
+"""GPU time by operator, shape or kernel, and GPU memory: ``perf profile --by operator|shape|kernel|memory``."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import msgspec
 import numpy as np
 
-from perf_analysis.rooflines import OPERATORS, Peak, add_rates, add_work
-from perf_io.traces.gpu_activity import GpuActivity, require_gpu_activity
+from perf_analysis.rooflines import OPERATORS, add_rates, add_work, parse_peak
+from perf_io.traces.gpu_activity import NO_OPERATOR, OPERATOR, GpuActivity, require_gpu_activity
 from perf_traces.reading import next_step
 from perf_traces.runs import fields_of, known_files, symbols_of
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.arrays import Ints
+from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.many_files import NamePattern
 from perfcore.reading.recognise import write
@@ -81,11 +84,7 @@ class OperatorTimes(Result):
 
 
 def operator_times(
-    sources: Sequence[Any],
-    by: str,
-    from_name: str | None = None,
-    how: Mapping[str, Sequence[str]] | None = None,
-    peak: str | None = None,
+    sources: Sequence[Any], by: str, from_name: str | None, how: Mapping[str, Sequence[str]], peak: str | None
 ) -> OperatorTimes:
     """Own and total GPU time by operator, shape or kernel; with ``from_name`` files are runs, else ranks of one."""
     paths = paths_of(sources, by, how)
@@ -110,21 +109,19 @@ def operator_times(
         summed: dict[str, dict[str, Any]] = {}
         for row in rows:
             total = summed.setdefault(row["name"], {"name": row["name"], "run": 0})
-            total |= {
-                key: total.get(key, 0) + value for key, value in row.items() if key not in ("name", "run", "type")
-            }
-            total |= {"type": row["type"]} if "type" in row else {}
+            numbers = {key: value for key, value in row.items() if key not in ("name", "run", "type")}
+            total |= {**row, "run": 0, **{key: total.get(key, 0) + value for key, value in numbers.items()}}
         rows, parameters = list(summed.values()), [{}]
         notes.append(f"sum of {len(paths)} files")
-    add_rates(rows, None if peak is None else Peak.parsed(peak))
+    add_rates(rows, parse_peak(peak) if peak else {})
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
 
 
-def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Sequence[str]] | None = None) -> list[Path]:
+def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Sequence[str]]) -> list[Path]:
     """The files that are named; refuse traces in memory, and options that ask for parts."""
-    if used := {"since", "until", "only", "region", "locations"} & set(how or ()):
-        raise OptionError(f"--by {by} is of whole traces; leave out {(how or {})[min(used)][0]}")
+    if used := {"since", "until", "only", "region", "locations"} & set(how):
+        raise OptionError(f"--by {by} is of whole traces; leave out {how[min(used)][0]}")
     paths: list[Path] = []
     for item in sources:
         if not isinstance(item, (str, os.PathLike)):
@@ -163,3 +160,128 @@ def _sums(group: Any, time: Any, n: int) -> Any:
     sums = np.zeros(n, np.int64)
     np.add.at(sums, group, time)
     return sums
+
+
+_MEMORY = re.compile(r"\[memory\]")
+
+
+_Amount = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
+
+
+class _Change(msgspec.Struct):
+    bytes: _Amount = msgspec.field(name="Bytes", default=0)
+    address: int = msgspec.field(name="Addr", default=0)
+    allocated: _Amount = msgspec.field(name="Total Allocated", default=0)
+    reserved: _Amount = msgspec.field(name="Total Reserved", default=0)
+    kind: int = msgspec.field(name="Device Type", default=0)
+    device: int = msgspec.field(name="Device Id", default=-1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GpuMemory(Result):
+    """Allocated and reserved memory of a device over time, in bytes; times from its first change on."""
+
+    json_kind: ClassVar[str] = "memory"
+
+    source: str
+    device: str
+    time_ns: Ints
+    allocated: Ints
+    reserved: Ints
+    peak: int  # the change after which most is allocated
+    stack: tuple[str, ...]  # operators around it, the innermost first
+    operators: tuple[dict[str, Any], ...]  # name, allocated, freed, changes; by what they allocate
+    live: tuple[int, int]  # blocks and bytes that were allocated within and are not freed
+    notes: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()  # which device of several
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Bytes allocated and freed within the trace."""
+        return sum(row["allocated"] for row in self.operators), sum(row["freed"] for row in self.operators)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All as plain data."""
+        at = self.peak
+        arrays = {name: getattr(self, name).tolist() for name in ("time_ns", "allocated", "reserved")}
+        return {
+            "source": self.source, "device": self.device, "peak_bytes": int(self.allocated[at]),
+            "peak_ns": int(self.time_ns[at]), "peak_stack": list(self.stack), "peak_reserved": int(self.reserved.max()),
+            "fragmentation_bytes": int(self.reserved[at] - self.allocated[at]), "allocated_bytes": self.totals[0],
+            "freed_bytes": self.totals[1], "live_blocks": self.live[0], "live_bytes": self.live[1],
+            "operators": list(self.operators), "notes": list(self.notes), **arrays,
+        }  # fmt: skip
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
+        import pandas as pd
+
+        if not os.fspath(path).lower().endswith(".csv"):
+            raise OptionError(f"--output {path}: the ending must be .csv")
+        columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}
+        pd.DataFrame(columns).drop_duplicates("time_us", keep="last").to_csv(path, index=False)
+        return [f"series: {path}", f"next: perf fit {path} --column allocated"]
+
+
+def gpu_memory(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> GpuMemory:
+    """The memory of the GPU that most is allocated on; of the host's where only that is recorded."""
+    paths = paths_of(sources, "memory", how)
+    if len(paths) > 1:
+        raise OptionError(f"--by memory is of one trace, and these are {len(paths)}; give one")
+    activity = require_gpu_activity(paths[0], _MEMORY)
+    rows = activity.memory
+    if not len(rows["start"]):
+        raise DataError(f"{paths[0]}: no changes of memory are recorded; profile_memory=True of the profiler does it")
+    try:
+        changes = msgspec.json.decode(b"[" + b",".join(activity.texts) + b"]", type=list[_Change])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InputError(str(paths[0]), f"a change of memory is damaged: {error}") from None
+    changes = [changes[text] for text in rows["text"].tolist()]
+    most: dict[tuple[int, int], int] = {}
+    for each in changes:
+        most[each.kind, each.device] = max(most.get((each.kind, each.device), 0), each.allocated)
+    kind, device = chosen = max(most, key=lambda each: (each[0] > 0, most[each]))
+    kept = [row for row, change in enumerate(changes) if (change.kind, change.device) == chosen]
+    order = np.array(kept)[np.argsort(rows["start"][kept], kind="stable")]
+    changes = [changes[row] for row in order.tolist()]
+    allocated, reserved = (np.array([getattr(each, name) for each in changes], np.int64)
+                           for name in ("allocated", "reserved"))  # fmt: skip
+    owner = _operators_at(activity, rows["location"][order], rows["start"][order])
+    names = [NO_OPERATOR if row < 0 else activity.names[activity.host["name"][row]] for row in owner.tolist()]
+    operators: dict[str, dict[str, Any]] = {}
+    live: dict[int, int] = {}
+    for name, change in zip(names, changes, strict=True):
+        row = operators.setdefault(name, {"name": name, "allocated": 0, "freed": 0, "changes": 0})
+        row["allocated" if change.bytes > 0 else "freed"] += abs(change.bytes)
+        row["changes"] += 1
+        live[change.address] = max(change.bytes, 0)
+    live = {address: size for address, size in live.items() if size}
+    peak, stack = int(allocated.argmax()), []
+    call = int(owner[peak])
+    while call >= 0:
+        stack.append(activity.names[activity.host["name"][call]])
+        call = int(activity.host["parent"][call])
+    others = len(most) - 1
+    named = f"GPU {device}" if kind else "host"
+    left_out = (f"{named} is meant ({others} other device{'s' * (others > 1)} left out)",) if others else ()
+    return GpuMemory(
+        str(paths[0]), named, rows["start"][order] - rows["start"][order[0]], allocated, reserved, peak, tuple(stack),
+        tuple(sorted(operators.values(), key=lambda row: -row["allocated"])), (len(live), sum(live.values())),
+        activity.notes, left_out,
+    )  # fmt: skip
+
+
+def _operators_at(activity: GpuActivity, location: Ints, moment: Ints) -> Ints:
+    """The innermost operator of the thread at each moment, -1 where there is none."""
+    host = activity.host
+    calls, found = np.flatnonzero(host["category"] == OPERATOR), np.full(len(moment), -1)
+    for place in np.unique(location).tolist():
+        here, at = calls[host["location"][calls] == place], np.flatnonzero(location == place)
+        if not len(here):
+            continue
+        row = np.searchsorted(host["start"][here], moment[at], "right") - 1
+        call = np.where(row >= 0, here[np.maximum(row, 0)], -1)
+        while (over := (call >= 0) & (host["end"][call] < moment[at])).any():
+            call = np.where(over, host["parent"][call], call)
+        found[at] = call
+    return found

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +21,6 @@ from perf_io.traces.trace_events import bytes_of
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 
-MATMUL, CONVOLUTION, ATTENTION = 1, 2, 3
 _MATMULS = {"mm": 0, "addmm": 1, "bmm": 0, "baddbmm": 1, "_scaled_mm": 0, "_int_mm": 0, "_addmm_activation": 1}
 # Where stride, padding and dilation are, and whether the convolution is transposed (or where that is).
 _CONVOLUTIONS: dict[str, tuple[int, int, int, int | bool]] = {
@@ -31,10 +29,8 @@ _CONVOLUTIONS: dict[str, tuple[int, int, int, int | bool]] = {
     "convolution": (3, 4, 5, 6), "_convolution": (3, 4, 5, 6), "convolution_backward": (4, 5, 6, 7),
 }  # fmt: skip
 _ATTENTIONS = {  # where the causal mask is asked for
-    "_flash_attention_forward": 8, "_efficient_attention_forward": 9, "_flash_attention_backward": 11,
-    "_efficient_attention_backward": 14, "_scaled_dot_product_flash_attention": 4,
-    "_scaled_dot_product_efficient_attention": 6, "_scaled_dot_product_cudnn_attention": 6,
-    "_scaled_dot_product_flash_attention_backward": 11, "_scaled_dot_product_efficient_attention_backward": 11,
+    "_flash_attention_forward": 8, "_efficient_attention_forward": 9, "_scaled_dot_product_cudnn_attention": 6,
+    "_flash_attention_backward": 11, "_efficient_attention_backward": 14,
     "_scaled_dot_product_cudnn_attention_backward": 14,
 }  # fmt: skip
 OPERATORS = re.compile(f"aten::({'|'.join([*_MATMULS, *_CONVOLUTIONS, *_ATTENTIONS])})")
@@ -44,36 +40,26 @@ _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15
 _RATE = re.compile(r"(?:(\w+)=)?(\d+\.?\d*(?:e[+-]?\d+)?)\s*([kmgtp]?)(flop/?s|b/s)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Peak:
-    """What a machine reaches at most: FLOP/s by type of numbers ("" of all), and bytes/s of its memory."""
+def parse_peak(text: str) -> dict[str, float]:
+    """FLOP/s by type of numbers ("" of all) and bytes/s ("B") from ``bf16=989.4TFLOP/s,3.35TB/s``."""
+    rates: dict[str, float] = {}
+    for word in text.split(","):
+        match = _RATE.fullmatch(word.strip())
+        of_memory = match is not None and match[4].lower() == "b/s"
+        if match is None or (of_memory and match[1]) or float(match[2]) == 0:
+            problem = "expected TYPE=RATE as bf16=989.4TFLOP/s, or a bandwidth as 3.35TB/s"
+            raise OptionError(f"--peak {word.strip()!r}: {problem}")
+        rate = float(match[2]) * _PREFIXES[match[3].lower()]
+        rates["B" if of_memory else (match[1] or "").lower()] = rate
+    return rates
 
-    flop_s: dict[str, float]
-    bytes_s: float | None
 
-    @classmethod
-    def parsed(cls, text: str) -> Peak:
-        """From ``bf16=989.4TFLOP/s,3.35TB/s``."""
-        rates: dict[str, float] = {}
-        bandwidth = None
-        for word in text.split(","):
-            match = _RATE.fullmatch(word.strip())
-            if match is None or (match[4].lower() == "b/s" and match[1]) or float(match[2]) == 0:
-                problem = "expected TYPE=RATE as bf16=989.4TFLOP/s, or a bandwidth as 3.35TB/s"
-                raise OptionError(f"--peak {word.strip()!r}: {problem}")
-            rate = float(match[2]) * _PREFIXES[match[3].lower()]
-            if match[4].lower() == "b/s":
-                bandwidth = rate
-            else:
-                rates[(match[1] or "").lower()] = rate
-        return cls(rates, bandwidth)
-
-    def roof(self, kind: str, intensity: float) -> float | None:
-        """FLOP/s that are possible; None without a peak of the type."""
-        of_kind = self.flop_s.get(kind, self.flop_s.get("tf32") if kind == "fp32" else None)
-        rate = self.flop_s.get("") if of_kind is None else of_kind
-        bound = None if self.bytes_s is None else intensity * self.bytes_s
-        return bound if not self.flop_s else None if rate is None else rate if bound is None else min(rate, bound)
+def roof(peak: Mapping[str, float], kind: str, intensity: float) -> float | None:
+    """FLOP/s that are possible; None without a peak of the type."""
+    bound = [intensity * peak["B"]] if "B" in peak else []
+    keys = [kind, *(["tf32"] if kind == "fp32" else []), ""]
+    rate = next((peak[key] for key in keys if key in peak), None)
+    return None if rate is None and peak.keys() - {"B"} else min([*bound, *([] if rate is None else [rate])])
 
 
 class _Arguments(msgspec.Struct):
@@ -107,10 +93,8 @@ def work_of(name: str, text: bytes) -> tuple[int, int, str] | None:
 
 def _matmul(dims: Sequence[Any], first: int) -> tuple[int, list[Any]]:
     one, other = dims[first : first + 2]
-    *batch, m, k = one
-    n = other[-1]
-    count = math.prod(batch)
-    return count * (2 * m * n * k + first * m * n), [*dims[: first + 2], [*batch, m, n]]
+    (*batch, m, k), n = one, other[-1]
+    return math.prod(batch) * (2 * m * n * k + first * m * n), [*dims[: first + 2], [*batch, m, n]]
 
 
 def _convolution(name: str, given: _Arguments) -> tuple[int, list[Any]]:
@@ -120,23 +104,20 @@ def _convolution(name: str, given: _Arguments) -> tuple[int, list[Any]]:
     transposed = places[3] if isinstance(places[3], bool) else str(given.concrete[places[3]]) == "True"
     kernel = weight[2:]
     stride, padding, dilation = (_numbers(given.concrete[place], len(kernel)) for place in places[:3])
-    batch = data[: len(data) - len(kernel) - 1]
-    spatial = data[-len(kernel) :]
+    batch, spatial = data[: -len(kernel) - 1], data[-len(kernel) :]
     if back:
         result = given.dims[0]
     elif transposed:
-        channels = weight[1] * (_numbers(given.concrete[8 if name.endswith("convolution") else 6], 1) or [1])[0]
-        more = _numbers(given.concrete[7 if name.endswith("convolution") else 5], len(kernel)) or [0] * len(kernel)
+        more, groups = (7, 8) if name.endswith("convolution") else (5, 6)
+        channels = weight[1] * _numbers(given.concrete[groups], 1)[0]
         sizes = [(i - 1) * s - 2 * p + d * (k - 1) + o + 1 for i, s, p, d, k, o in zip(
-            spatial, stride, padding, dilation, kernel, more, strict=True)]  # fmt: skip
+            spatial, stride, padding, dilation, kernel, _numbers(given.concrete[more], len(kernel)),
+            strict=True)]  # fmt: skip
         result = [*batch, channels, *sizes]
-    elif padding:
-        sizes = [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, s, p, d, k in zip(
-            spatial, stride, padding, dilation, kernel, strict=True)]  # fmt: skip
-        result = [*batch, weight[0], *sizes]
-    else:  # "same", or "valid"
-        sizes = spatial if "same" in str(given.concrete[places[1]]) else [
-            i - d * (k - 1) for i, d, k in zip(spatial, dilation, kernel, strict=True)]  # fmt: skip
+    else:  # a padding without numbers is "same" or "valid"
+        same = "same" in str(given.concrete[places[1]])
+        sizes = spatial if same else [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, s, p, d, k in zip(
+            spatial, stride, padding or [0] * len(kernel), dilation, kernel, strict=True)]  # fmt: skip
         result = [*batch, weight[0], *sizes]
     flop = 2 * math.prod(data if transposed else result) * math.prod(weight[1:])
     bias = [given.dims[2]] if not back and given.dims[2] else []
@@ -158,14 +139,10 @@ def _numbers(text: Any, n: int) -> list[int]:
 def _attention(name: str, given: _Arguments) -> tuple[int, list[Any]]:
     back = name.endswith(_BACKWARD)
     query, key, value = given.dims[back : 3 + back]
-    batch, *_ = query
-    heads, rows, columns = (1, 2, 2) if name.startswith("_scaled") else (2, 1, 1)
-    pairs = batch * query[heads] * query[rows] * key[columns]
-    flop = 2 * pairs * (query[3] + value[3])
-    if str(given.concrete[_ATTENTIONS[name]]) in ("True", "1", "2"):
-        flop //= 2
-    result = [*query[:3], value[3]]
-    tensors = [query, key, value, result]
+    length = 2 if name.startswith("_scaled") else 1
+    causal = str(given.concrete[_ATTENTIONS[name]]) in ("True", "1", "2")
+    flop = 2 * math.prod(query[:3]) * key[length] * (query[3] + value[3]) // (2 if causal else 1)
+    tensors = [query, key, value, [*query[:3], value[3]]]
     return (flop * 5 // 2, [*tensors, *tensors]) if back else (flop, tensors)
 
 
@@ -175,12 +152,9 @@ def add_work(activity: GpuActivity, rows: list[dict[str, Any]], of_host: Ints, p
     Of operators within one another the outermost convolution counts, and else the one that launched the work.
     """
     host, owner, texts = activity.host, activity.pieces["owner"], activity.texts
-    called = np.flatnonzero(host["text"] >= 0)
-    known: dict[int, tuple[int, int, str]] = {}
-    for call in called.tolist():
-        work = work_of(activity.names[host["name"][call]], texts[host["text"][call]])
-        if work is not None:
-            known[call] = work
+    called = np.flatnonzero(host["text"] >= 0).tolist()
+    works = [work_of(activity.names[host["name"][call]], texts[host["text"][call]]) for call in called]
+    known = {call: work for call, work in zip(called, works, strict=True) if work is not None}
     own, total = np.zeros(len(host["name"]), np.int64), np.zeros(len(host["name"]), np.int64)
     np.add.at(own, owner[owner >= 0], activity.time_ns[owner >= 0])
     piece, _, around = activity.within("shape")
@@ -202,11 +176,11 @@ def add_work(activity: GpuActivity, rows: list[dict[str, Any]], of_host: Ints, p
         row.setdefault("type", kind)
 
 
-def add_rates(rows: Sequence[dict[str, Any]], peak: Peak | None) -> None:
+def add_rates(rows: Sequence[dict[str, Any]], peak: Mapping[str, float]) -> None:
     """Rates of rows that have FLOP, and with a peak the roof and their share of it."""
     for row in rows:
         if row.get("flop"):
             row["flop_s"] = row["flop"] / row["flop_ns"] * 1e9
             row["flop_per_byte"] = row["flop"] / row["moved_bytes"]
-            roof = None if peak is None else peak.roof(row["type"], row["flop_per_byte"])
-            row |= {"roof_flop_s": roof, "share_of_roof": None if roof is None else row["flop_s"] / roof}
+            bound = roof(peak, row["type"], row["flop_per_byte"]) if peak else None
+            row |= {"roof_flop_s": bound, "share_of_roof": bound and row["flop_s"] / bound}

@@ -164,8 +164,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
                 times = np.where(size <= self.alone.get(name, 0), 0.0, times)
             else:
                 ratio = np.maximum(size / self.sizes.max(), 1.0)
-                exponents = _SPREAD * np.random.default_rng([_SEED, len(drawn)]).standard_normal((_DRAWS, 1))
-                times = measured[int(self.sizes.argmax())] * ratio**exponents
+                own = self._exponents(name)[-1:].sum()  # of the last step, or 0
+                exponents = own + _SPREAD * np.random.default_rng([_SEED, len(drawn)]).standard_normal((_DRAWS, 1))
+                times = measured[self.largest] * ratio**exponents
             drawn[name] = times
         if self.whole is not None:
             whole: Any = self.whole
@@ -179,21 +180,26 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             drawn = {name: times * scale for name, times in drawn.items()}
         return {name: times * self.factors.get(name, 1.0) for name, times in drawn.items()}
 
+    def _exponents(self, name: str) -> Floats:
+        """Exponents of a component's time between scales at which it takes any."""
+        times = np.array(self.measured[name])
+        kept = np.flatnonzero((times > 0.0) & (self.sizes > self.alone.get(name, 0)) & (len(self.points) == 1))
+        kept = kept[np.argsort(self.sizes[kept])]
+        steps = np.diff(np.log(times[kept])) / np.diff(np.log(self.sizes[kept]))
+        return np.asarray(np.clip(steps, -_STEEPEST, _STEEPEST))
+
     def _at_scores(self, name: str, ascending: Floats, size: Floats, scores: Floats) -> Floats:
         """Draws (N, T) of a component in the order of its scores; those with unlikely exponents count less."""
-        chosen = (scores * len(ascending)).astype(np.int64)
-        sizes, measured = self.sizes, np.array(self.measured[name])
-        kept = np.flatnonzero((measured > 0.0) & (sizes > self.alone.get(name, 0)))
-        kept = kept[np.argsort(sizes[kept])]
-        if len(self.points) > 1 or not len(kept) or sizes[kept[-1]] < sizes.max():
-            return ascending[chosen]
-        own = np.clip(np.diff(np.log(measured[kept])) / np.diff(np.log(sizes[kept])), -_STEEPEST, _STEEPEST)
+        times = ascending[(scores * len(ascending)).astype(np.int64)]
+        measured, largest = self.measured[name][self.largest], self.sizes.max()
+        if len(self.points) > 1 or not measured:
+            return times
+        own = self._exponents(name)
         low, high = min(float(self.scaling == "weak") - 1.0 - _SLACK, *own), max(_FASTEST_RISE, *own)
-        times = ascending[chosen]
         unlikely = _UNLIKELY[0 if self.alone else 1]
-        for t in np.flatnonzero(size > sizes.max()):
+        for t in np.flatnonzero(size > largest):
             with np.errstate(divide="ignore"):
-                exponent = np.log(ascending[:, t] / measured[kept[-1]]) / math.log(size[t] / sizes.max())
+                exponent = np.log(ascending[:, t] / measured) / math.log(size[t] / largest)
             weight = np.cumsum(np.where((exponent < low) | (exponent > high), unlikely, 1.0))
             times[:, t] = ascending[np.searchsorted(weight, scores * weight[-1]), t]
         return times

@@ -101,7 +101,8 @@ def _results(group: Group, options: RegressionOptions, y: Floats, design: Floats
         from statsmodels.robust.robust_linear_model import RLM
 
         norm = {"huber": norms.HuberT, "tukey": norms.TukeyBiweight}[options.robust]
-        return RLM(y - offset, design, M=norm()).fit()
+        # Weights have no unit; by default statsmodels compares deviances, and large values would end after 3 steps.
+        return RLM(y - offset, design, M=norm()).fit(conv="weights", tol=1e-10, maxiter=1000)
     if options.quantile is not None:
         from statsmodels.regression.quantile_regression import QuantReg
 

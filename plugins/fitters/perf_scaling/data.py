@@ -150,7 +150,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
             f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to {_MOST_PARAMETERS}: "
             "name these with --parameter, and hold the others with --where"
         )
-    if data.table.duplicated().any():
+    if data.table.drop(columns="file", errors="ignore").duplicated().any():
         kept &= without_duplicates(data, kept, options.duplicates, notes)
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)

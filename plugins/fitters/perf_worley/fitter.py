@@ -173,9 +173,8 @@ def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCu
         data = data.curve(options.column)
     if isinstance(data, UtilizationCurve):
         if (largest := float(abs(data.heights).max(initial=0.0))) > _LARGEST:
-            raise DataError(
-                f"values of {largest:.3g} are above {_LARGEST:g}, where squares overflow; choose another unit"
-            )
+            problem = f"values of {largest:.3g} are above {_LARGEST:g}, where squares overflow; choose another unit"
+            raise DataError(f"{data.source}: {problem}")
         return data
     raise DataError(f"phases are those of traces, utilization curves and time series, not of {type_in_words(data)}")
 

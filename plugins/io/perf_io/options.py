@@ -79,7 +79,7 @@ class ChromeOptions:
 
     locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
     streams: tuple[str, ...] = option(
-        ("kernel", "gpu_*", "memcpy", "memset"),
+        ("kernel", "gpu_*", "memcpy", "memset", "mtia_ccp_events"),
         "categories of events that happen on GPU streams, as patterns with * and ?",
         metavar="PATTERNS",
     )

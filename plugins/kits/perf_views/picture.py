@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import logging
 import os
 import re
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from perfcore.base.files import atomic_path, check_ending, check_files, write_by
 from perfcore.data.measurements import Measurements
 from perfcore.results import Panels, presenter_of
 from perfcore.tables import html_table
+
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -33,7 +33,8 @@ _MEMORY = "[memory]"  # instants that have the name
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
 WAITING = "waiting for the host"
 KERNEL, COPY, MEMSET = range(3)
-_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET}
+_PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET,
+           "mtia_ccp_events": KERNEL}  # fmt: skip
 _OTHER, _SURE, _LETTERS = -1, 0.5, 60
 _KINDS = {"cpu_op": OPERATOR, "user_annotation": MARKER, "cuda_sync": SYNC, **dict.fromkeys(CALLS, CALL),
           **dict.fromkeys(_PIECES, PIECE)}  # fmt: skip
@@ -169,7 +170,9 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[fresh], last[np.append(np.flatnonzero(fresh)[1:] - 1, len(last) - 1)]
 
 
-def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity | None:
+def read_gpu_activity(
+    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, with_shapes: bool = True
+) -> GpuActivity | None:
     """Read the GPU activity of a file, with the arguments of operators of these names.
 
     None where it is no Chrome trace or has no work of GPUs.
@@ -177,7 +180,7 @@ def read_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as source:
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
 
 
 def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity:
@@ -190,7 +193,7 @@ def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[
     return activity
 
 
-def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivity | None:
+def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
@@ -221,13 +224,14 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None) -> GpuActivi
             part[:, 4] = [correlation_of(event) if kind in _CORRELATED else -1
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 5] = kinds
-            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR else _PIECES.get(event.cat.lower(), 0)
+            part[:, 6] = [shapes[_shape(event.args)] if kind == OPERATOR and with_shapes else
+                          _PIECES.get(event.cat.lower(), 0)
                           for event, kind in zip(chosen, kinds, strict=True)]  # fmt: skip
             part[:, 7] = -1
             for k, event in enumerate(chosen) if arguments_of else ():
                 if kinds[k] in (OPERATOR, MEMORY) and arguments_of and arguments_of.fullmatch(event.name):
                     part[k, 7] = len(texts)
-                    texts.append(bytes(event.args))
+                    texts.append(bytes(event.args) or b"{}")
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
                       for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
             parts.append(part[duration >= 0])

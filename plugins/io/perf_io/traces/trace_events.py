@@ -308,9 +308,9 @@ _TYPES = {
     "correlation": np.int64,
 }
 # Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
-CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver"})
+CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver", "mtia_runtime"})
 COUNTED = "cuda_profiler_range"  # kernels that were run again and again to count
-_CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
+_CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events"}
 _CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 
