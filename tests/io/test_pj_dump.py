@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perfcore.base.errors import InputError
 
 FILE = "dump.csv"
 
