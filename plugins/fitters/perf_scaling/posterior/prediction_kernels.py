@@ -82,16 +82,15 @@ def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ig
     """Quantiles of mixtures of normal distributions, by Newton's method within a bracket."""
     work = np.empty((3, means.shape[1]))
     for row in range(len(means)):
-        row_quantiles(means[row], variances[row], weights[row], means.shape[1], levels, work, quantiles[row])
+        _row_quantiles(means[row], variances[row], weights[row], levels, work, quantiles[row])
 
 
 @kernel
-def row_quantiles(means, variances, weights, size, levels, work, quantiles):  # type: ignore[no-untyped-def]
-    """As `mixture_quantiles`, of one mixture of so many components; `work` is (3, >= size)."""
+def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type: ignore[no-untyped-def]
     places, per_deviation, shares = work[0], work[1], work[2]
     count, total, mean, square = 0, 0.0, 0.0, 0.0
     lowest, highest, narrowest = np.inf, -np.inf, np.inf
-    for c in range(size):
+    for c in range(len(means)):
         if weights[c] > 0.0:
             deviation = math.sqrt(variances[c])
             places[count], per_deviation[count], shares[count] = means[c], 1.0 / deviation, weights[c]
@@ -194,90 +193,47 @@ def predict_components(  # type: ignore[no-untyped-def]
     means, variances,
 ):  # fmt: skip
     """Mean and variance of the logarithm at points, of each component of each path."""
+    n, n_places = logs.shape[1], len(places)
     laws_measured = _log_laws(coefficients, exponents, logarithms, points)
     laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
-    for path in range(len(logs)):
-        _predict_path(
-            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
-            setting[path], level[path], count[path], deviating, means[path], variances[path],
-        )  # fmt: skip
-
-
-@kernel
-def predict_quantiles(  # type: ignore[no-untyped-def]
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
-    places, changed, change, sign, levels, quantiles,
-):  # fmt: skip
-    """Quantiles of what is predicted at points, path by path, so that no components of all of them are held."""
-    n_places, most = len(places), law.shape[1]
-    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
-    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
-    half_variograms, of_length = variograms(points, places, settings)
-    means, variances = np.empty((most, n_places)), np.empty((most, n_places))
-    row_means, row_variances, row_weights = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most)
-    work = np.empty((3, 2 * most))
-    for path in range(len(logs)):
-        size = count[path]
-        _predict_path(
-            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
-            setting[path], level[path], size, deviating, means, variances,
-        )  # fmt: skip
-        for t in range(n_places):
-            rate, extra = changed[path, t], change[path, t] * change[path, t]
-            for c in range(size):
-                row_means[c], row_variances[c] = sign * means[c, t], variances[c, t]
-                row_weights[c] = (1.0 - rate) * weight[path, c]
-                row_means[size + c], row_variances[size + c] = row_means[c], row_variances[c] + extra
-                row_weights[size + c] = rate * weight[path, c]
-            n_components = 2 * size if rate > 0.0 else size
-            row_quantiles(row_means, row_variances, row_weights, n_components, levels, work, quantiles[path, t])
-
-
-@kernel
-def _predict_path(  # type: ignore[no-untyped-def]
-    logs, noise, settings, laws_measured, laws_predicted, half_variograms, of_length, law, setting, level, count,
-    deviating, means, variances,
-):  # fmt: skip
-    """As `predict_components`, of one path."""
-    n, n_places = len(logs), laws_predicted.shape[1]
     covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
     weights, residuals, measured = np.empty((n_places, n)), np.empty(n), np.empty(n, dtype=np.int64)
     remaining = np.empty(n_places)
-    k = 0
-    for i in range(n):
-        if not math.isnan(logs[i]):
-            measured[k] = i
-            k += 1
-    last_h = -1
-    for c in range(count):
-        law_index, h = law[c], setting[c]
-        if h != last_h:
-            remaining = _weights_at(measured[:k], noise, settings[h], half_variograms[of_length[h]], inverse,
-                                    projection, sums, covariance, work, weights, cross)  # fmt: skip
-            last_h = h
-        q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
-        for i in range(k):
-            residuals[i] = logs[measured[i]] - laws_measured[law_index, measured[i]]
-            if measured[i] == level[c]:
-                deviant = i
-        if deviant >= 0:
-            extra = deviating[h, min(deviant, 1)]
-            for j in range(k):
-                q += projection[deviant, j] * residuals[j]
-            spread = 1.0 + extra * projection[deviant, deviant]
-        for t in range(n_places):
-            value = laws_predicted[law_index, t]
+    for path in range(len(logs)):
+        k, last_h = 0, -1
+        for i in range(n):
+            if not math.isnan(logs[path, i]):
+                measured[k] = i
+                k += 1
+        for c in range(count[path]):
+            law_index, h = law[path, c], setting[path, c]
+            if h != last_h:
+                remaining = _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse,
+                                        projection, sums, covariance, work, weights, cross)  # fmt: skip
+                last_h = h
+            q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
             for i in range(k):
-                value += weights[t, i] * residuals[i]
-            variance = remaining[t]
+                residuals[i] = logs[path, measured[i]] - laws_measured[law_index, measured[i]]
+                if measured[i] == level[path, c]:
+                    deviant = i
             if deviant >= 0:
-                shift = extra * weights[t, deviant] / spread
-                value -= shift * q
-                variance += shift * weights[t, deviant]
-            means[c, t] = value
-            variances[c, t] = variance
+                extra = deviating[h, min(deviant, 1)]
+                for j in range(k):
+                    q += projection[deviant, j] * residuals[j]
+                spread = 1.0 + extra * projection[deviant, deviant]
+            for t in range(n_places):
+                value = laws_predicted[law_index, t]
+                for i in range(k):
+                    value += weights[t, i] * residuals[i]
+                variance = remaining[t]
+                if deviant >= 0:
+                    shift = extra * weights[t, deviant] / spread
+                    value -= shift * q
+                    variance += shift * weights[t, deviant]
+                means[path, c, t] = value
+                variances[path, c, t] = variance
 
 
 @kernel
