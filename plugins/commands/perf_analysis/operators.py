@@ -216,10 +216,10 @@ class GpuMemory(Result):
         """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
         import pandas as pd
 
-        if not os.fspath(path).lower().endswith(".csv"):
-            raise OptionError(f"--output {path}: the ending must be .csv")
+        from perf_analysis.overheads import write_csv
+
         columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}
-        pd.DataFrame(columns).drop_duplicates("time_us", keep="last").to_csv(path, index=False)
+        write_csv(pd.DataFrame(columns).drop_duplicates("time_us", keep="last"), path)
         return [f"series: {path}", f"next: perf fit {path} --column allocated"]
 
 
