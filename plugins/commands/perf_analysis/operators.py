@@ -114,6 +114,8 @@ def operator_times(
         rows, parameters = list(summed.values()), [{}]
         notes.append(f"sum of {len(paths)} files")
     add_rates(rows, parse_peak(peak) if peak else {})
+    if lacking := sorted({row["type"] for row in rows if row.get("flop") and not row["roof_flop_s"]} if peak else ()):
+        notes.append(f"--peak has no rate for {', '.join(lacking)}")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
 
