@@ -24,6 +24,7 @@ Importance = Literal["default", "brief", "verbose", "data"]
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST, _LEAST_WIDTH = 240, 12  # letters of a cell where the width is not limited, and where it is very small
+_LONGEST_HEADING = 20  # letters of one that is never shortened
 _ROWS, _MANY_DIGITS = 12, re.compile(r"\.[5-9]g")  # of the short form: rows, and formats that it rounds to four digits
 _JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
@@ -224,9 +225,10 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
 def _limits(columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[int]:
     """Widths that fit together: the widest columns of text give way."""
     limits = [max(map(len, column)) for column in columns]
+    least = [max(_LEAST_WIDTH, len(name) if len(name) <= _LONGEST_HEADING else 0) for name, *_ in columns]
     while sum(limits) + 2 * len(limits) - 2 > width:
-        widest = max(range(len(limits)), key=lambda k: -1 if numeric[k] else limits[k])
-        if numeric[widest] or limits[widest] <= _LEAST_WIDTH:
+        widest = max(range(len(limits)), key=lambda k: -1 if numeric[k] else limits[k] - least[k])
+        if numeric[widest] or limits[widest] <= least[widest]:
             break
         limits[widest] -= 1
     return limits

@@ -44,6 +44,7 @@ def write_pages(folder: Path) -> None:
 def _commands() -> Iterator[str]:
     yield from ("# Commands", "", "Each section is what `perf COMMAND --help` prints. Options of a fitter, segmenter,")
     yield from ("representation or reader are in [Options of plugins](options.md).", "")
+    yield from ("Headings of tables are in the [Glossary](../../glossary.md#column-headings).", "")
     for name in registry().entries("commands"):
         yield from _help(name)
 

@@ -70,7 +70,7 @@ def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
     flags = {name: flags_of(parameter) for name, parameter in signature.parameters.items()}
     written = [name for name in flags if _WRITTEN.intersection(flags[name])]
     free = [flag for flag in ("--all", "--verbose", "-v") if not any(flag in each for each in flags.values())]
-    kind = Annotated[bool, typer.Option(*free, help="Print all rows, columns and details.")]
+    kind = Annotated[bool, typer.Option(*free, help="Print all rows, columns, details (headings: docs/glossary.md).")]
     added = [inspect.Parameter("everything", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)]
     replaced = [name for name in written if "--summary" not in flags[name]]  # which is appended to
     if replaced and not any("--overwrite" in each for each in flags.values()):

@@ -117,7 +117,7 @@ def default_fitter(
         )
     chosen, *others = sorted(claiming, key=lambda entry: entry.distribution != GROUP)
     also = "".join(f"; {entry.name} of {entry.distribution} is registered for it too" for entry in others)
-    return chosen.name, f"fitter {chosen.name}: {kind_in_words(data)}{also}; --fitter names another"
+    return chosen.name, f"fitter: {chosen.name} (for {kind_in_words(data)}{also}; set with --fitter)"
 
 
 def types_to_read(

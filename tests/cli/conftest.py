@@ -47,7 +47,7 @@ def compiled():
 
 # Which fitter was taken when none was named: a note of its own, which tests of `perfcore.models.fitting` look at.
 REPLACED = re.compile(r"perf: replaced \S+\n")
-CHOSEN = re.compile(r"^perf: fitter .*; --fitter names another\n", re.MULTILINE)
+CHOSEN = re.compile(r"^perf: fitter: .*; set with --fitter\)\n", re.MULTILINE)
 
 
 @pytest.fixture

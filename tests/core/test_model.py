@@ -211,7 +211,7 @@ def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, option
     with notes() as seen:
         model = fit(data, **options)
     assert model.origin.fitter == fitter
-    assert seen[0] == f"fitter {fitter}: {kind}; --fitter names another"
+    assert seen[0] == f"fitter: {fitter} (for {kind}; set with --fitter)"
 
 
 def test_options_are_checked_against_the_fitter_that_is_chosen():
@@ -223,7 +223,7 @@ def test_options_are_checked_against_the_fitter_that_is_chosen():
 def test_what_ranks_is_registered_apart_from_what_fits():
     with notes() as seen:
         assert len(perfcore.rank(RUNS, terms=1).candidates) == 8  # the seven functions, and the best of each pair
-    assert seen == ["fitter individual: codes x systems over p; --fitter names another"]
+    assert seen == ["fitter: individual (for codes x systems over p; set with --fitter)"]
     with pytest.raises(OptionError, match="no fitter can rank curve"):
         perfcore.rank(CURVE)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import perfcore
+from perf_explore.blocks import definition
 from perfcore.__main__ import main
+from perfcore.cli import output
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -19,6 +21,7 @@ FILES = (
     "study/recorded/sor.db", "sor/recorded/availability.csv",
 )  # fmt: skip
 LINES, COLUMNS = 25, 100
+NAMES_OF_DATA = {"", "p", "D", "n", "total", "compute", "code", "started", "system"}  # columns of a file
 COMMANDS = """
 info halo.prv
 info steps.csv
@@ -77,6 +80,9 @@ def test_the_answer_first_on_one_screen(line, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(sys, "argv", ["perf", *(word.replace("#", " ") for word in line.split())])
+    headings, shown = set(), output.printed
+    recorded = lambda *given: (headings.update((found := shown(*given))[0][0]), found)[1]  # noqa: E731
+    monkeypatch.setattr(output, "printed", recorded)
     with pytest.raises(SystemExit) as ended:
         main()
     printed = capsys.readouterr()
@@ -86,6 +92,9 @@ def test_the_answer_first_on_one_screen(line, folder, monkeypatch, capsys):
     assert max(map(len, lines)) <= COLUMNS
     assert re.search(r"\d", lines[0]), lines[0]
     assert not DROPPED.findall(printed.out)
+    for heading in headings - NAMES_OF_DATA:
+        assert definition(heading), f"{heading!r} is not in the glossary"
+        assert "…" not in heading
 
 
 def shown_texts(tree):

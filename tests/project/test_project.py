@@ -174,11 +174,12 @@ def test_runs_are_checked(folder):
 
 
 def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
-    """What is lost has two scales then; the target is that of other fits, and both are said."""
+    """What is lost has two scales then, or one; the target is that of other fits, and both are said."""
     runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (1, 2, 4)]
     model = perfcore.project(runs)
     assert model.answer.at[0].point == {"p": 16}
-    assert "models of the two larger scales only: one location has no waiting time" in model.notes["Assumed"]
+    assert "no scaling model of load imbalance and transfer (measured at 2 points" in model.notes["Uncertain"][0]
+    assert model.check.p == 4
     assert "target p=16, four times the largest scale (set with --at)" in model.notes["Assumed"]
     assert model.sizes.tolist() == [1, 2, 4]
     _, low, high = model.predict([16.0], 0.95)[0]

@@ -145,6 +145,7 @@ class HostGpuRun:
         self.trace, self.activity, both = trace, trace.activity, (trace.activity.host, trace.activity.pieces)
         whole = [np.concatenate([each[name] for each in both]) for name in ("start", "end")]
         self.begin, self.end = window or (int(whole[0].min()), int(whole[1].max()))
+        self.runtime_ns = self.end - self.begin
         if self.end <= self.begin:
             raise DataError(f"{self.activity.source}: the part of the run has no duration")
         tops, ended = self._host_segments()
@@ -156,12 +157,8 @@ class HostGpuRun:
         self._piece_edges()
         edges = (self._source > 0) | (self._fixed > 0)
         edges[:, 0] = True
-        self._targets, self._slots = np.nonzero(edges)
-
-    @property
-    def runtime_ns(self) -> int:
-        """Length of the window."""
-        return self.end - self.begin
+        self._edges = np.nonzero(edges)
+        self._leading = self._edges[0].tolist(), self._source[self._edges].tolist()
 
     def _host_segments(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Stretches of each thread with the innermost event of each, -1 for none; where outermost events are."""
@@ -210,11 +207,8 @@ class HostGpuRun:
         self._of_piece[self._ref[self._ends]] = self._ends
 
     def _thread_edges(self) -> None:
-        """Each moment of a thread follows the one before, and the end of a wait also what is waited for.
-
-        After a stretch outside of all events it follows the thread that was in one last: that of the event which ended
-        last, or a thread that is within an event at the time.
-        """
+        """Each moment of a thread follows the one before, and the end of a wait also what is waited for."""
+        # After a stretch outside of all events it follows the thread that was in one last, or is in one at the time.
         place, time, kind = self._place, self._time, self._kind
         nodes = np.flatnonzero(kind > _PIECE_END)
         nodes = nodes[np.lexsort((nodes, place[nodes]))]
@@ -238,7 +232,7 @@ class HostGpuRun:
         back = time[waits] - np.maximum(self.activity.pieces["end"][awaited], self.begin)
         self._fixed[waits, 0] = self._fixed[waits, 1] = back
         self._cause = self._source[:, 0].copy()
-        self._first, self._after = np.zeros_like(time), np.zeros_like(time)  # segments before each node
+        self._first, self._after = np.zeros_like(time), np.zeros_like(time)  # segments from its cause to each node
         for code in np.unique(self._seg_place).tolist():
             first, stop = np.searchsorted(self._seg_place, [code, code + 1])
             mine = np.flatnonzero((self._on == code) & (self._host > 0))
@@ -246,16 +240,14 @@ class HostGpuRun:
             self._first[mine] = first + np.searchsorted(self._seg_start[first:stop], since)
             self._after[mine] = first + np.searchsorted(self._seg_end[first:stop], until, "right")
         self._after = np.maximum(self._after, self._first)
+        whole = np.append(0, np.cumsum(self._seg_end - self._seg_start))
+        self._rest = self._host - (whole[self._after] - whole[self._first])
 
     def _piece_edges(self) -> None:
         """Pieces begin after their launch, in the order of their stream, and after what their stream waits for."""
         trace, pieces, nodes, piece = self.trace, self.activity.pieces, self._ends, self._ref[self._ends]
-        start, end, launch_ns, launched = (
-            pieces["start"][piece],
-            pieces["end"],
-            trace.launch_ns[piece],
-            trace.launched[piece],
-        )
+        start, end = pieces["start"][piece], pieces["end"]
+        launch_ns, launched = trace.launch_ns[piece], trace.launched[piece]
         before, other, begin = trace.before[piece], trace.other[piece], np.maximum(start, self.begin)
         self._length[nodes] = self._time[nodes] - begin
         empty = launched & (launch_ns >= self.begin) & ((before < 0) | (end[before] <= launch_ns))
@@ -285,21 +277,14 @@ class HostGpuRun:
             self._cause[nodes] = np.where(is_last, node, self._cause[nodes])
 
     def replay(self, host: float = 1.0, gpu: float | Floats = 1.0) -> Floats:
-        """When each node is reached, counted from the begin, with host and pieces so many times as fast.
-
-        Stretches of the host between two events, and pieces, take whole nanoseconds.
-        """
+        """When each node is reached with host stretches and pieces so many times as fast, in whole nanoseconds."""
         divisor = np.ones(len(self._time))
         divisor[self._ends] = gpu if isinstance(gpu, float) else gpu[self._ref[self._ends]]
-        segment = self._seg_end - self._seg_start
-        whole, scaled = (np.append(0, np.cumsum(each)) for each in (segment, np.floor(segment / host)))
-        rest = self._host - (whole[self._after] - whole[self._first])
-        of_host = scaled[self._after] - scaled[self._first] + np.floor(rest / host)
+        scaled = np.append(0, np.cumsum(np.floor((self._seg_end - self._seg_start) / host)))
         weights = self._fixed + np.floor(self._length / divisor)[:, None]
-        weights[:, 0] += of_host
-        edges = self._targets, self._source[self._targets, self._slots], weights[self._targets, self._slots]
+        weights[:, 0] += scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
         reached = [0.0] * len(self._time)
-        for target, source, weight in zip(*(each.tolist() for each in edges), strict=True):
+        for target, source, weight in zip(*self._leading, weights[self._edges].tolist(), strict=True):
             moment = reached[source] + weight
             if moment > reached[target]:  # noqa: PLR1730 - much faster than max
                 reached[target] = moment
@@ -317,11 +302,10 @@ class HostGpuRun:
     def path(self) -> CriticalPath:
         """Walk back from the end of the window."""
         names, of = self.activity.names, self.activity.pieces["name"]
-        columns = (self._time, self._kind, self._cause, self._on, self._length, self._follows, self._ref)
-        time, kinds, causes, on, lengths, follows, refs = (each.tolist() for each in columns)
+        columns = (self._time, self._kind, self._cause, self._length, self._follows, self._ref)
+        time, kinds, causes, lengths, follows, refs = (each.tolist() for each in columns)
         node = max([self._final, *self._ends[-1:].tolist()], key=lambda k: (time[k], k == self._final))
-        by_class, kernels, n_pieces = Counter[str](), Counter[str](), 0
-        stretches: list[tuple[int, int, int]] = []
+        by_class, kernels, n_pieces, of_host = Counter[str](), Counter[str](), 0, list[int]()
         while node:
             source = causes[node]
             if kinds[node] == _PIECE_END:
@@ -333,31 +317,29 @@ class HostGpuRun:
             elif kinds[node] == _WAIT_END:
                 by_class[RETURN] += time[node] - time[source]
             else:
-                stretches.append((on[node], time[source], time[node]))
+                of_host.append(node)
             node = source
         by_class[GPU] = sum(kernels.values())
-        by_host = self._on_host(stretches, by_class)
+        by_host = self._activities(of_host, by_class)
         return CriticalPath(dict(by_class), dict(kernels.most_common()), by_host, n_pieces)
 
-    def _on_host(self, stretches: list[tuple[int, int, int]], by_class: Counter[str]) -> dict[str, int]:
-        """Times of host activities on stretches of the path; adds their classes."""
-        host = self.activity.host
-        spent, kinds = np.zeros(len(self.activity.names), np.int64), np.zeros(2, np.int64)
-        table = np.array(stretches[::-1], np.int64).reshape(-1, 3)
-        for place in np.unique(table[:, 0]).tolist():
-            first, last = table[table[:, 0] == place, 1:].T
-            covered = np.append(0, np.cumsum(last - first))
-            chosen = (self._seg_place == place) & (self._seg_event >= 0)
-            until = []
-            for moment in (self._seg_start[chosen], self._seg_end[chosen]):
-                k = np.maximum(np.searchsorted(first, moment, "right") - 1, 0)
-                until.append(covered[k] + np.clip(moment - first[k], 0, (last - first)[k]))
-            event = self._seg_event[chosen]
-            np.add.at(spent, host["name"][event], until[1] - until[0])
-            np.add.at(kinds, host["category"][event], until[1] - until[0])
+    def _activities(self, nodes: list[int], by_class: Counter[str]) -> dict[str, int]:
+        """Times of host activities on the stretches that end at nodes; adds their classes."""
+        host, names = self.activity.host, self.activity.names
+        on_path = np.zeros(len(self._seg_event) + 1, np.int64)
+        np.add.at(on_path, self._first[nodes], 1)
+        np.add.at(on_path, self._after[nodes], -1)
+        within = np.array(
+            [node for node in nodes if self._on[node] != self._place[node] and self._rest[node]], np.int64
+        )
+        event = np.append(self._seg_event, self._seg_event[self._after[within]])
+        time = np.append((self._seg_end - self._seg_start) * np.cumsum(on_path)[:-1], self._rest[within])
+        event, time = event[event >= 0], time[event >= 0]
+        kinds = np.bincount(host["category"][event], time, 2).astype(np.int64)
         by_class[OPERATOR], by_class[RUNTIME_CALL] = kinds.tolist()
-        by_class[NO_OPERATOR] = int((table[:, 2] - table[:, 1]).sum() - kinds.sum())
-        return {self.activity.names[k]: int(spent[k]) for k in np.argsort(-spent, kind="stable").tolist() if spent[k]}
+        by_class[NO_OPERATOR] = int(self._host[nodes].sum() - kinds.sum())
+        spent = np.bincount(host["name"][event], time, len(names))
+        return {names[k]: int(spent[k]) for k in np.argsort(-spent, kind="stable").tolist() if spent[k]}
 
     def busiest_stream_ns(self) -> int:
         """Work of the stream that has most of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -37,25 +38,19 @@ class PathShares:
         """JSON-ready."""
         fields = ("sender", "receiver", "messages", "time_ns")
         return {
-            "total_ns": self.total_ns,
-            "by_class_ns": dict(self.by_class),
-            "by_rank_ns": dict(self.by_rank),
+            "total_ns": self.total_ns, "by_class_ns": dict(self.by_class), "by_rank_ns": dict(self.by_rank),
             "n_messages": self.n_messages,
             "by_message": [dict(zip(fields, row, strict=True)) for row in self.messages],
-        }
+        }  # fmt: skip
 
 
 Change = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 
 
 def path_shares(
-    path: Path,
-    replay: Replay,
-    times: BurstTimes,
-    classes: Sequence[str],
-    changes: Sequence[Change] = (),
+    path: Path, replay: Replay, times: BurstTimes, classes: Sequence[str], changes: Sequence[Change] = (),
     silent_ns: int = 0,
-) -> PathShares:
+) -> PathShares:  # fmt: skip
     """Sum up a path."""
     communication = replay.communication
     bursts = path.kind == BURST
@@ -80,28 +75,18 @@ def path_shares(
     if spent := float(path.cost_ns[np.isin(path.kind, (MESSAGE, POSTED))].sum()):
         by_class[_IN_MESSAGES] = spent
     is_call = np.isin(path.kind, (CALL, COLLECTIVE))
-    in_operation = np.bincount(
-        communication.calls.operation[path.call[is_call]],
-        path.cost_ns[is_call],
-        minlength=len(communication.calls.operations),
-    )
-    by_class |= {
-        f"in {communication.calls.operations[k]}": float(in_operation[k]) for k in np.flatnonzero(in_operation)
-    }
+    calls = communication.calls
+    in_operation = np.bincount(calls.operation[path.call[is_call]], path.cost_ns[is_call], len(calls.operations))
+    by_class |= {f"in {calls.operations[k]}": float(in_operation[k]) for k in np.flatnonzero(in_operation)}
     rank = np.where(bursts, times.location[np.where(bursts, path.subject, 0)], 0)
     in_calls = path.call >= 0
-    rank[in_calls] = communication.calls.location[path.call[in_calls]]
+    rank[in_calls] = calls.location[path.call[in_calls]]
     of_rank = np.zeros(len(communication.locations), np.int64)
     np.add.at(of_rank, rank, path.cost_ns)
     by_rank = {communication.locations[k]: int(of_rank[k]) for k in np.argsort(-of_rank, kind="stable") if of_rank[k]}
     ordered = dict(sorted(by_class.items(), key=lambda item: -item[1]))
-    return PathShares(
-        path.runtime_ns + silent_ns,
-        {name: round(spent) for name, spent in ordered.items()},
-        by_rank,
-        _pairs(path, replay),
-        path.n_messages,
-    )
+    rounded = {name: round(spent) for name, spent in ordered.items()}
+    return PathShares(path.runtime_ns + silent_ns, rounded, by_rank, _pairs(path, replay), path.n_messages)
 
 
 def _pairs(path: Path, replay: Replay) -> list[tuple[str, str, int, int]]:
@@ -164,11 +149,9 @@ class Network:
         costs[(graph.kind == CALL) & waits[graph.call]] = 0
         size = communication.messages.bytes[graph.subject[links]]
         costs[links] = np.rint(self.latency_ns + size / self.bytes_per_ns).astype(np.int64)
-        of = graph.subject[joined]
-        steps = np.ceil(np.log2(np.maximum(communication.collectives.size[of], 2)))
-        costs[joined] = np.rint(
-            steps * (self.latency_ns + communication.collectives.bytes[of] / self.bytes_per_ns)
-        ).astype(np.int64)
+        of, together = graph.subject[joined], communication.collectives
+        steps = np.ceil(np.log2(np.maximum(together.size[of], 2)))
+        costs[joined] = np.rint(steps * (self.latency_ns + together.bytes[of] / self.bytes_per_ns)).astype(np.int64)
         return costs
 
 
@@ -179,17 +162,11 @@ def network_from_text(text: str) -> Network:
     if plain == "0":
         return Network(0.0)
     if plain.lower().startswith("x"):
-        try:
-            times = float(plain[1:])
-        except ValueError:
-            times = 0.0
-        if not 0 < times < np.inf:
-            raise OptionError(f"--network {text}: {expected}")
-        return Network(1.0 / times)
-    parts = plain.split(",")
-    if len(parts) != 2:
-        raise OptionError(f"--network {text}: {expected}")
-    latency, bandwidth = _amount(parts[0], "time"), _amount(parts[1], "rate")
+        with contextlib.suppress(ValueError):
+            if 0 < (times := float(plain[1:])) < np.inf:
+                return Network(1.0 / times)
+    first, _, second = plain.partition(",")
+    latency, bandwidth = _amount(first, "time"), _amount(second, "rate")
     if latency is None or not bandwidth:
         raise OptionError(f"--network {text}: {expected}")
     return Network(1.0, latency * 1e9, bandwidth / 1e9)
@@ -199,14 +176,8 @@ def _amount(text: str, kind: str) -> float | None:
     """In seconds, or bytes per second."""
     match = _AMOUNT.fullmatch(text)
     unit = None if match is None else split_unit(f"amount [{match['unit']}]")[1]
-    if (
-        match is None
-        or unit is None
-        or unit.kind != kind
-        or (kind == "rate" and not unit.label.endswith(("B/s", "bit/s")))
-    ):
-        return None
-    return float(match["number"]) * unit.factor
+    is_meant = unit is not None and unit.kind == kind and (kind != "rate" or unit.label.endswith(("B/s", "bit/s")))
+    return float(match["number"]) * unit.factor if match is not None and unit is not None and is_meant else None
 
 
 @dataclass(frozen=True)
@@ -238,9 +209,8 @@ def measured(replay: Replay) -> Measured | None:
     """Latency and bandwidth of the messages that were waited for alone; None where there are too few."""
     communication, graph = replay.communication, replay.graph
     messages = communication.messages
-    into = np.bincount(
-        graph.call[np.isin(graph.kind, (MESSAGE, POSTED, COLLECTIVE))], minlength=len(communication.calls)
-    )
+    joins = np.isin(graph.kind, (MESSAGE, POSTED, COLLECTIVE))
+    into = np.bincount(graph.call[joins], minlength=len(communication.calls))
     receive = messages.receive_call
     alone = (into[receive] == 1) & (replay.waiting_ns[receive] > 0) & (replay.residual_ns[receive] >= 0)
     if alone.sum() < _FEWEST:
@@ -280,14 +250,10 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "question": self.question,
-            "runtime_ns": self.runtime_ns,
-            "is_bound": self.is_bound,
-            "assumptions": list(self.assumptions),
-            "otherwise_ns": dict(self.otherwise_ns),
-            "value": None if self.value is None else self.value.to_dict(),
-            "critical_path": self.path.to_dict(),
-        }
+            "question": self.question, "runtime_ns": self.runtime_ns, "is_bound": self.is_bound,
+            "assumptions": list(self.assumptions), "otherwise_ns": dict(self.otherwise_ns),
+            "value": None if self.value is None else self.value.to_dict(), "critical_path": self.path.to_dict(),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -318,21 +284,14 @@ class Answers(Result):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "source": self.source,
-            "ranks": self.n_ranks,
-            "calls": self.n_calls,
-            "messages": self.n_messages,
-            "collectives": self.n_collectives,
-            "runtime_ns": self.runtime_ns,
-            "critical_path": self.path.to_dict(),
-            "answers": [answer.to_dict() for answer in self.answers],
-            "contradictions": self.contradictions,
+            "source": self.source, "ranks": self.n_ranks, "calls": self.n_calls, "messages": self.n_messages,
+            "collectives": self.n_collectives, "runtime_ns": self.runtime_ns, "critical_path": self.path.to_dict(),
+            "answers": [answer.to_dict() for answer in self.answers], "contradictions": self.contradictions,
             "eager_bytes": self.rules.eager_bytes,
             "rules": [
                 {"operation": each.operation, "calls": each.calls, "tested": each.tested, "refuted": each.refuted,
                  "waits_for": each.waits}
                 for each in self.rules.refutations
             ],
-            "network": self.network,
-            "remarks": list(self.remarks),
+            "network": self.network, "remarks": list(self.remarks),
         }  # fmt: skip

@@ -22,27 +22,17 @@ if TYPE_CHECKING:
 
 _MOST_NAMES, _MOST_SHARES = 8, 3
 _PATHS = [
-    Column("question", lambda row: row[0].question),
-    Column("runtime_ns", lambda row: row[0].runtime_ns),
-    Column("before_ns", 3),
-    Column("class", 1),
-    Column("path_ns", 2),
-]
+    Column("question", lambda row: row[0].question), Column("runtime_ns", lambda row: row[0].runtime_ns),
+    Column("before_ns", 3), Column("class", 1), Column("path_ns", 2),
+]  # fmt: skip
 _MESSAGES = [
-    Column("run", 0),
-    Column("from", 2),
-    Column("to", 3),
-    Column("messages", 4),
-    Column("time", 5, "ns", "time"),
+    Column("run", 0), Column("from", 2), Column("to", 3), Column("messages", 4), Column("time", 5, "ns", "time"),
     Column("share", lambda row: row[5] / max(row[1].total_ns, 1), format=".2%"),
-]
+]  # fmt: skip
 _RULES = [
-    Column("operation", "operation"),
-    Column("calls", "calls"),
-    Column("returned before", "tested"),
-    Column("refuted", "refuted"),
-    Column("blocks on", "waits"),
-]
+    Column("operation", "operation"), Column("calls", "calls"), Column("returned before", "tested"),
+    Column("refuted", "refuted"), Column("blocks on", "waits"),
+]  # fmt: skip
 _OTHERS = "others"
 
 
@@ -99,11 +89,9 @@ class AnswersPresenter(Presenter):
             (a.question, a.runtime_ns, a.runtime_ns / result.runtime_ns - 1.0, _interval(a)) for a in result.answers
         ]
         scenarios = [
-            Column("scenario", 0),
-            Column("runtime", 1, "ns", "time"),
-            Column("change", 2, format="+.1%"),
+            Column("scenario", 0), Column("runtime", 1, "ns", "time"), Column("change", 2, format="+.1%"),
             Column("95% interval", 3, "ns", "time"),
-        ]
+        ]  # fmt: skip
         return [
             Table(scenarios, runs, importance="brief"),
             _path_table("class", paths, [each.by_class for _, each in paths]),

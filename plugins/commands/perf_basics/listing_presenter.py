@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_FURTHER = ("writes", "problem", "example")  # columns of formats that --all adds
+
+
 class ListingPresenter(Presenter):
     """A row for each."""
 
@@ -25,7 +28,12 @@ class ListingPresenter(Presenter):
         columns = {
             name: [_joined(row[name]) for row in result.rows] for name in (result.rows[0] if result.rows else ())
         }
-        return [Table([Column(name, cells, key=name) for name, cells in columns.items()], drops_empty=False)]
+        listed = [
+            Column("description" if name == "help" else name, cells, key=name,
+                   importance="verbose" if name in _FURTHER else "default")
+            for name, cells in columns.items()
+        ]  # fmt: skip
+        return [Table(listed, drops_empty=False)]
 
     def frame(self, result: Listing) -> pd.DataFrame:
         import pandas as pd

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib import resources
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -248,10 +249,11 @@ class Writer:
             all(_AMOUNT.fullmatch(cell if isinstance(cell, str) else cell.text) for cell in column)
             for column in zip(*table.rows, strict=True)
         ] or [False] * len(table.header)
-        head = "".join(
-            self._cell(cell, "th", 'scope="col"', right) for cell, right in zip(table.header, numeric, strict=True)
-        )
         texts = [cell if isinstance(cell, str) else cell.text for cell in table.header]
+        head = "".join(
+            self._cell(cell, "th", f'scope="col"{_tooltip(text)}', right)
+            for cell, text, right in zip(table.header, texts, numeric, strict=True)
+        )
         status = [column > 0 and text in _STATUS_COLUMNS for column, text in enumerate(texts)]
         rows = "".join(f"<tr>{self._row(row, numeric, status)}</tr>" for row in table.rows)
         note = f'<p class="hint">{escape(table.note)}</p>' if table.note else ""
@@ -380,6 +382,26 @@ def _in_order(blocks: Sequence[Block]) -> list[Block]:
         return 5 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 4
 
     return sorted(blocks, key=rank)
+
+
+@functools.cache
+def _glossary() -> dict[str, str]:
+    """Definitions of terms and headings, by name; those of headings come last."""
+    text = resources.files("perf_views").joinpath("glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^(.+)\n: (.+)$", text, re.MULTILINE)
+    return {name: meaning for names, meaning in entries for name in names.split(", ")}
+
+
+def definition(heading: str) -> str:
+    """The glossary's definition of a heading without its unit, or of the words that it begins or ends with."""
+    words = re.sub(r" ?\[.*\]$", "", heading).split(" ")
+    parts = [" ".join(part) for n in range(len(words), 0, -1) for part in (words[:n], words[-n:])]
+    return next((_glossary()[part] for part in parts if part in _glossary()), "")
+
+
+def _tooltip(heading: str) -> str:
+    meaning = definition(heading)
+    return f' title="{escape(meaning)}"' if meaning else ""
 
 
 def _is_row(form: Form | Action) -> bool:

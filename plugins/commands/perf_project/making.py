@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameE
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
-from perfcore.data.roles import is_processors
+from perfcore.data.roles import is_processors, shown_names
 from perfcore.data.trace import Trace
 from perfcore.models.model import Origin
 from perfcore.reading.many_files import NamePattern
@@ -34,7 +34,7 @@ _LARGEST, _MOST_TARGETS = 1e9, 64
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
 _WEAK = 0.5  # exponent of the computing time of all locations over their number from which the problem grows
-_MOST_UNFITTED = 0.05  # share of the largest run's time that may stay constant for want of a law
+_WEAK_WITH_LOSSES = 0.75  # the same of tables, whose times hold what is lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,19 +172,14 @@ def projected(
         components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
         law = perfcore.fit(components.data, _FITTER, **components.options)
     assumed, uncertain = [], []
-    if (data := _where_time_is_lost(components, law)) is not None:
-        law = perfcore.fit(data, _FITTER, **components.options)
-        components = replace(components, data=data)
-        assumed.append("models of the two larger scales only: one location has no waiting time")
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
-    _refuse_one_scale(np.array(next(iter(points.values()))), next(iter(points)))
-    symbol = next(iter(points))
-    sizes = np.array(points[symbol])
+    symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
+    _refuse_one_scale(sizes, symbol)
     if at is None:
-        at = {name: float(law.target[name]) for name in law.columns}
+        at = {name: float(law.target[symbol]) for symbol, name in shown_names(law.columns).items()}
         assumed.append(f"target {_text(at)}, four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
     reasons = {
@@ -198,13 +193,13 @@ def projected(
         assumed.append(f"efficiencies are over a predicted run at {symbol}={sizes.min():g} of the target's problem")
     elif scaling == "auto":
         scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
-        how = "grows with" if scaling == "weak" else "is the same at every"
-        assumed.append(f"{scaling} scaling: the problem {how} {symbol} (set with --scaling)")
+        how = f"grows with {symbol}" if scaling == "weak" else "is constant"
+        assumed.append(f"{scaling} scaling: the problem size {how} (set with --scaling)")
     if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
         uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
     for why in dict.fromkeys(reasons.values()):
         names = " and ".join(name for name, reason in reasons.items() if reason == why)
-        uncertain.insert(0, f"no scaling model of {names} ({why}): constant, with an exponent of 0 ± 1.6 (95%)")
+        uncertain.insert(0, f"no scaling model of {names} ({why}): exponent of the last step, or 0, ± 1.6 (95%)")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
     counters = (
@@ -212,30 +207,16 @@ def projected(
         if components.counters is None
         else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
     )
+    check, weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
         unfitted=reasons, law=law, whole=_whole(measured, points, components), counters=counters,
-        check=_check(components, law, scaling, measured, points),
+        check=check, weight=weight,
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
-
-
-def _where_time_is_lost(components: Components, law: Any) -> Measurements | None:
-    """Rows without runs of so few locations that nothing is lost, if what is lost matters and has two more scales."""
-    largest, fewest = (
-        int(components.sizes.argmax()) if components.alone else 0,
-        max(components.alone.values(), default=0),
-    )
-    elapsed = sum(times[largest] for times in components.times.values())
-    unfitted = [name for name in components.alone if name not in law.paths]
-    if all(components.times[name][largest] <= _MOST_UNFITTED * elapsed for name in unfitted):
-        return None
-    if len(np.unique(components.sizes[components.sizes > fewest])) != 2:
-        return None
-    return components.data.rows(np.flatnonzero(components.data.table["p"].to_numpy() > fewest))
 
 
 def _pooled(components: Components, law: Any) -> Components | None:
@@ -252,7 +233,8 @@ def _pooled(components: Components, law: Any) -> Components | None:
     ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
     rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
     if len(rare) > 1:
-        times[f"{len(rare)} components missing at some {symbol}"] = np.sum([times.pop(name) for name in rare], axis=0)
+        name = f"{len(rare)} components missing at some {shown_names(law.columns)[symbol]}"
+        times[name] = np.sum([times.pop(name) for name in rare], axis=0)
     elapsed = np.sum(list(times.values()), axis=0)
     small = [name for name, row in times.items() if (row < _LEAST_SHARE * elapsed).all()]
     if len(times) > _MOST_COMPONENTS and small:
@@ -301,10 +283,11 @@ def _refuse_one_scale(sizes: Floats, symbol: str) -> None:
 
 def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> str:
     """Whether the time of all locations, of traces that in which they compute, grows about as their number."""
-    names = [name for name in measured if kinds.get(name) == TOTAL] or list(measured)
+    names = [name for name in measured if kinds.get(name) == TOTAL]
+    limit, names = (_WEAK, names) if names else (_WEAK_WITH_LOSSES, list(measured))
     totals = sizes * np.sum([measured[name] for name in names], axis=0)
     low, high = int(sizes.argmin()), int(sizes.argmax())
-    return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > _WEAK else "strong"
+    return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > limit else "strong"
 
 
 def _whole(
@@ -321,18 +304,18 @@ def _whole(
 def _check(
     components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
     points: Mapping[str, Sequence[float]],
-) -> Check | None:  # fmt: skip
-    """The largest scale predicted from the others; None where these are too few."""
+) -> tuple[Check | None, float]:  # fmt: skip
+    """The largest scale predicted from the others, None where these are too few; and what the sum then counts."""
     symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
     largest = float(sizes.max())
     if len(set(sizes.tolist())) < 3:
-        return None
+        return None, 0.5
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
         smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
         smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
-        return None
+        return None, 0.5
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
     at = np.flatnonzero(sizes == largest).tolist()
@@ -343,8 +326,21 @@ def _check(
         alone=components.alone, targets=targets, scaling=scaling, law=smaller,
         whole=_whole(times, {s: [values[k] for k in kept] for s, values in points.items()}, components),
     )  # fmt: skip
-    median, lower, upper = model.predict({s: np.array([t[s] for t in targets]) for s in points}, 0.95)[-1].tolist()
-    return Check(largest, float(sum(values[at[-1]] for values in measured.values())), median, lower, upper)
+    place = {s: np.array([t[s] for t in targets]) for s in points}
+    true = float(sum(values[at[-1]] for values in measured.values()))
+    median, lower, upper = model.predict(place, 0.95)[-1].tolist()
+    weight = 0.5
+    if model.whole is not None:
+        bounds = (_replace(model, whole=None).predict(place, 0.95)[-1], model.whole.predict(place, 0.95)[-1])
+        of_sum, of_whole = (_density(math.log(true), *np.log(np.maximum(each, 1e-300))) for each in bounds)
+        weight = of_sum / (of_sum + of_whole)
+    return Check(largest, true, median, lower, upper), weight
+
+
+def _density(value: float, median: float, low: float, high: float) -> float:
+    """Student's t with 3 degrees of freedom through the ends of a 95% interval: errors have heavy tails."""
+    scale = (high - low) / 2.0 / 3.182
+    return float((1.0 + ((value - median) / scale) ** 2 / 3.0) ** -2 / scale)
 
 
 def targets_of(

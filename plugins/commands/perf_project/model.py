@@ -9,8 +9,8 @@ draws were larger, and farther from held-out runs.
 
 Two things make intervals hold and yet not too wide. Draws beyond the largest run that fall faster than perfect scaling
 or rise faster than the scale, and than the component did between runs, count less. Categories of tables take time
-from each other when a code changes its method: half of their draws are scaled to those of a model of the elapsed time
-itself, ranks paired, so that uncertain components give most. Parts of traces have no such gaps.
+from each other when a code changes its method: some of their draws, half without a hold-out check, are scaled to those
+of a model of the elapsed time, ranks paired, so that uncertain components give most. Parts of traces have no such gaps.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
     )  # what-if: by what the time of a component is multiplied
     unfitted: dict[str, str] = msgspec.field(default_factory=dict)  # components that no law fits, held constant
     check: Check | None = None
+    weight: float = 0.5  # of the sum of components beside the model of the elapsed time: by the hold-out check
     notes: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # by label: Assumed, Uncertain
 
 
@@ -164,36 +165,42 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
                 times = np.where(size <= self.alone.get(name, 0), 0.0, times)
             else:
                 ratio = np.maximum(size / self.sizes.max(), 1.0)
-                exponents = _SPREAD * np.random.default_rng([_SEED, len(drawn)]).standard_normal((_DRAWS, 1))
-                times = measured[int(self.sizes.argmax())] * ratio**exponents
+                own = self._exponents(name)[-1:].sum()  # of the last step, or 0
+                exponents = own + _SPREAD * np.random.default_rng([_SEED, len(drawn)]).standard_normal((_DRAWS, 1))
+                times = measured[self.largest] * ratio**exponents
             drawn[name] = times
         if self.whole is not None:
             whole: Any = self.whole
             elapsed = np.sum(list(drawn.values()), axis=0)
             total = whole.draws(places).runs()[0]
-            order = np.argsort(elapsed, axis=0)[1::2]
-            ranks = (np.arange(_DRAWS)[1::2] + 0.5) / _DRAWS
+            chosen = np.flatnonzero(np.diff(np.floor(np.arange(_DRAWS + 1) * (1.0 - self.weight))))
+            order, ranks = np.argsort(elapsed, axis=0)[chosen], (chosen + 0.5) / _DRAWS
             scale = np.ones_like(elapsed)
             moved = np.quantile(total, ranks, axis=0) / np.take_along_axis(elapsed, order, axis=0)
             np.put_along_axis(scale, order, moved, axis=0)
             drawn = {name: times * scale for name, times in drawn.items()}
         return {name: times * self.factors.get(name, 1.0) for name, times in drawn.items()}
 
+    def _exponents(self, name: str) -> Floats:
+        """Exponents of a component's time between scales at which it takes any."""
+        times = np.array(self.measured[name])
+        kept = np.flatnonzero((times > 0.0) & (self.sizes > self.alone.get(name, 0)) & (len(self.points) == 1))
+        kept = kept[np.argsort(self.sizes[kept])]
+        steps = np.diff(np.log(times[kept])) / np.diff(np.log(self.sizes[kept]))
+        return np.asarray(np.clip(steps, -_STEEPEST, _STEEPEST))
+
     def _at_scores(self, name: str, ascending: Floats, size: Floats, scores: Floats) -> Floats:
         """Draws (N, T) of a component in the order of its scores; those with unlikely exponents count less."""
-        chosen = (scores * len(ascending)).astype(np.int64)
-        sizes, measured = self.sizes, np.array(self.measured[name])
-        kept = np.flatnonzero((measured > 0.0) & (sizes > self.alone.get(name, 0)))
-        kept = kept[np.argsort(sizes[kept])]
-        if len(self.points) > 1 or not len(kept) or sizes[kept[-1]] < sizes.max():
-            return ascending[chosen]
-        own = np.clip(np.diff(np.log(measured[kept])) / np.diff(np.log(sizes[kept])), -_STEEPEST, _STEEPEST)
+        times = ascending[(scores * len(ascending)).astype(np.int64)]
+        measured, largest = self.measured[name][self.largest], self.sizes.max()
+        if len(self.points) > 1 or not measured:
+            return times
+        own = self._exponents(name)
         low, high = min(float(self.scaling == "weak") - 1.0 - _SLACK, *own), max(_FASTEST_RISE, *own)
-        times = ascending[chosen]
         unlikely = _UNLIKELY[0 if self.alone else 1]
-        for t in np.flatnonzero(size > sizes.max()):
+        for t in np.flatnonzero(size > largest):
             with np.errstate(divide="ignore"):
-                exponent = np.log(ascending[:, t] / measured[kept[-1]]) / math.log(size[t] / sizes.max())
+                exponent = np.log(ascending[:, t] / measured) / math.log(size[t] / largest)
             weight = np.cumsum(np.where((exponent < low) | (exponent > high), unlikely, 1.0))
             times[:, t] = ascending[np.searchsorted(weight, scores * weight[-1]), t]
         return times

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class ProjectionPresenter(ModelPresenter):
 
     def title(self, result: Any) -> str:
         found = _answer(result)
-        return f"Projection of {found.model.origin.source} to {_value(found.at[-1])}"
+        return f"Projection of {Path(found.model.origin.source).name} to {_text(found.model, found.at[-1].point)}"
 
     def formula(self, result: Any) -> str:
         laws = _answer(result).model.laws
@@ -49,8 +50,9 @@ class ProjectionPresenter(ModelPresenter):
             f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; nothing is lost against the smallest run"
         )  # fmt: skip
         return (
-            f"{_place(at)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), speedup {at.speedup[0]:.3g} "
-            f"over {model.symbol}={model.sizes.min():g}, {name} efficiency {at.efficiencies[name][0]:.1%}{limited}"
+            f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), "
+            f"speedup {at.speedup[0]:.3g} over {_smallest(model)}, {name} "
+            f"efficiency {at.efficiencies[name][0]:.1%}{limited}"
         )
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:
@@ -60,7 +62,8 @@ class ProjectionPresenter(ModelPresenter):
         if check is not None:
             inside = "inside" if check.lower <= check.measured <= check.upper else "outside"
             off = check.median / check.measured - 1.0
-            text = f"{model.symbol}={check.p:g} predicted from the smaller scales {off:+.1%}, {inside} the 95% interval"
+            run = _text(model, {model.symbol: check.p})
+            text = f"{run} predicted from the smaller scales {off:+.1%}, {inside} the 95% interval"
             notes = {"Hold-out check": (text,), **notes}
         if model.notes.get("What if", ())[1:]:
             notes["Replay check"] = model.notes["What if"][1:]
@@ -73,11 +76,11 @@ class ProjectionPresenter(ModelPresenter):
 
     def tables(self, result: Any) -> Tables:
         found = _answer(result)
-        unit, symbol = found.model.unit or "", found.model.symbol
+        unit, names = found.model.unit or "", found.model.shown_names
         tables = []
         if len(found.at) > 1:
             columns = [
-                *(Column(name, lambda each, name=name: each.point[name]) for name in found.model.points),
+                *(Column(names[symbol], lambda each, s=symbol: each.point[s]) for symbol in found.model.points),
                 Column("elapsed", lambda each: each.elapsed, unit, key=("elapsed", "elapsed_lower", "elapsed_upper")),
                 Column("speedup", lambda each: each.speedup[0]),
                 Column("efficiency", lambda each: next(iter(each.efficiencies.values()))[0], format=".1%"),
@@ -93,7 +96,7 @@ class ProjectionPresenter(ModelPresenter):
                 ]
                 rows = [(name, tuple(value - 1.0 for value in bounds)) for name, bounds in at.counters.items()]
                 tables.append(
-                    Table(columns, rows, f"Counters at {_place(at)} against {symbol}={found.model.sizes.min():g}")
+                    Table(columns, rows, f"Counters at {_text(found.model, at.point)} against {_smallest(found.model)}")
                 )
         return tables
 
@@ -112,8 +115,12 @@ def _answer(result: Any) -> Projection:
     return found
 
 
-def _place(at: At) -> str:
-    return "At " + ", ".join(f"{name}={value:g}" for name, value in at.point.items())
+def _text(model: Any, point: Mapping[str, float]) -> str:
+    return ", ".join(f"{model.shown_names[symbol]}={value:g}" for symbol, value in point.items())
+
+
+def _smallest(model: Any) -> str:
+    return _text(model, {model.symbol: model.sizes.min()})
 
 
 def _time(value: float, unit: str) -> str:
@@ -127,7 +134,7 @@ def _components(found: Projection, at: At, unit: str) -> Table:
     columns = [
         Column("component", "name"),
         Column(_run(model), "measured", unit, ".3g", key="measured"),
-        Column(f"at {_value(at)}", "time", unit, ".3g", key=("median", "lower", "upper")),
+        Column(f"at {_text(model, at.point)}", "time", unit, ".3g", key=("median", "lower", "upper")),
         Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
         Column("share", "share", format=".1%"),
         Column("loss", lambda row: None if row is whole else row.lost, format=".1%"),
@@ -138,11 +145,7 @@ def _components(found: Projection, at: At, unit: str) -> Table:
 
 
 def _run(model: Any) -> str:
-    return ", ".join(f"{name}={values[model.largest]:g}" for name, values in model.points.items())
-
-
-def _value(at: At) -> str:
-    return _place(at).removeprefix("At ")
+    return _text(model, {symbol: values[model.largest] for symbol, values in model.points.items()})
 
 
 def _efficiencies(found: Projection, at: At) -> Table:
@@ -156,6 +159,6 @@ def _efficiencies(found: Projection, at: At) -> Table:
     columns = [
         Column("efficiency", 0),
         Column(_run(model), 1, format=".1%", key="measured"),
-        Column(f"at {_value(at)}", 2, format=".1%", key=("median", "lower", "upper")),
+        Column(f"at {_text(model, at.point)}", 2, format=".1%", key=("median", "lower", "upper")),
     ]
     return Table(columns, rows)

@@ -133,7 +133,7 @@ class PredictionPresenter(Presenter):
         errors = result.evaluation.errors
         columns = [
             Column("statistic", 0),
-            Column(result.unit or "value", 1, format=".6g", key="value"),
+            Column("value", 1, result.unit, ".6g", key="value"),
             Column("standard error", lambda row: errors.get(row[0]), format=".2g"),
         ]
         rows = list(result.statistics.items())

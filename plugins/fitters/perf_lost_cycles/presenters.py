@@ -41,7 +41,7 @@ def _candidates(fit: CategoryFit, factor: str) -> Table:
 def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
     """Coefficients, and how good a fit is."""
     return [
-        Column("coefficients ± standard error", [_coefficients(fit) for fit in fits], key=()),
+        Column("coefficients ± SE", [_coefficients(fit) for fit in fits], key=()),
         Column("R^2", [fit.r2 for fit in fits], format=_plain, key="r2_centered"),
         Column("adjusted R^2", [fit.r2_adjusted for fit in fits], format=_plain, key="r2_adjusted"),
         Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=_plain, key="r2_leave_one_out"),

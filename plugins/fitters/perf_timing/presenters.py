@@ -55,7 +55,7 @@ def _pairs(model: IndividualModel) -> Table:
         *([Column("system", "system")] if len(model.systems) > 1 else []),
         Column("points", "n_observations"),
         Column("functions", lambda pair: " + ".join(pair.functions) or "none"),
-        Column("coefficients ± standard error", _coefficients_of),
+        Column("coefficients ± SE", _coefficients_of),
         Column("SSE", "sum_of_squares"),
         Column("R^2 uncentered", "r2_uncentered", format=".5f"),
         Column("note", "note"),
