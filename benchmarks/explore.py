@@ -27,8 +27,7 @@ DRAWN = """query => new Promise(done => {
     () => done(performance.now() - began))), { once: true });
   document.dispatchEvent(new CustomEvent("go", { detail: { address: `${location.pathname}?${query}`, isStep: true } }));
 })"""
-NARROW_PX = 340  # of a chart in a window of 390
-DEGREES = ("0", "1", "2", "mixed")
+DEGREES = ("0", "1", "2")
 
 
 def curve_of(n_steps):
@@ -40,10 +39,10 @@ def curve_of(n_steps):
     return perfcore.UtilizationCurve(edges, np.abs(shape + rng.normal(0.0, 5.0, n_steps)), source="curve")
 
 
-def answer(session, query, width_px=None):
+def answer(session, query):
     """Seconds until the page of a state is written, and its length."""
     began = time.perf_counter()
-    page = Frame("curve", session.version, None, width_px=width_px).view(session.view((), query))
+    page = Frame("curve", session.version, None).view(session.view((), query))
     return time.perf_counter() - began, len(page)
 
 
@@ -78,8 +77,7 @@ def main():
         for share in (0.5, 0.05, 0.0005):
             middle = 0.37 * curve.duration
             stretch = {"from": str(middle), "to": str(middle + share * curve.duration)}
-            wide, narrow = (answer(session, stretch, width)[0] * 1e3 for width in (None, NARROW_PX))
-            print(f"  stretch of {share:.2%}: {wide:4.0f} ms, in a narrow window {narrow:4.0f} ms")
+            print(f"  stretch of {share:.2%}: {answer(session, stretch)[0] * 1e3:4.0f} ms")
         told("window, answer and drawing in Chromium", in_browser(views, windows_of(curve.duration, 60)))
 
 

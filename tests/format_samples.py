@@ -306,17 +306,6 @@ result:
 |      2 |    4.5 |      |
 """
 JUBE_ALIGNED = "number | time_s\n-------+-------\n     1 |   2.50\n     2 |   1.25\n"
-RAMBLE = """\
-{"experiments": [
-  {"name": "gromacs.water.one", "RAMBLE_STATUS": "SUCCESS",
-   "RAMBLE_VARIABLES": {"application_name": "gromacs", "workload_name": "water", "n_ranks": "4", "type": "pme",
-     "log_dir": "/home/user/logs", "experiment_name": "one"},
-   "RAMBLE_RAW_VARIABLES": {"n_ranks": "4", "type": "pme"},
-   "CONTEXTS": [{"name": "null", "foms": [{"value": "21.25", "units": "s", "name": "Wall Time"},
-     {"value": "16.5", "units": "ns/day", "name": "Rate"}, {"value": "yes", "units": "", "name": "Valid"}]}]},
-  {"name": "gromacs.water.two", "RAMBLE_STATUS": "FAILED", "RAMBLE_VARIABLES": {}, "CONTEXTS": []}
-]}
-"""
 SACCT = """\
 JobID|JobName|Partition|State|Elapsed|NNodes|NCPUS
 17|solver|batch|COMPLETED|1-02:03:04|2|64
@@ -647,7 +636,6 @@ SAMPLES = {
     "reframe": [("report.json", REFRAME_REPORT)],
     "reframe-perflog": [("perf.log", REFRAME_PERFLOG)],
     "jube": [("result.dat", JUBE_PRETTY), ("aligned.dat", JUBE_ALIGNED)],
-    "ramble": [("results.json", RAMBLE)],
     "sacct": [("jobs.txt", SACCT), ("jobs.log", SACCT_XDMOD), ("jobs.json", SACCT_JSON)],
     "caliper-json": [("regions.json", CALIPER_JSON), ("query.json", CALIPER_QUERY)],
     "criterion": [("criterion.jsonl", CRITERION), ("estimates.json", CRITERION_ESTIMATES)],

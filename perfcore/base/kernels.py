@@ -45,7 +45,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], small: int = 0) -> None:
         functools.update_wrapper(self, function)
-        self._function, self.small = function, small
+        self._function, self.small, self._is_ready = function, small, False
         # Numba finds machine code on disk by this name, and does not look at the options that it was made with.
         options = json.dumps(_OPTIONS, default=sorted, sort_keys=True)
         function.__qualname__ = f"{function.__name__}_{zlib.crc32(options.encode()):08x}"
@@ -57,8 +57,10 @@ class Kernel:
         if all(np.size(value) < self.small for value in args):
             return self.interpreted(*args)
         compiled = self.compiled
-        if not _is_cached(compiled):
-            _note_once(_COMPILING)
+        if not self._is_ready:
+            if not _is_cached(compiled):
+                _note_once(_COMPILING)
+            self._is_ready = True
         return compiled(*args)
 
     def interpreted(self, *args: Any) -> Any:
@@ -116,8 +118,6 @@ def _numba() -> tuple[Any, Any]:
 
 
 def _is_cached(compiled: Any) -> bool:
-    if compiled.signatures:
-        return True
     folder = compiled.stats.cache_path
     name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__qualname__}-*.nbi"
     return folder is not None and any(Path(folder).glob(name))

@@ -155,12 +155,12 @@ class UtilizationCurve(Shown):
 
     def merged(self) -> UtilizationCurve:
         """The same function with neighbouring steps of equal height joined; itself when there are none."""
-        starts = range(0, self.n_steps, _CHUNK)
-        if not any((part[1:] == part[:-1]).any() for part in (self.heights[i : i + _CHUNK + 1] for i in starts)):
+        keep = np.ones(self.n_steps + 1, np.bool_)  # edges
+        np.not_equal(self.heights[1:], self.heights[:-1], out=keep[1:-1])
+        if keep.all():
             return self
-        keep = np.append(True, self.heights[1:] != self.heights[:-1])
         facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "notes", "quantity")}
-        edges = np.append(self.edges[:-1][keep], self.edges[-1])
+        edges, keep = self.edges[keep], keep[:-1]
         return UtilizationCurve(edges, self.heights[keep], self.time_unit, **facts)
 
     def envelope(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
@@ -215,10 +215,15 @@ class UtilizationCurve(Shown):
         """
         # The edges about each time, so that no array as long as the curve is made.
         near = np.searchsorted(self.edges, self.edges[0] + elapsed.astype(self.edges.dtype))
-        places = np.unique(np.clip(near[..., None] + np.arange(-2, 3), 0, self.n_steps))
+        places = np.sort(np.clip(near[..., None] + np.arange(-2, 3), 0, self.n_steps), axis=None)
+        places = places[np.append(True, places[1:] > places[:-1])]  # not by `numpy.unique`, which hashes
         area, total = np.empty(len(places)), 0.0
         for number, (edges, heights) in enumerate(self._chunks()):
-            sums = np.cumsum(np.append(total, np.diff(edges) * heights))
+            sums = np.empty(len(edges))
+            np.subtract(edges[1:], edges[:-1], out=sums[1:])
+            sums[1:] *= heights
+            sums[0] = total
+            np.cumsum(sums, out=sums)
             first, total = number * _CHUNK, sums[-1]
             inside = slice(*np.searchsorted(places, (first, first + len(sums))))
             area[inside] = sums[places[inside] - first]

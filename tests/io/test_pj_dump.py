@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perfcore.base.errors import InputError
 
 FILE = "dump.csv"
 
@@ -139,3 +140,11 @@ def test_every_moment_belongs_to_the_deepest_interval(tmp_path_factory, interval
         holding = [depth for a, b, depth in intervals if a <= moment < b]
         mine = (trace.start_ns <= moment) & (moment < trace.end_ns)
         assert [trace.states[code] for code in trace.state[mine]] == [f"d{max(holding, default=0)}"] * bool(holding)
+
+
+def test_states_that_cross_are_refused(write):
+    crossing = "State, p1, ST, 0, 4, 4, 0, outer\nState, p1, ST, 1, 5, 4, 1, inner\n"
+    with pytest.raises(
+        InputError, match=r":2: 'p1' is in state 'inner' from 1 although 'outer' \(line 1\) lasts until 4"
+    ):
+        perfcore.read(write(crossing))

@@ -126,7 +126,6 @@ class CriticalPath:
     by_class: dict[str, int]
     by_kernel: dict[str, int]
     by_host: dict[str, int]
-    n_pieces: int
 
     @property
     def host_ns(self) -> int:
@@ -145,6 +144,7 @@ class HostGpuRun:
         self.trace, self.activity, both = trace, trace.activity, (trace.activity.host, trace.activity.pieces)
         whole = [np.concatenate([each[name] for each in both]) for name in ("start", "end")]
         self.begin, self.end = window or (int(whole[0].min()), int(whole[1].max()))
+        self.runtime_ns = self.end - self.begin
         if self.end <= self.begin:
             raise DataError(f"{self.activity.source}: the part of the run has no duration")
         tops, ended = self._host_segments()
@@ -156,12 +156,8 @@ class HostGpuRun:
         self._piece_edges()
         edges = (self._source > 0) | (self._fixed > 0)
         edges[:, 0] = True
-        self._targets, self._slots = np.nonzero(edges)
-
-    @property
-    def runtime_ns(self) -> int:
-        """Length of the window."""
-        return self.end - self.begin
+        self._edges = np.nonzero(edges)
+        self._leading = self._edges[0].tolist(), self._source[self._edges].tolist()
 
     def _host_segments(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Stretches of each thread with the innermost event of each, -1 for none; where outermost events are."""
@@ -210,11 +206,8 @@ class HostGpuRun:
         self._of_piece[self._ref[self._ends]] = self._ends
 
     def _thread_edges(self) -> None:
-        """Each moment of a thread follows the one before, and the end of a wait also what is waited for.
-
-        After a stretch outside of all events it follows the thread that was in one last: that of the event which ended
-        last, or a thread that is within an event at the time.
-        """
+        """Each moment of a thread follows the one before, and the end of a wait also what is waited for."""
+        # After a stretch outside of all events it follows the thread that was in one last, or is in one at the time.
         place, time, kind = self._place, self._time, self._kind
         nodes = np.flatnonzero(kind > _PIECE_END)
         nodes = nodes[np.lexsort((nodes, place[nodes]))]
@@ -283,18 +276,14 @@ class HostGpuRun:
             self._cause[nodes] = np.where(is_last, node, self._cause[nodes])
 
     def replay(self, host: float = 1.0, gpu: float | Floats = 1.0) -> Floats:
-        """When each node is reached, counted from the begin, with host and pieces so many times as fast.
-
-        Stretches of the host between two events, and pieces, take whole nanoseconds.
-        """
+        """When each node is reached with host stretches and pieces so many times as fast, in whole nanoseconds."""
         divisor = np.ones(len(self._time))
         divisor[self._ends] = gpu if isinstance(gpu, float) else gpu[self._ref[self._ends]]
         scaled = np.append(0, np.cumsum(np.floor((self._seg_end - self._seg_start) / host)))
         weights = self._fixed + np.floor(self._length / divisor)[:, None]
         weights[:, 0] += scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
-        edges = self._targets, self._source[self._targets, self._slots], weights[self._targets, self._slots]
         reached = [0.0] * len(self._time)
-        for target, source, weight in zip(*(each.tolist() for each in edges), strict=True):
+        for target, source, weight in zip(*self._leading, weights[self._edges].tolist(), strict=True):
             moment = reached[source] + weight
             if moment > reached[target]:  # noqa: PLR1730 - much faster than max
                 reached[target] = moment
@@ -315,7 +304,7 @@ class HostGpuRun:
         columns = (self._time, self._kind, self._cause, self._length, self._follows, self._ref)
         time, kinds, causes, lengths, follows, refs = (each.tolist() for each in columns)
         node = max([self._final, *self._ends[-1:].tolist()], key=lambda k: (time[k], k == self._final))
-        by_class, kernels, n_pieces, of_host = Counter[str](), Counter[str](), 0, list[int]()
+        by_class, kernels, of_host = Counter[str](), Counter[str](), list[int]()
         while node:
             source = causes[node]
             if kinds[node] == _PIECE_END:
@@ -323,7 +312,6 @@ class HostGpuRun:
                 waited = GAP if follows[node] else LAUNCH
                 by_class[waited if self.trace.launched[refs[node]] else UNKNOWN] += begin - time[source]
                 kernels[names[of[refs[node]]]] += time[node] - begin
-                n_pieces += 1
             elif kinds[node] == _WAIT_END:
                 by_class[RETURN] += time[node] - time[source]
             else:
@@ -331,7 +319,7 @@ class HostGpuRun:
             node = source
         by_class[GPU] = sum(kernels.values())
         by_host = self._activities(of_host, by_class)
-        return CriticalPath(dict(by_class), dict(kernels.most_common()), by_host, n_pieces)
+        return CriticalPath(dict(by_class), dict(kernels.most_common()), by_host)
 
     def _activities(self, nodes: list[int], by_class: Counter[str]) -> dict[str, int]:
         """Times of host activities on the stretches that end at nodes; adds their classes."""

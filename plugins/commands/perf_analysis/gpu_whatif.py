@@ -30,10 +30,10 @@ class Scenario:
     """How long a run takes, and how much each step saves, if something is faster."""
 
     question: str
-    part: str  # gpu, host or collectives, where all of one is meant
+    part: str  # gpu, host or collectives, where it is one of the usual questions
     zero_time: bool
     runtime_ns: int
-    step_savings_ns: tuple[int, ...]
+    step_savings_ns: tuple[int, ...]  # not of a part that takes no time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,10 +66,8 @@ class GpuAnswers(Result):
 
 def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, float]) -> GpuAnswers:
     """What `perfcore.whatif` says of a trace of host and GPU."""
-    usual = [
-        {part: times} for part in _PARTS[: 2 + bool(_fitting(activity, "collectives").any())] for times in (2, np.inf)
-    ]
-    questions = [faster] if faster else usual
+    parts = _PARTS if _fitting(activity, "collectives").any() else _PARTS[:2]
+    questions = [faster] if faster else [{part: times} for part in parts for times in (2, np.inf)]
     divisors = [_divisors(activity, each) for each in questions]
     spans = None if region is None else _spans(activity, region)
     trace = HostGpuTrace(activity)
@@ -78,16 +76,17 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
     starts, ends = activity.step_spans() if spans is None else spans
     windows = zip(starts.tolist(), ends.tolist(), strict=True) if 1 < len(starts) <= _MOST_STEPS else ()
     steps = [HostGpuRun(trace, window) for window in windows]
-    scenarios = [
-        Scenario(
-            _text(question), next(iter(question)) if not faster else "", np.inf in question.values(),
-            run.runtime_with(*each), tuple(step.runtime_ns - step.runtime_with(*each) for step in steps),
-        ) for question, each in zip(questions, divisors, strict=True)
-    ]  # fmt: skip
+    scenarios = []
+    for question, each in zip(questions, divisors, strict=True):
+        free = np.inf in question.values()
+        savings = tuple(step.runtime_ns - step.runtime_with(*each) for step in (steps if faster or not free else ()))
+        names = [(name.replace("gpu", "GPU") if name in _PARTS else name, times) for name, times in question.items()]
+        text = ", ".join(f"zero-time {n}" if times == np.inf else f"{n} {times:g}x faster" for n, times in names)
+        part = "" if faster else next(iter(question))
+        scenarios.append(Scenario(text, part, free, run.runtime_with(*each), savings))
     alone, busiest = run.runtime_with(gpu=np.inf), run.busiest_stream_ns()
-    full = trace.full[
-        (activity.host["start"][trace.full] >= run.begin) & (activity.host["start"][trace.full] < run.end)
-    ]
+    begun = activity.host["start"][trace.full]
+    full = trace.full[(begun >= run.begin) & (begun < run.end)]
     full = full[np.char.find(np.array(activity.names)[activity.host["name"][full]], "Launch") >= 0]
     time = int((activity.host["end"] - activity.host["start"])[full].sum())
     return GpuAnswers(
@@ -98,12 +97,6 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
         tuple(step.runtime_ns for step in steps), {"launches": len(full), "time_ns": time} if len(full) else {},
         tuple(_notes(trace)), tuple(_uncertain(run, error)),
     )  # fmt: skip
-
-
-def _text(faster: Mapping[str, float]) -> str:
-    names = {name: "GPU" if name == "gpu" else name for name in faster}
-    return ", ".join(f"zero-time {names[name]}" if times == np.inf else f"{names[name]} {times:g}x faster"
-                     for name, times in faster.items())  # fmt: skip
 
 
 def _fitting(activity: GpuActivity, name: str) -> Any:

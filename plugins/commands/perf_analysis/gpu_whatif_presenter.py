@@ -34,9 +34,8 @@ class GpuAnswersPresenter(Presenter):
         path = result.path
         lines: dict[str, Sequence[str]] = {}
         kernels = list(path.by_kernel.items())[:_MOST_KERNELS]
-        lines["Kernels"] = [
-            _listed(zip(plain_names([name for name, _ in kernels]), (t for _, t in kernels), strict=True))
-        ]
+        names = plain_names([name for name, _ in kernels])
+        lines["Kernels"] = [_listed((name, time) for name, (_, time) in zip(names, kernels, strict=True))]
         activities = _listed(list(path.by_host.items())[:_MOST_ACTIVITIES])
         classes = [("no operator (Python?)", NO_OPERATOR), (OPERATOR, OPERATOR), (RUNTIME_CALL, RUNTIME_CALL)]
         parts = _listed((label, path.by_class[name]) for label, name in classes)
@@ -56,10 +55,10 @@ class GpuAnswersPresenter(Presenter):
 
     def next_command(self, result: GpuAnswers) -> str:
         file = existing_file(result.source)
-        view = (
-            f"profile {file} --by operator" if result.path.by_class[GPU] >= result.path.host_ns else f"overheads {file}"
+        of_gpu = result.path.by_class[GPU] >= result.path.host_ns
+        return f"perf {'profile' if of_gpu else 'overheads'} {file} --by {'operator' if of_gpu else 'launch'}" * bool(
+            file
         )
-        return f"perf {view}" if file else ""
 
     def tables(self, result: GpuAnswers) -> Tables:
         whole, path = result.runtime_ns, result.path

@@ -119,24 +119,16 @@ def answers_of(
     replay = run.replay
     speed = measured(replay)
     return Answers(
-        source=data.source,
-        n_ranks=int((np.diff(communication.first_call) > 0).sum()),
-        n_calls=len(communication.calls),
-        n_messages=len(communication.messages),
-        n_collectives=communication.collectives.n_on_communicators,
-        runtime_ns=replay.runtime_ns() + run.silent_ns,
-        path=path_shares(replay.path(), replay, run.times, run.classes, silent_ns=run.silent_ns),
-        answers=tuple(run.answer(each, speed) for each in questions),
-        rules=replay.rules,
-        contradictions=replay.n_contradictions,
-        network="" if speed is None else speed.text,
-        remarks=tuple(replay.remarks()),
-    )
+        data.source, int((np.diff(communication.first_call) > 0).sum()), len(communication.calls),
+        len(communication.messages), communication.collectives.n_on_communicators,
+        replay.runtime_ns() + run.silent_ns,
+        path_shares(replay.path(), replay, run.times, run.classes, silent_ns=run.silent_ns),
+        tuple(run.answer(each, speed) for each in questions), replay.rules, replay.n_contradictions,
+        "" if speed is None else speed.text, tuple(replay.remarks()),
+    )  # fmt: skip
 
 
-def _questions(
-    network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float
-) -> list[_Question]:
+def _questions(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[Any]:
     for name, times in faster.items():
         if not 0 < times < np.inf:
             raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
@@ -215,10 +207,7 @@ class _Run:
             changed |= states
             inside = np.minimum(self.times.within(states), self.replay.burst_ns)
             if not inside.any():
-                raise OptionError(
-                    f"{name}: has zero time between calls of the communication library; what calls take is another "
-                    "network's: --network"
-                )
+                raise OptionError(f"{name}: has zero time between calls of the communication library; try --network")
             if times is None:
                 after, shares[name] = balanced(bursts, inside, self.replay.communication, self.times)
             else:

@@ -51,7 +51,8 @@ class ProjectionPresenter(ModelPresenter):
         )  # fmt: skip
         return (
             f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), "
-            f"speedup {at.speedup[0]:.3g} over {_smallest(model)}, {name} efficiency {at.efficiencies[name][0]:.1%}{limited}"
+            f"speedup {at.speedup[0]:.3g} over {_smallest(model)}, {name} "
+            f"efficiency {at.efficiencies[name][0]:.1%}{limited}"
         )
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:

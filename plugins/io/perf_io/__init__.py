@@ -32,7 +32,6 @@ _READERS = (
     ("reframe-perflog", "perf_io.results.text_results:ReframePerflogReader", ".log .txt .csv",
      "logs of performance of ReFrame", None),
     ("jube", "perf_io.results.text_results:JubeReader", ".dat .txt", "tables of JUBE", None),
-    ("ramble", "perf_io.results.json_results:RambleReader", ".json", "results of Ramble", None),
     ("sacct", "perf_io.results.accounting:SacctReader", ".json .log .txt .csv",
      "jobs of Slurm, by sacct --parsable2 or --json", "SacctOptions"),
     ("perf-stat", "perf_io.results.accounting:PerfStatReader", ".json .csv .txt .log",

@@ -91,7 +91,7 @@ def test_what_is_written_into_a_name_is_read_from_it(p, x, word, literal):
 
 # Files that are made to do harm end in one line, soon, and without filling the memory.
 DOCUMENTS = (
-    *("google-benchmark", "hyperfine", "pytest-benchmark", "reframe", "ramble", "sacct", "ior", "fio"),
+    *("google-benchmark", "hyperfine", "pytest-benchmark", "reframe", "sacct", "ior", "fio"),
     *("extrap-json", "talp"),
 )
 BLANKS = " " * 200_000

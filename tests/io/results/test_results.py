@@ -32,7 +32,6 @@ from format_samples import (
     PERF_STAT,
     PERF_STAT_JSON,
     PYTEST_BENCHMARK,
-    RAMBLE,
     REFRAME_PERFLOG,
     REFRAME_REPORT,
     SACCT,
@@ -239,8 +238,6 @@ TABLES = {
         {"parameters": {"p": "n"}, "unit": "s"}),
     "jube, pretty": (JUBE_PRETTY, {}, "time_s", [[8.25], [4.5]], {"parameters": {"p": "ntasks"}, "value": "time_s"}),
     "jube, aligned": (JUBE_ALIGNED, {}, "time_s", [[2.5], [1.25]], {"value": "time_s"}),
-    "ramble": (RAMBLE, {}, "metric value unit n_ranks",
-        [["Wall Time", 21.25, "s", 4], ["Rate", 16.5, "ns/day", 4]], {"code": ("application", "workload", "metric")}),
     "sacct": (SACCT, {}, "job nodes cpus elapsed_s", [["17", 2, 64, DAY], ["19", 1, 16, 30]],
         {"parameters": {"p": "cpus"}, "code": ("name",), "unit": "s"}),
     "sacct, failed": (SACCT, {"failed": True}, "state", [["COMPLETED"], ["CANCELLED"], ["COMPLETED"]], {}),
@@ -393,8 +390,6 @@ def test_real_files_of_test_suites_and_schedulers(real_data, table):
     assert table("jube_iterations.dat")["foo"].tolist() == [1] * 4 + [2] * 4 + [4] * 4 + [1, 1, 2, 2, 4, 4]
     assert table("jube_statistic.dat").iloc[0].tolist() == [1, 1, 10, 1, 10, 55, 10, 5.5, 3.03]
     assert table("jube_scripting_pattern.dat")["missing_dep_pat"].tolist() == ["nan"] * 3
-    with pytest.raises(InputError, match=r"ramble_results_malformed.json:\d+: is not results of Ramble"):
-        table("ramble_results_malformed.json", reader="ramble")
     log, arrays = "slurm_sacct_accounting-logs.log", "slurm_sacct_accounting-logs-with-job-arrays.log"
     assert table(log)[["cpus", "nodes", "elapsed_s"]].to_numpy().tolist() == [[48, 4, 14 * 3600 + 49]]
     everything = table(log, failed=True)

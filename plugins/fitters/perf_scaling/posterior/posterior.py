@@ -133,8 +133,7 @@ class Posterior:
         """Quantiles of the mean, or of a single run, at points (T, q)."""
         points = np.asarray(places, dtype=np.float64)
         sides, place = np.unique([*levels, 0.5], return_inverse=True)  # ascending, and the median among them
-        few = run or len(self.means) <= few_paths.FEW
-        logs = self._quantiles_of_components(points, sides, run) if few else self._quantiles_of_means(points, sides)
+        logs = self._quantiles_of_components(points, sides, run)
         middle = logs[:, :, place[-1:]]
         distance = beyond(*self.measured_range, points)[:, :, None]
         shaped = (middle + (logs - middle) * spread_factor(distance, sides))[:, :, place[:-1]]
@@ -184,24 +183,6 @@ class Posterior:
         slope = (logs - last[:, 1:]) / np.where(far, distance, 1.0)
         excess = slope - np.clip(slope, slopes[:, :1], slopes[:, 1:])
         return np.where(far & np.isfinite(excess), -excess * (distance - _SETTLES_BEYOND), 0.0)
-
-    def _quantiles_of_means(self, points: Floats, levels: Floats) -> Floats:
-        predict_quantiles = _kernels(len(self.means)).predict_quantiles
-        values = np.empty((len(self.means), len(points), len(levels)))
-        changed, change = changes(*self.measured_range, points)
-        logs, noise, count, deviating = self._logs_of_laws, self.noise, self.count, self._deviating
-
-        def part(chunk: slice) -> None:
-            laws, law = self._laws_of(chunk)
-            predict_quantiles(
-                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
-                laws.logarithms, law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
-                deviating, np.log(points), changed[chunk], change[chunk], -1.0 if self.reciprocal else 1.0, levels,
-                values[chunk],
-            )  # fmt: skip
-
-        in_parts(part, len(values), _PATHS_AT_ONCE)
-        return values
 
     def _quantiles_of_components(self, points: Floats, levels: Floats, run: bool) -> Floats:
         mixture_quantiles = _kernels(len(self.means)).mixture_quantiles

@@ -20,17 +20,10 @@ def _bell(square):  # type: ignore[no-untyped-def]
     Taylor's series of a 64th of it, squared six times: to 3e-14.
     """
     y = square * (-0.5 / 64.0)
-    value = 1.0 + y * (1.0 / 11.0)
-    value = 1.0 + y * (1.0 / 10.0) * value
-    value = 1.0 + y * (1.0 / 9.0) * value
-    value = 1.0 + y * (1.0 / 8.0) * value
-    value = 1.0 + y * (1.0 / 7.0) * value
-    value = 1.0 + y * (1.0 / 6.0) * value
-    value = 1.0 + y * (1.0 / 5.0) * value
-    value = 1.0 + y * (1.0 / 4.0) * value
-    value = 1.0 + y * (1.0 / 3.0) * value
-    value = 1.0 + y * (1.0 / 2.0) * value
-    value = 1.0 + y * value
+    value = 1.0 + y * (1.0 / 9.0) * (1.0 + y * (1.0 / 10.0) * (1.0 + y * (1.0 / 11.0)))
+    value = 1.0 + y * (1.0 / 6.0) * (1.0 + y * (1.0 / 7.0) * (1.0 + y * (1.0 / 8.0) * value))
+    value = 1.0 + y * (1.0 / 3.0) * (1.0 + y * (1.0 / 4.0) * (1.0 + y * (1.0 / 5.0) * value))
+    value = 1.0 + y * (1.0 + y * (1.0 / 2.0) * value)
     value *= value
     value *= value
     value *= value
@@ -50,19 +43,10 @@ def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-unt
         z = (x - means[c]) * per_deviation[c]
         far = min(abs(z), FARTHEST)
         bell = _bell(far * far) if far < FARTHEST else 0.0
-        above = ABOVE[0] * far + ABOVE[1]
-        above = above * far + ABOVE[2]
-        above = above * far + ABOVE[3]
-        above = above * far + ABOVE[4]
-        above = above * far + ABOVE[5]
-        above = above * far + ABOVE[6]
-        under = UNDER[0] * far + UNDER[1]
-        under = under * far + UNDER[2]
-        under = under * far + UNDER[3]
-        under = under * far + UNDER[4]
-        under = under * far + UNDER[5]
-        under = under * far + UNDER[6]
-        under = under * far + UNDER[7]
+        above = ((ABOVE[0] * far + ABOVE[1]) * far + ABOVE[2]) * far + ABOVE[3]
+        above = ((above * far + ABOVE[4]) * far + ABOVE[5]) * far + ABOVE[6]
+        under = (((UNDER[0] * far + UNDER[1]) * far + UNDER[2]) * far + UNDER[3]) * far + UNDER[4]
+        under = ((under * far + UNDER[5]) * far + UNDER[6]) * far + UNDER[7]
         tail = bell * above / under
         below += weights[c] * (tail if z < 0.0 else 1.0 - tail)
         density += weights[c] * bell * per_deviation[c]
@@ -82,16 +66,15 @@ def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ig
     """Quantiles of mixtures of normal distributions, by Newton's method within a bracket."""
     work = np.empty((3, means.shape[1]))
     for row in range(len(means)):
-        row_quantiles(means[row], variances[row], weights[row], means.shape[1], levels, work, quantiles[row])
+        _row_quantiles(means[row], variances[row], weights[row], levels, work, quantiles[row])
 
 
 @kernel
-def row_quantiles(means, variances, weights, size, levels, work, quantiles):  # type: ignore[no-untyped-def]
-    """As `mixture_quantiles`, of one mixture of so many components; `work` is (3, >= size)."""
+def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type: ignore[no-untyped-def]
     places, per_deviation, shares = work[0], work[1], work[2]
     count, total, mean, square = 0, 0.0, 0.0, 0.0
     lowest, highest, narrowest = np.inf, -np.inf, np.inf
-    for c in range(size):
+    for c in range(len(means)):
         if weights[c] > 0.0:
             deviation = math.sqrt(variances[c])
             places[count], per_deviation[count], shares[count] = means[c], 1.0 / deviation, weights[c]
@@ -146,25 +129,25 @@ def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-unty
 def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
-    The covariance of the drift, 0 at the first level, is the difference of variograms (`variogram` (n, n + T)). Writes
-    `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    The covariance of the drift, 0 at the last level, which most points are near and so few digits cancel, is the
+    difference of variograms (`variogram` (n, n + T)). Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
     """
     k, n = len(measured), len(variogram)
     tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
-    from_first = variogram[measured[0]]
+    from_last = variogram[measured[k - 1]]
     for i in range(k):
         for j in range(i + 1):
             covariance[i, j] = scale * (
-                from_first[measured[i]] + from_first[measured[j]] - variogram[measured[i], measured[j]]
+                from_last[measured[i]] + from_last[measured[j]] - variogram[measured[i], measured[j]]
             )
         covariance[i, i] += tau * tau + noise[measured[i]]
     inverse_of(covariance, k, inverse, work)
     total = projected(inverse, k, sums, projection)
     variances = np.empty(variogram.shape[1] - n)
     for t in range(len(variances)):
-        prior_variance, along = 2.0 * scale * from_first[n + t], 0.0
+        prior_variance, along = 2.0 * scale * from_last[n + t], 0.0
         for i in range(k):
-            cross[i] = scale * (from_first[measured[i]] + from_first[n + t] - variogram[measured[i], n + t])
+            cross[i] = scale * (from_last[measured[i]] + from_last[n + t] - variogram[measured[i], n + t])
             along += sums[i] * cross[i]
         explained_variance = 0.0
         for i in range(k):
@@ -194,90 +177,47 @@ def predict_components(  # type: ignore[no-untyped-def]
     means, variances,
 ):  # fmt: skip
     """Mean and variance of the logarithm at points, of each component of each path."""
+    n, n_places = logs.shape[1], len(places)
     laws_measured = _log_laws(coefficients, exponents, logarithms, points)
     laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
-    for path in range(len(logs)):
-        _predict_path(
-            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
-            setting[path], level[path], count[path], deviating, means[path], variances[path],
-        )  # fmt: skip
-
-
-@kernel
-def predict_quantiles(  # type: ignore[no-untyped-def]
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
-    places, changed, change, sign, levels, quantiles,
-):  # fmt: skip
-    """Quantiles of what is predicted at points, path by path, so that no components of all of them are held."""
-    n_places, most = len(places), law.shape[1]
-    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
-    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
-    half_variograms, of_length = variograms(points, places, settings)
-    means, variances = np.empty((most, n_places)), np.empty((most, n_places))
-    row_means, row_variances, row_weights = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most)
-    work = np.empty((3, 2 * most))
-    for path in range(len(logs)):
-        size = count[path]
-        _predict_path(
-            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
-            setting[path], level[path], size, deviating, means, variances,
-        )  # fmt: skip
-        for t in range(n_places):
-            rate, extra = changed[path, t], change[path, t] * change[path, t]
-            for c in range(size):
-                row_means[c], row_variances[c] = sign * means[c, t], variances[c, t]
-                row_weights[c] = (1.0 - rate) * weight[path, c]
-                row_means[size + c], row_variances[size + c] = row_means[c], row_variances[c] + extra
-                row_weights[size + c] = rate * weight[path, c]
-            n_components = 2 * size if rate > 0.0 else size
-            row_quantiles(row_means, row_variances, row_weights, n_components, levels, work, quantiles[path, t])
-
-
-@kernel
-def _predict_path(  # type: ignore[no-untyped-def]
-    logs, noise, settings, laws_measured, laws_predicted, half_variograms, of_length, law, setting, level, count,
-    deviating, means, variances,
-):  # fmt: skip
-    """As `predict_components`, of one path."""
-    n, n_places = len(logs), laws_predicted.shape[1]
     covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
     weights, residuals, measured = np.empty((n_places, n)), np.empty(n), np.empty(n, dtype=np.int64)
     remaining = np.empty(n_places)
-    k = 0
-    for i in range(n):
-        if not math.isnan(logs[i]):
-            measured[k] = i
-            k += 1
-    last_h = -1
-    for c in range(count):
-        law_index, h = law[c], setting[c]
-        if h != last_h:
-            remaining = _weights_at(measured[:k], noise, settings[h], half_variograms[of_length[h]], inverse,
-                                    projection, sums, covariance, work, weights, cross)  # fmt: skip
-            last_h = h
-        q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
-        for i in range(k):
-            residuals[i] = logs[measured[i]] - laws_measured[law_index, measured[i]]
-            if measured[i] == level[c]:
-                deviant = i
-        if deviant >= 0:
-            extra = deviating[h, min(deviant, 1)]
-            for j in range(k):
-                q += projection[deviant, j] * residuals[j]
-            spread = 1.0 + extra * projection[deviant, deviant]
-        for t in range(n_places):
-            value = laws_predicted[law_index, t]
+    for path in range(len(logs)):
+        k, last_h = 0, -1
+        for i in range(n):
+            if not math.isnan(logs[path, i]):
+                measured[k] = i
+                k += 1
+        for c in range(count[path]):
+            law_index, h = law[path, c], setting[path, c]
+            if h != last_h:
+                remaining = _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse,
+                                        projection, sums, covariance, work, weights, cross)  # fmt: skip
+                last_h = h
+            q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
             for i in range(k):
-                value += weights[t, i] * residuals[i]
-            variance = remaining[t]
+                residuals[i] = logs[path, measured[i]] - laws_measured[law_index, measured[i]]
+                if measured[i] == level[path, c]:
+                    deviant = i
             if deviant >= 0:
-                shift = extra * weights[t, deviant] / spread
-                value -= shift * q
-                variance += shift * weights[t, deviant]
-            means[c, t] = value
-            variances[c, t] = variance
+                extra = deviating[h, min(deviant, 1)]
+                for j in range(k):
+                    q += projection[deviant, j] * residuals[j]
+                spread = 1.0 + extra * projection[deviant, deviant]
+            for t in range(n_places):
+                value = laws_predicted[law_index, t]
+                for i in range(k):
+                    value += weights[t, i] * residuals[i]
+                variance = remaining[t]
+                if deviant >= 0:
+                    shift = extra * weights[t, deviant] / spread
+                    value -= shift * q
+                    variance += shift * weights[t, deviant]
+                means[path, c, t] = value
+                variances[path, c, t] = variance
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -768,82 +768,3 @@ def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float |
             found.refuse(f"{place}: performance variable {key[:60]!r} {problem}")
         variables.append((key.rpartition(":")[2], float(value), unit or ""))
     return variables
-
-
-_SUMMARY = "summary::"  # what a figure of the experiment that stands for all of its repeats comes from
-_NAMESPACES = ("workspace_name", "base_name", "required_name", "experiment_name", "experiment_template_name")
-
-
-class _Merit(msgspec.Struct):
-    name: str
-    value: float | str | None
-    units: str | None = None
-    origin_type: str | None = None
-
-
-class _Context(msgspec.Struct):
-    name: str = "null"
-    foms: list[_Merit] = []
-
-
-class _Experiment(msgspec.Struct):
-    name: str
-    status: str = msgspec.field(default="SUCCESS", name="RAMBLE_STATUS")
-    variables: dict[str, Any] = msgspec.field(default_factory=dict, name="RAMBLE_VARIABLES")
-    raw: dict[str, Any] = msgspec.field(default_factory=dict, name="RAMBLE_RAW_VARIABLES")
-    contexts: list[_Context] = msgspec.field(default_factory=list, name="CONTEXTS")
-
-
-class _Experiments(msgspec.Struct):
-    experiments: list[_Experiment]
-
-
-class RambleReader(ResultReader):
-    """Figures of merit of Ramble (``workspace analyze -f json``); each figure of an experiment that succeeded is a row.
-
-    Application and workload are the code, with the context where there are several. The variables that hold numbers,
-    such as ``n_ranks``, are the parameters. Repeats are rows of their own with a column ``repetition``; their
-    summaries (means, deviations) are left out.
-
-    Source: Ramble, documentation, "Workspace results"; field names as its ``results.py`` writes them.
-    """
-
-    starts = re.compile(rb'\s*\{\s*"')
-    holds = (re.compile(rb'"experiments"'), re.compile(rb'"RAMBLE_'))
-    shape, description = _Experiments, "results of Ramble"
-    code = ("application", "workload", "context")
-
-    def _take(self, content: _Experiments, found: Found, options: Any) -> None:
-        several_contexts = len({context.name for one in content.experiments for context in one.contexts}) > 1
-        for experiment in content.experiments:
-            if experiment.status != "SUCCESS":
-                found.left_out["since they did not succeed: {} experiments"] += 1
-                continue
-            variables = _setup_variables(experiment.variables, experiment.raw)
-            columns: Row = {
-                "application": str(experiment.variables.get("application_name", experiment.name.partition(".")[0])),
-                "workload": str(experiment.variables.get("workload_name", "")),
-            }
-            repetition = variables.pop("repeat_index", None)
-            if isinstance(repetition, int):
-                columns["repetition"] = repetition
-            for context in experiment.contexts:
-                for merit in context.foms:
-                    value = number_or_text(merit.value)
-                    if value is None or isinstance(value, str) or (merit.origin_type or "").startswith(_SUMMARY):
-                        continue
-                    figure = {**columns, **({"context": context.name} if several_contexts else {})}
-                    found.add({**figure, "metric": merit.name, "value": value, "unit": merit.units or ""}, variables)
-
-
-def _setup_variables(variables: Mapping[str, Any], raw: Mapping[str, Any]) -> Row:
-    """Variables that say how the experiment was set up: those that are not made of others, and no paths or scripts."""
-    row: Row = {}
-    for name, setting in variables.items():
-        value = number_or_text(setting)
-        is_derived = "{" in str(raw.get(name, "")) or name in _NAMESPACES
-        is_derived |= name.startswith(("application_", "workload_", "env_", "global_"))
-        if value is None or (isinstance(value, str) and (is_derived or re.search(r"[/\n]", value) or value == "None")):
-            continue
-        row[one_line(name)] = value
-    return row

@@ -231,7 +231,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
             for k, event in enumerate(chosen) if arguments_of else ():
                 if kinds[k] in (OPERATOR, MEMORY) and arguments_of and arguments_of.fullmatch(event.name):
                     part[k, 7] = len(texts)
-                    texts.append(bytes(event.args))
+                    texts.append(bytes(event.args) or b"{}")
             syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
                       for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
             parts.append(part[duration >= 0])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,55 +20,14 @@ from perf_io.options import PjDumpOptions
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
 from perf_io.text import line_of_record, parse_ns, sql_ns
+from perf_io.traces.intervals import latest_running, pair_events
 from perf_io.traces.paje import VariableSamples, choose_state_type, variables_for
 from perf_traces.nesting import mark_nested
-from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
-
-
-class CrossingError(Exception):
-    """Two intervals of one location overlap without one containing the other."""
-
-    def __init__(self, one: int, two: int) -> None:
-        super().__init__(one, two)
-        self.one, self.two = one, two
-
-
-def innermost(location: Ints, start: Ints, end: Ints, depth: Ints) -> tuple[Ints, Ints, Ints]:
-    """Cut outer intervals where inner ones lie."""
-    pieces, starts, ends = array("q"), array("q"), array("q")
-    stack: list[int] = []
-    since = 0
-
-    def emit(interval: int, until: int) -> None:
-        nonlocal since
-        if until > since:
-            pieces.append(interval)
-            starts.append(since)
-            ends.append(until)
-        since = max(since, until)
-
-    for row in np.lexsort((depth, start, location)).tolist():
-        begins, where = int(start[row]), location[row]
-        while stack and (location[stack[-1]] != where or end[stack[-1]] <= begins):
-            emit(stack[-1], int(end[stack[-1]]))
-            stack.pop()
-        if stack:
-            if end[row] > end[stack[-1]]:
-                raise CrossingError(stack[-1], row)
-            emit(stack[-1], begins)
-        stack.append(row)
-        since = begins
-    while stack:
-        emit(stack[-1], int(end[stack[-1]]))
-        stack.pop()
-    interval, first, last = (np.array(column, dtype=np.int64) for column in (pieces, starts, ends))
-    return interval, first, last
-
 
 _NATURES = ("State", "Container", "Variable", "Link", "Event")
 _CURES = {"Variable": ", which -r kind=variables reads"}
@@ -250,12 +208,19 @@ def _flattened(table: StateTable, condition: str) -> StateTable:
         "SELECT CAST(dense_rank() OVER (ORDER BY location) AS BIGINT) AS place, start_ns, end_ns, depth, rowid AS row "
         f"FROM records WHERE {condition} ORDER BY row"
     )
-    record = columns.pop("row")
-    try:
-        interval, start, end = innermost(*columns.values())
-    except CrossingError as crossing:
-        refuse_overlap(table, crossing.one, crossing.two)
-    database.add_arrays("pieces", {"record": record[interval], "start_ns": start, "end_ns": end})
+    place, start, end, depth, record = columns.values()
+    rows = np.lexsort((depth, start, place))
+    rows = rows[end[rows] > start[rows]]
+    # As a stack takes them: at one time first the ends, the deepest before the others.
+    events, times = np.append(rows[::-1], rows), np.append(end[rows[::-1]], start[rows])
+    is_begin = np.arange(len(events)) >= len(rows)
+    order, partner = pair_events(place[events], times, is_begin)
+    events = events[order]
+    crossing = np.flatnonzero((events[partner] != events) & ~is_begin[order])
+    if len(crossing):
+        refuse_overlap(table, int(events[crossing[0]]), int(events[partner[crossing[0]]]))
+    owner, first, last = latest_running(place[rows], start[rows], end[rows])
+    database.add_arrays("pieces", {"record": record[rows[owner]], "start_ns": first, "end_ns": last})
     return dataclasses.replace(
         table,
         query="SELECT location, state, pieces.start_ns, pieces.end_ns FROM pieces JOIN records "
