@@ -69,7 +69,7 @@ def gate(
     ----------
     first : str, path, Measurements or pandas.DataFrame
         Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session, and
-        several measure between-session variation. Or what is in memory; or a history: a table with a column of commits, a
+        several measure between-session variation. Or data in memory; or a history: a table with a column of commits, a
         folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of points to measure.
     second : the same, optional
         Runs of the second version.

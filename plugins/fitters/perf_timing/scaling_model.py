@@ -158,7 +158,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             rows, in_cell = np.flatnonzero(cells == cell), measured == cell
             if not in_cell.any():
                 for place in rows:
-                    lines[place] = "no data for this code/system pair"
+                    lines[place] = "never measured on this system"
                 continue
             outside: dict[int, list[str]] = {}
             for symbol, values in places.points.items():
