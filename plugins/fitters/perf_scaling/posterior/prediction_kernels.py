@@ -130,7 +130,8 @@ def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, 
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
     The covariance of the drift, 0 at the last level, which most points are near and so few digits cancel, is the
-    difference of variograms (`variogram` (n, n + T)). Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    difference of variograms (`variogram` (n, n + T)). Writes `projection` (k, k) and `weights` (T, k); returns the
+    variances (T,).
     """
     k, n = len(measured), len(variogram)
     tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
