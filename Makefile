@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE  # else each start would compile all that it imports: seconds
 
-.PHONY: demo test quick slow fuzz first-use faults lint style types examples doctests docs screenshots clean
+.PHONY: demo test quick slow fuzz first-use faults pythons lowest smoke lint style types examples doctests docs screenshots clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -34,6 +34,16 @@ first-use: $(VENV)/.installed-test
 # Disks that fill up or fail, and kill -9, at three calls of each command; at length: without --most. Needs cc.
 faults: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/faults.py --most 3
+
+# The core suites on other Pythons, where they are, and with the lowest declared versions of every dependency
+pythons: $(VENV)/.installed-lint
+	$(BIN)/python benchmarks/pythons.py 3.11 3.12 3.13
+
+lowest: $(VENV)/.installed-lint
+	$(BIN)/python benchmarks/pythons.py lowest
+
+smoke: $(VENV)/.installed-lint
+	$(BIN)/python benchmarks/pythons.py --smoke 3.13 lowest
 
 # What lint does, in parts that may run side by side: make -j lint docs
 lint: style types examples doctests
@@ -81,4 +91,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed-lint pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(VENV)-* demo

@@ -59,6 +59,8 @@ PARTS = {
         ("growth.py", "leading.py", "posterior/[fopsw]*.py"),
         tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
+    "joint": Part("plugins/fitters", "perf_timing", ("joint/solver.py",), ("tests/timing/test_joint_solver.py",)),
+    "gate": Part("plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py",)),
     "replay": Part(
         "plugins/kits",
         "perf_traces.messages",

@@ -5,6 +5,7 @@ import io
 import os
 import sqlite3
 import tarfile
+import time
 
 import pytest
 
@@ -86,3 +87,12 @@ def test_cells_that_a_spreadsheet_runs_are_announced(perf, folder):
     said = perf("convert", "runs.csv", "-o", "out.csv", status=(0,)).err
     assert "note: out.csv: cells such as '=cmd|calc' are formulas to a spreadsheet; import them as text" in said
     assert "=cmd|calc" in (folder / "out.csv").read_text()
+
+
+def test_time_is_near_linear_in_names_of_states(perf, folder):
+    """A list that is searched for every name takes minutes for 100,000 of them, which are 3 MB."""
+    rows = "".join(f"{k},{k + 1},0,function {k:06d}\n" for k in range(30_000))
+    (folder / "states.csv").write_text("start_us,end_us,location,state\n" + rows)
+    began = time.process_time()
+    assert "30,000" in perf("info", "states.csv", status=(0,)).out
+    assert time.process_time() - began < 8

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perf_analysis.attribution import usual_categories
 from perf_analysis.categories import classify
+from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import unions_of
 from perf_traces.levels import level_names
 from perf_traces.messages.communication import NOT_RECORDED, Communication
@@ -79,19 +80,9 @@ class CollectiveSpeed:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class RankWaits:
-    """A rank in the collectives of which all ranks are there, in nanoseconds."""
-
-    rank: str
-    n_last: int
-    held_up_ns: int  # how much later than the last but one it entered these
-    waited_ns: int  # until the last rank entered
-
-
 def collective_speeds(
     communication: Communication, trace: Trace
-) -> tuple[tuple[CollectiveSpeed, ...], tuple[RankWaits, ...]]:
+) -> tuple[tuple[CollectiveSpeed, ...], tuple[RankTimes, ...]]:
     """Collectives, sends and receives of NCCL by operation, size and ranks, and what each rank waited for others."""
     calls, messages, collectives = communication.calls, communication.messages, communication.collectives
     library = np.array([name.startswith(_LIBRARY) for name in calls.operations], bool)
@@ -122,11 +113,10 @@ def collective_speeds(
         level_names(trace, "process"), communication.locations, strict=True)]  # fmt: skip
     hidden = _hidden(trace, place, enter, leave)
     known = left > entered  # clocks that differ leave no time
-    group_of = np.stack([operation, sizes, ranks])[:, known]
-    keys, group = np.unique(group_of, axis=1, return_inverse=True)
-    rows = np.flatnonzero(known)[np.argsort(group.ravel(), kind="stable")]
-    rows = rows[np.lexsort((entered[rows], np.sort(group.ravel())))]
-    cuts = np.cumsum(np.bincount(group.ravel(), minlength=keys.shape[1]))[:-1]
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    keys = zip(operation.tolist(), sizes.tolist(), ranks.tolist(), strict=True)
+    for row, key in sorted(zip(range(n_met), keys, strict=True), key=lambda each: entered[each[0]]):
+        groups.setdefault(key, []).extend([row] if known[row] else [])
     member_ns, hidden_ns = np.zeros(n_met, np.int64), np.zeros(n_met, np.int64)
     np.add.at(member_ns, of, leave - enter)
     np.add.at(hidden_ns, of, 0 if hidden is None else hidden)
@@ -140,7 +130,8 @@ def collective_speeds(
                 last_place[part].tolist(), alone_ns[part].tolist(), strict=True)),
             int(member_ns[part].sum()), None if hidden is None else int((member_ns - hidden_ns)[part].sum()),
         )
-        for (kind, size, count), part in zip(keys.T.tolist(), np.split(rows, cuts), strict=True)
+        for (kind, size, count), part in groups.items()
+        if part
     ]  # fmt: skip
     speeds.sort(key=lambda each: -sum(each.time_ns))
     return tuple(speeds), _waits(names, complete[of], place, entered[of] - enter, last_place, alone_ns)
@@ -148,7 +139,7 @@ def collective_speeds(
 
 def _waits(
     names: Sequence[str], timed: npt.NDArray[np.bool_], place: Ints, waited: Ints, last_place: Ints, alone_ns: Ints
-) -> tuple[RankWaits, ...]:
+) -> tuple[RankTimes, ...]:
     """What each rank waited and was waited for, those that held up others most first."""
     ranks = {name: code for code, name in enumerate(dict.fromkeys(names))}
     rank_of = np.array([ranks[name] for name in names])
@@ -157,7 +148,7 @@ def _waits(
     np.add.at(sums[1], rank_of[last_place], alone_ns)
     np.add.at(sums[2], rank_of[place[timed]], waited[timed])
     there = set(rank_of[place[timed]].tolist())
-    rows = [RankWaits(name, *sums[:, code].tolist()) for name, code in ranks.items() if code in there]
+    rows = [RankTimes(name, 0, *sums[:, code].tolist()) for name, code in ranks.items() if code in there]
     return tuple(sorted(rows, key=lambda row: (-row.held_up_ns, row.waited_ns)))
 
 

@@ -16,8 +16,7 @@ import numpy as np
 from perf_analysis.operators import paths_of
 from perf_io.traces.gpu_activity import require_gpu_activity
 from perfcore.base.arrays import Ints
-from perfcore.base.errors import DataError, OptionError
-from perfcore.base.files import atomic_path
+from perfcore.base.errors import DataError
 from perfcore.results import Result
 
 _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
@@ -44,10 +43,9 @@ class LaunchTimes(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table of streams to a .csv file."""
-        if not os.fspath(path).lower().endswith(".csv"):
-            raise OptionError(f"--output {path}: the ending must be .csv")
-        with atomic_path(path) as temporary:
-            self.to_frame().to_csv(temporary, index=False)
+        from perf_analysis.overheads import write_csv
+
+        write_csv(self.to_frame(), path)
         return [f"table: {path}"]
 
 

@@ -1,4 +1,4 @@
-"""Who sends how much to whom, and in messages of which sizes."""
+"""Show the communication matrix and message sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.collective_speeds import CollectiveSpeed, RankWaits, collective_speeds
+from perf_analysis.collective_speeds import CollectiveSpeed, collective_speeds
+from perf_analysis.collectives import RankTimes
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
@@ -73,7 +74,7 @@ class MessageTable(Result):
     collectives: tuple[CollectiveRow, ...] = ()
     remarks: tuple[str, ...] = ()  # what is wrong with the trace
     speeds: tuple[CollectiveSpeed, ...] = ()  # of collectives of GPUs
-    waits: tuple[RankWaits, ...] = ()
+    waits: tuple[RankTimes, ...] = ()  # without their computing
 
     @property
     def is_empty(self) -> bool:
@@ -93,7 +94,9 @@ class MessageTable(Result):
             ],
             "collectives": [asdict(row) for row in self.collectives],
             "collective_speeds": [row.to_dict() for row in self.speeds],
-            "waits": [asdict(row) for row in self.waits],
+            "waits": [
+                {key: value for key, value in asdict(row).items() if key != "computing_ns"} for row in self.waits
+            ],
             "remarks": list(self.remarks),
         }
 

@@ -114,6 +114,8 @@ def operator_times(
         rows, parameters = list(summed.values()), [{}]
         notes.append(f"sum of {len(paths)} files")
     add_rates(rows, parse_peak(peak) if peak else {})
+    if lacking := sorted({row["type"] for row in rows if row.get("flop") and not row["roof_flop_s"]} if peak else ()):
+        notes.append(f"--peak has no rate for {', '.join(lacking)}")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
 
@@ -216,10 +218,10 @@ class GpuMemory(Result):
         """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
         import pandas as pd
 
-        if not os.fspath(path).lower().endswith(".csv"):
-            raise OptionError(f"--output {path}: the ending must be .csv")
+        from perf_analysis.overheads import write_csv
+
         columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}
-        pd.DataFrame(columns).drop_duplicates("time_us", keep="last").to_csv(path, index=False)
+        write_csv(pd.DataFrame(columns).drop_duplicates("time_us", keep="last"), path)
         return [f"series: {path}", f"next: perf fit {path} --column allocated"]
 
 

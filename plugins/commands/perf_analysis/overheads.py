@@ -79,13 +79,18 @@ class OverheadRuns(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write times by category to a .csv file, one row for each; gives what the command line says of it."""
-        if not os.fspath(path).lower().endswith(".csv"):
-            raise OptionError(f"--output {path}: the ending must be .csv")
-        with atomic_path(path) as temporary:
-            self.to_frame().to_csv(temporary, index=False)
+        write_csv(self.to_frame(), path)
         phases = any(profile.n_phases > 1 for profile in self)
         following = f"next: one phase at a time, perf fit {path} --fitter modgen --where phase=1"
         return [f"table: {path}", *([following] if phases else [])]
+
+
+def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table to a .csv file; refuse other endings."""
+    if not os.fspath(path).lower().endswith(".csv"):
+        raise OptionError(f"--output {path}: the ending must be .csv")
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False)
 
 
 _OWN = ("category", "phase", "time_s", "all_locations_ns")

@@ -192,7 +192,7 @@ def projected(
         scaling = "strong"
         assumed.append(f"efficiencies are over a predicted run at {symbol}={sizes.min():g} of the target's problem")
     elif scaling == "auto":
-        scaling = law.scaling or _scaling_of(sizes, measured, kinds)
+        scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
         how = f"grows with {symbol}" if scaling == "weak" else "is constant"
         assumed.append(f"{scaling} scaling: the problem size {how} (set with --scaling)")
     if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
@@ -207,12 +207,13 @@ def projected(
         if components.counters is None
         else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
     )
+    check, weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
         unfitted=reasons, law=law, whole=_whole(measured, points, components), counters=counters,
-        check=_check(components, law, scaling, measured, points),
+        check=check, weight=weight,
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
@@ -303,18 +304,18 @@ def _whole(
 def _check(
     components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
     points: Mapping[str, Sequence[float]],
-) -> Check | None:  # fmt: skip
-    """The largest scale predicted from the others; None where these are too few."""
+) -> tuple[Check | None, float]:  # fmt: skip
+    """The largest scale predicted from the others, None where these are too few; and what the sum then counts."""
     symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
     largest = float(sizes.max())
     if len(set(sizes.tolist())) < 3:
-        return None
+        return None, 0.5
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
         smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
         smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
-        return None
+        return None, 0.5
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
     at = np.flatnonzero(sizes == largest).tolist()
@@ -325,8 +326,21 @@ def _check(
         alone=components.alone, targets=targets, scaling=scaling, law=smaller,
         whole=_whole(times, {s: [values[k] for k in kept] for s, values in points.items()}, components),
     )  # fmt: skip
-    median, lower, upper = model.predict({s: np.array([t[s] for t in targets]) for s in points}, 0.95)[-1].tolist()
-    return Check(largest, float(sum(values[at[-1]] for values in measured.values())), median, lower, upper)
+    place = {s: np.array([t[s] for t in targets]) for s in points}
+    true = float(sum(values[at[-1]] for values in measured.values()))
+    median, lower, upper = model.predict(place, 0.95)[-1].tolist()
+    weight = 0.5
+    if model.whole is not None:
+        bounds = (_replace(model, whole=None).predict(place, 0.95)[-1], model.whole.predict(place, 0.95)[-1])
+        of_sum, of_whole = (_density(math.log(true), *np.log(np.maximum(each, 1e-300))) for each in bounds)
+        weight = of_sum / (of_sum + of_whole)
+    return Check(largest, true, median, lower, upper), weight
+
+
+def _density(value: float, median: float, low: float, high: float) -> float:
+    """Student's t with 3 degrees of freedom through the ends of a 95% interval: errors have heavy tails."""
+    scale = (high - low) / 2.0 / 3.182
+    return float((1.0 + ((value - median) / scale) ** 2 / 3.0) ** -2 / scale)
 
 
 def targets_of(

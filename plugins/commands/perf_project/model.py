@@ -9,8 +9,8 @@ draws were larger, and farther from held-out runs.
 
 Two things make intervals hold and yet not too wide. Draws beyond the largest run that fall faster than perfect scaling
 or rise faster than the scale, and than the component did between runs, count less. Categories of tables take time
-from each other when a code changes its method: half of their draws are scaled to those of a model of the elapsed time
-itself, ranks paired, so that uncertain components give most. Parts of traces have no such gaps.
+from each other when a code changes its method: some of their draws, half without a hold-out check, are scaled to those
+of a model of the elapsed time, ranks paired, so that uncertain components give most. Parts of traces have no such gaps.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
     )  # what-if: by what the time of a component is multiplied
     unfitted: dict[str, str] = msgspec.field(default_factory=dict)  # components that no law fits, held constant
     check: Check | None = None
+    weight: float = 0.5  # of the sum of components beside the model of the elapsed time: by the hold-out check
     notes: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # by label: Assumed, Uncertain
 
 
@@ -172,8 +173,8 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             whole: Any = self.whole
             elapsed = np.sum(list(drawn.values()), axis=0)
             total = whole.draws(places).runs()[0]
-            order = np.argsort(elapsed, axis=0)[1::2]
-            ranks = (np.arange(_DRAWS)[1::2] + 0.5) / _DRAWS
+            chosen = np.flatnonzero(np.diff(np.floor(np.arange(_DRAWS + 1) * (1.0 - self.weight))))
+            order, ranks = np.argsort(elapsed, axis=0)[chosen], (chosen + 0.5) / _DRAWS
             scale = np.ones_like(elapsed)
             moved = np.quantile(total, ranks, axis=0) / np.take_along_axis(elapsed, order, axis=0)
             np.put_along_axis(scale, order, moved, axis=0)

@@ -166,7 +166,8 @@ def squared_error(summary, degree):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _node(nodes, i):  # type: ignore[no-untyped-def]
+def node(nodes, i):  # type: ignore[no-untyped-def]
+    """A row as a summary."""
     return (nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3], nodes[i, 4], nodes[i, 5])
 
 
@@ -187,7 +188,7 @@ def build(edges, heights, origin, nodes, first_block, last_block):  # type: igno
 def join_levels(nodes):  # type: ignore[no-untyped-def]
     """Fill the inner nodes from the leaves; node i joins 2 i and 2 i + 1, the root is 1."""
     for i in range(nodes.shape[0] // 2 - 1, 0, -1):
-        summary = join(_node(nodes, 2 * i), _node(nodes, 2 * i + 1))
+        summary = join(node(nodes, 2 * i), node(nodes, 2 * i + 1))
         for k in range(6):
             nodes[i, k] = summary[k]
 
@@ -252,7 +253,7 @@ def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # ty
         while True:
             while i % 2 == 0:
                 i //= 2
-            joined = join(summary, _node(nodes, i))
+            joined = join(summary, node(nodes, i))
             updates += 1
             if squared_error(joined, degree) > limit:
                 break
@@ -262,7 +263,7 @@ def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # ty
                 return edges[n_steps], n_steps - 1, summary, updates
         while i < n_leaves:
             i *= 2
-            joined = join(summary, _node(nodes, i))
+            joined = join(summary, node(nodes, i))
             updates += 1
             if squared_error(joined, degree) <= limit:
                 summary = joined
@@ -302,11 +303,11 @@ def interval(edges, heights, origin, nodes, begin, first, end, last):  # type: i
     i, k = n_leaves + left_block + 1, n_leaves + right_block
     while i < k:
         if i % 2 == 1:
-            left = join(left, _node(nodes, i))
+            left = join(left, node(nodes, i))
             i += 1
         if k % 2 == 1:
             k -= 1
-            right = join(_node(nodes, k), right)
+            right = join(node(nodes, k), right)
         i //= 2
         k //= 2
     return join(left, right)

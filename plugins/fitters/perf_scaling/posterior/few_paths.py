@@ -141,7 +141,7 @@ class _AtPlaces:
         between = np.abs(points[measured][:, None] - np.concatenate([points, places]))  # (k, n + T, q)
         half = half_variogram(between, length[:, None, None, None]).sum(axis=3)
         scale = (0.5 * kappa * kappa * length)[:, None, None]
-        drift = scale * (half[:, :1, measured].swapaxes(1, 2) + half[:, :1] - half)  # with level and place
+        drift = scale * (half[:, -1:, measured].swapaxes(1, 2) + half[:, -1:] - half)  # with level and place
         covariances = drift[:, :, measured]
         covariances[:, range(k), range(k)] += tau[:, None] ** 2 + noise[measured]
         inverse, _ = inverses(covariances)
@@ -150,7 +150,7 @@ class _AtPlaces:
         self.weights = np.swapaxes(sums[:, :, None] / totals[:, None, None] + self.projections @ cross, 1, 2)
         explained = (cross * (inverse @ cross)).sum(axis=1)
         along = (sums[:, :, None] * cross).sum(axis=1)
-        prior = 2.0 * scale[:, 0] * half[:, 0, n:]
+        prior = 2.0 * scale[:, 0] * half[:, -1, n:]
         self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[:, None], 1e-12)
 
 

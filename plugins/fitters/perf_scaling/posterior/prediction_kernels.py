@@ -20,17 +20,10 @@ def _bell(square):  # type: ignore[no-untyped-def]
     Taylor's series of a 64th of it, squared six times: to 3e-14.
     """
     y = square * (-0.5 / 64.0)
-    value = 1.0 + y * (1.0 / 11.0)
-    value = 1.0 + y * (1.0 / 10.0) * value
-    value = 1.0 + y * (1.0 / 9.0) * value
-    value = 1.0 + y * (1.0 / 8.0) * value
-    value = 1.0 + y * (1.0 / 7.0) * value
-    value = 1.0 + y * (1.0 / 6.0) * value
-    value = 1.0 + y * (1.0 / 5.0) * value
-    value = 1.0 + y * (1.0 / 4.0) * value
-    value = 1.0 + y * (1.0 / 3.0) * value
-    value = 1.0 + y * (1.0 / 2.0) * value
-    value = 1.0 + y * value
+    value = 1.0 + y * (1.0 / 9.0) * (1.0 + y * (1.0 / 10.0) * (1.0 + y * (1.0 / 11.0)))
+    value = 1.0 + y * (1.0 / 6.0) * (1.0 + y * (1.0 / 7.0) * (1.0 + y * (1.0 / 8.0) * value))
+    value = 1.0 + y * (1.0 / 3.0) * (1.0 + y * (1.0 / 4.0) * (1.0 + y * (1.0 / 5.0) * value))
+    value = 1.0 + y * (1.0 + y * (1.0 / 2.0) * value)
     value *= value
     value *= value
     value *= value
@@ -50,19 +43,10 @@ def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-unt
         z = (x - means[c]) * per_deviation[c]
         far = min(abs(z), FARTHEST)
         bell = _bell(far * far) if far < FARTHEST else 0.0
-        above = ABOVE[0] * far + ABOVE[1]
-        above = above * far + ABOVE[2]
-        above = above * far + ABOVE[3]
-        above = above * far + ABOVE[4]
-        above = above * far + ABOVE[5]
-        above = above * far + ABOVE[6]
-        under = UNDER[0] * far + UNDER[1]
-        under = under * far + UNDER[2]
-        under = under * far + UNDER[3]
-        under = under * far + UNDER[4]
-        under = under * far + UNDER[5]
-        under = under * far + UNDER[6]
-        under = under * far + UNDER[7]
+        above = ((ABOVE[0] * far + ABOVE[1]) * far + ABOVE[2]) * far + ABOVE[3]
+        above = ((above * far + ABOVE[4]) * far + ABOVE[5]) * far + ABOVE[6]
+        under = (((UNDER[0] * far + UNDER[1]) * far + UNDER[2]) * far + UNDER[3]) * far + UNDER[4]
+        under = ((under * far + UNDER[5]) * far + UNDER[6]) * far + UNDER[7]
         tail = bell * above / under
         below += weights[c] * (tail if z < 0.0 else 1.0 - tail)
         density += weights[c] * bell * per_deviation[c]
@@ -127,43 +111,29 @@ def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type:
 
 
 @kernel
-def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
-    """Logarithm of a sum of terms at one point, given by the logarithms of its levels."""
-    total = 0.0
-    for term in range(len(coefficients)):
-        if coefficients[term] > 0.0:
-            power, value = 0.0, coefficients[term]
-            for p in range(len(logs)):
-                power += exponents[term, p] * logs[p]
-                for _ in range(logarithms[term, p]):
-                    value *= logs[p] / 0.6931471805599453
-            total += value * math.exp(power)
-    return math.log(max(total, 1e-300))
-
-
-@kernel
 def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
-    The covariance of the drift, 0 at the first level, is the difference of variograms (`variogram` (n, n + T)). Writes
-    `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    The covariance of the drift, 0 at the last level, which most points are near and so few digits cancel, is the
+    difference of variograms (`variogram` (n, n + T)). Writes `projection` (k, k) and `weights` (T, k); returns the
+    variances (T,).
     """
     k, n = len(measured), len(variogram)
     tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
-    from_first = variogram[measured[0]]
+    from_last = variogram[measured[k - 1]]
     for i in range(k):
         for j in range(i + 1):
             covariance[i, j] = scale * (
-                from_first[measured[i]] + from_first[measured[j]] - variogram[measured[i], measured[j]]
+                from_last[measured[i]] + from_last[measured[j]] - variogram[measured[i], measured[j]]
             )
         covariance[i, i] += tau * tau + noise[measured[i]]
     inverse_of(covariance, k, inverse, work)
     total = projected(inverse, k, sums, projection)
     variances = np.empty(variogram.shape[1] - n)
     for t in range(len(variances)):
-        prior_variance, along = 2.0 * scale * from_first[n + t], 0.0
+        prior_variance, along = 2.0 * scale * from_last[n + t], 0.0
         for i in range(k):
-            cross[i] = scale * (from_first[measured[i]] + from_first[n + t] - variogram[measured[i], n + t])
+            cross[i] = scale * (from_last[measured[i]] + from_last[n + t] - variogram[measured[i], n + t])
             along += sums[i] * cross[i]
         explained_variance = 0.0
         for i in range(k):
@@ -179,11 +149,20 @@ def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, 
 
 @kernel
 def _log_laws(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
-    """Logarithms of all laws at points (T, q), given by the logarithms of their levels: (L, T)."""
+    """Logarithms of all laws, sums of terms, at points (T, q), given by the logarithms of their levels: (L, T)."""
     log_values = np.empty((len(coefficients), len(logs)))
     for law in range(len(coefficients)):
         for t in range(len(logs)):
-            log_values[law, t] = _log_law(coefficients[law], exponents[law], logarithms[law], logs[t])
+            total = 0.0
+            for term in range(coefficients.shape[1]):
+                if coefficients[law, term] > 0.0:
+                    power, value = 0.0, coefficients[law, term]
+                    for p in range(logs.shape[1]):
+                        power += exponents[law, term, p] * logs[t, p]
+                        for _ in range(logarithms[law, term, p]):
+                            value *= logs[t, p] / 0.6931471805599453
+                    total += value * math.exp(power)
+            log_values[law, t] = math.log(max(total, 1e-300))
     return log_values
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.moment_tree import EMPTY, join, squared_error
+from perf_worley.moment_tree import EMPTY, join, node, squared_error
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import kernel
@@ -23,18 +24,13 @@ Floats = npt.NDArray[np.float64]
 
 
 @kernel
-def _piece(pieces, i):  # type: ignore[no-untyped-def]
-    return (pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3], pieces[i, 4], pieces[i, 5])
-
-
-@kernel
 def _extend_table(pieces, cost, back, first_end, last_end, degree):  # type: ignore[no-untyped-def]
     """Fill columns ``first_end`` to ``last_end - 1``: cost[n, j] is the least error of n phases up to piece j."""
     most = cost.shape[0] - 1
     for j in range(first_end, last_end):
         summary = EMPTY
         for i in range(j - 1, -1, -1):
-            summary = join(_piece(pieces, i), summary)
+            summary = join(node(pieces, i), summary)
             error = squared_error(summary, degree)
             # The cost falls with the number of phases: what is too much for n is too much for more.
             for n in range(2, most + 1):
@@ -54,7 +50,7 @@ def _one_phase(pieces, cost, degree):  # type: ignore[no-untyped-def]
     """First row of the table: everything up to piece j in one phase."""
     summary = EMPTY
     for j in range(pieces.shape[0]):
-        summary = join(summary, _piece(pieces, j))
+        summary = join(summary, node(pieces, j))
         cost[1, j + 1] = squared_error(summary, degree)
 
 
@@ -71,13 +67,15 @@ def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list
             last = min(first + _ENDS_AT_ONCE, n_pieces + 1)
             _extend_table(pieces, cost, back, first, last, degree)
             advance(last - first)
-    partitions = []
-    for n in counts:
-        places = [n_pieces]
-        for phase in range(min(n, n_pieces), 0, -1):
-            places.append(int(back[phase, places[-1]]))
-        partitions.append(np.array(places[::-1], dtype=np.int64))
-    return partitions
+    return [traced(back, min(n, n_pieces)) for n in counts]
+
+
+def traced(back: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
+    """Where n phases begin, and the number of pieces, by where the last of 1, 2, ... phases up to each piece begins."""
+    places = [back.shape[1] - 1]
+    for phase in range(n, 0, -1):
+        places.append(int(back[phase, places[-1]]))
+    return np.array(places[::-1], dtype=np.int64)
 
 
 class LeastSquares(SequenceSegmenter):
