@@ -76,7 +76,7 @@ def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = Non
 
 
 def rank(data: Any, fitter: str | None = None, *, executor: Executor | None = None, **options: Any) -> Ranking:
-    """Compare the models that a fitter can make.
+    """Rank the candidate models of a fitter.
 
     Parameters and errors are those of `fit`; the default is the fitter that is registered to rank this kind of data.
 
