@@ -123,7 +123,7 @@ def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., 
         _refuse_alone(function, values)
         how = {parameter.name: values.pop(parameter.name) for parameter in shown}
         if how["json"] and how.get("table"):
-            raise OptionError("--json and --table do not go together")
+            raise OptionError("--json and --table are mutually exclusive")
         output, picture = how.get("output"), how.get("plot")
         check_files(picture, output, values.get("output"))
         with reporting():

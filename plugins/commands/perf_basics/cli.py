@@ -46,7 +46,7 @@ On = Annotated[
     typer.Option(
         "--parallel",
         metavar="WHERE",
-        help="What does parts of the work, where the fitter has such: local:N processes, or dask://HOST:PORT.",
+        help="Parallel fit, where the fitter supports it: local:N or dask://HOST:PORT.",
     ),
 ]
 
@@ -199,7 +199,7 @@ def _check_executor(fitter: str) -> None:
 
 def _refuse_both(as_json: bool, table_format: str | None) -> None:
     if as_json and table_format is not None:
-        raise OptionError("--json and --table do not go together")
+        raise OptionError("--json and --table are mutually exclusive")
 
 
 _SOME_UNFITTED = 3
@@ -304,7 +304,7 @@ def rank(
     above: Annotated[
         float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")
     ] = None,
-    top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Only the first N models.")] = None,
+    top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show the best N models.")] = None,
     on: On = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],

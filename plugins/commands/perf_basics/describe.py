@@ -156,7 +156,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = list(observations.notes)
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
-    return facts | {"next": [*ranking, *facts["next"], *others]}
+    return facts | {"next": [*facts["next"], *ranking, *others]}
 
 
 _MOST_LEVELS = 12
