@@ -7,6 +7,7 @@ Which fitter takes a kind of data when none is named, fitters say themselves whe
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from types import MappingProxyType
@@ -141,12 +142,9 @@ def coerce(data: Any, options: Mapping[str, Any]) -> Any:
 
     The fitter that is then chosen says what is wrong with its options.
     """
-    if isinstance(data, (Series, Trace, UtilizationCurve)):
-        return data
     if not isinstance(data, Measurements):
-        import pandas as pd
-
-        if not isinstance(data, pd.DataFrame):
+        pandas = sys.modules.get("pandas")  # which a table's owner has imported
+        if pandas is None or not isinstance(data, pandas.DataFrame):
             return data
         data = Measurements(data, source="table")
     try:

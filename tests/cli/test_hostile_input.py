@@ -68,7 +68,7 @@ def test_of_a_folder_the_files_of_data_are_read(perf, folder):
     for name, target in (("up", ".."), ("nowhere.csv", "none.csv")):
         (folder / "runs" / name).symlink_to(target)
     outcome = perf("info", "runs", status=(0,))
-    assert outcome.lines[0] == "4 measurements of time_s [s] over p: 4 values, 1, 2, 4, 8"
+    assert outcome.lines[0] == "4 measurements of time_s [s] over p = 1, 2, 4, 8"
     assert "passed over, of no known format: runs/run.py" in " ".join(outcome.out.split())
 
 
@@ -85,7 +85,7 @@ def test_a_name_is_only_a_name(perf, folder, name):
 def test_cells_that_a_spreadsheet_runs_are_announced(perf, folder):
     (folder / "runs.csv").write_text("p,code,time_s\n1,=cmd|calc,8\n2,=cmd|calc,-4\n4,=cmd|calc,2\n")
     said = perf("convert", "runs.csv", "-o", "out.csv", status=(0,)).err
-    assert "note: out.csv: cells such as '=cmd|calc' are formulas to a spreadsheet; import them as text" in said
+    assert "cells such as '=cmd|calc' are formulas to a spreadsheet; import them as text" in said
     assert "=cmd|calc" in (folder / "out.csv").read_text()
 
 

@@ -30,12 +30,12 @@ def store(perf, folder):
 def test_points_for_a_target_become_a_design(perf):
     words = ["--target", "p=1024", "--candidates", "p=1..256*2", "--points", "2"]
     lines = perf("experiment", "next", "m.json", *words, "-o", "more.toml").lines
-    assert lines[0].startswith("Measure p=256 next: it reduces the SE of 0.8")
+    assert lines[0].startswith("Measure p=256 next: the standard error at p=1024 (predicted 0.8")
     table = lines[lines.index("") + 1 :]
     assert table[0].split() == ["p", "runs", "SE", "after", "variance", "reduction", "cost", "reduction", "per", "s"]
     assert [line.split()[0] for line in table[1:3]] == ["256", "256"]
     assert lines[2].startswith("competing model: ")
-    assert lines[-1] == "design: more.toml of 1 points; `perf experiment run` takes it"
+    assert lines[-1] == "design: more.toml, 1 point for `perf experiment run`"
     design = read_design("more.toml")
     assert (design.chosen(), design.counts(design.chosen())) == ([{"p": 256}], [2])
     facts = json.loads(perf("experiment", "next", "m.json", *words, "--json").out)

@@ -21,7 +21,6 @@ from perfcore.base.errors import (
     UnknownNameError,
 )
 from perfcore.base.files import check_files, replacements
-from perfcore.cli.command import say
 from perfcore.cli.output import (
     VERBOSE,
     print_findings,
@@ -167,7 +166,7 @@ def plot(
 
         path = _path(output, kind)
         check_files(path)
-        ends.enter_context(replacements([] if output else [path], say))
+        ends.enter_context(replacements(*([] if output else [path])))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
