@@ -28,7 +28,7 @@ def main() -> None:
     except OSError as error:
         _fail(f"{error.filename or 'this machine'}: {error.strerror or error}")
     except MemoryError as error:
-        _fail(f"{str(error) or 'an allocation failed'}: memory does not suffice; read or ask for less")
+        _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)  # of mistakes in the line
         _fail(error.format_message() + (f" (see `{context.command_path} --help`)" if context is not None else ""))

@@ -92,6 +92,6 @@ class UnknownNameError(OptionError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         near = _nearest(name, known) or next((word for word in MEANT.get(name, ()) if word in known), None)
-        hint = "" if near is None else f"did you mean {near!r}? "
-        super().__init__(f"unknown {what} {name!r}: {hint}Known: {listing(known)}")
+        hint = "choose from" if near is None else f"did you mean {near!r}? Choose from"
+        super().__init__(f"unknown {what} {name!r}: {hint} {listing(known)}")
         self.name = name

@@ -7,8 +7,9 @@ import glob
 import hashlib
 import os
 import re
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,8 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
     import msgspec
 
     rest = msgspec.json.format(msgspec.json.encode(content), indent=1)[1:] + b"\n"
-    write_bytes(path, b'{\n "digest": "%s",' % _digest(rest) + rest)
-
-
-def _digest(rest: bytes) -> bytes:
-    return hashlib.sha256(rest.strip()).hexdigest()[:16].encode()
+    digest = hashlib.sha256(rest.strip()).hexdigest()[:16]
+    write_bytes(path, f'{{\n "digest": "{digest}",'.encode() + rest)
 
 
 @contextlib.contextmanager
@@ -162,30 +160,21 @@ def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False, *, de
             reason = " and is no result of perf"
         elif Path(f"{target}.bak").is_file():
             reason = " and was edited on the page of `perf explore`"
-        elif digest and digest[1] != _digest((head + file.read())[digest.end() :]):
+        elif digest and not hashlib.sha256((head + file.read())[digest.end() :].strip()).hexdigest().startswith(
+            digest[1].decode()
+        ):
             reason = " and was edited since perf wrote it"
     if reason or not derived:
         raise InputError(path, f"exists{reason}; --overwrite replaces it")
 
 
 @contextlib.contextmanager
-def replacements(paths: Iterable[str | os.PathLike[str]], say: Callable[[str], None]) -> Iterator[None]:
-    """Say which of the files were replaced within the block."""
+def replacements(*paths: str | os.PathLike[str]) -> Iterator[None]:
+    """Say on stderr which of the files were replaced within the block."""
     before = {path: Path(path).stat().st_ino for path in paths if Path(path).is_file()}
     try:
         yield
     finally:
         for path, number in before.items():
             if Path(path).is_file() and Path(path).stat().st_ino != number:
-                say(f"replaced {os.fspath(path)}")
-
-
-_FORMULA = re.compile(rb'(?:^|[,\n])"?([=@][^,"\n]+|[+-](?!inf|nan)[A-Za-z(][^,"\n]*)')
-
-
-def note_formulas(path: str | os.PathLike[str], say: Callable[[str], None]) -> None:
-    """Say where the cells of a table begin as formulas do, which spreadsheets run; they are kept as they are."""
-    with contextlib.suppress(OSError), Path(path).open("rb") as file:
-        if str(path).lower().endswith((".csv", ".tsv")) and (cell := _FORMULA.search(file.read(1 << 20))):
-            text = cell[1][:40].decode(errors="replace")
-            say(f"note: {os.fspath(path)}: cells such as {text!r} are formulas to a spreadsheet; import them as text")
+                sys.stderr.write(f"perf: replaced {os.fspath(path)}\n")

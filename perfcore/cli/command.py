@@ -14,7 +14,7 @@ import typer.core
 import typer.main
 
 from perfcore.base.errors import MEANT, OptionError
-from perfcore.base.files import check_files, note_formulas, refuse_existing, refuse_input, replacements
+from perfcore.base.files import check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
 from perfcore.cli.signature import flags_of, former_options, options_source, selected_name, with_signature
@@ -87,19 +87,11 @@ def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
         for path in outputs if len(added) > 1 else ():
             refuse_existing(path, replace, derived=True)
         VERBOSE.set(everything)
-        with replacements(outputs, say):
-            result = command(**values)
-        for path in outputs:
-            note_formulas(path, say)
-        return result
+        with replacements(*outputs):
+            return command(**values)
 
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
     return run
-
-
-def say(text: str) -> None:
-    """Print a line about the work, not a part of its result."""
-    typer.echo(f"perf: {text}", err=True)
 
 
 def _refuse_alone(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
@@ -131,7 +123,7 @@ def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., 
         _refuse_alone(function, values)
         how = {parameter.name: values.pop(parameter.name) for parameter in shown}
         if how["json"] and how.get("table"):
-            raise OptionError("--json and --table do not go together")
+            raise OptionError("--json and --table are mutually exclusive")
         output, picture = how.get("output"), how.get("plot")
         check_files(picture, output, values.get("output"))
         with reporting():

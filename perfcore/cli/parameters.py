@@ -14,11 +14,11 @@ __all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Overwrite"
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
 ]
-Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="What fits.", autocompletion=names_of("fitters"))]
+Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="Fitter.", autocompletion=names_of("fitters"))]
 FitterOfKind = Annotated[
     str | None,
     typer.Option(
-        "--fitter", metavar="NAME", help="What fits (default: by the kind of data).", autocompletion=names_of("fitters")
+        "--fitter", metavar="NAME", help="Model type (default: from the data).", autocompletion=names_of("fitters")
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -29,7 +29,7 @@ Picture = Annotated[
 ]
 TableFormat = Annotated[
     Literal["csv", "latex"] | None,
-    typer.Option("--table", help="Print the tables only: CSV, with all rows, or LaTeX with the rules of booktabs."),
+    typer.Option("--table", help="Print only the tables, as CSV (all rows) or LaTeX (booktabs)."),
 ]
 At = Annotated[
     list[str] | None,

@@ -36,13 +36,13 @@ class HowToRead(ParameterGroup):
             "--read",
             "-r",
             metavar="KEY=VALUE",
-            help="Option of the reader, such as -r time=t_us; `perf plugins NAME` lists them.",
+            help="Reader option, such as -r time=t_us (see `perf plugins NAME`).",
         ),
     ] = None
     from_name: Annotated[
         str | None,
         typer.Option(
-            "--from-name", metavar="PATTERN", help="What the names of the files say, such as 'run_p{p:int}_n{n}.out'."
+            "--from-name", metavar="PATTERN", help="Parameters in file names, such as 'run_p{p:int}_n{n}.out'."
         ),
     ] = None
 

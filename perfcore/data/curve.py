@@ -132,8 +132,7 @@ class UtilizationCurve(Shown):
         """Edges as float64 counted from the first one; no copy where they already are."""
         if self.edges.dtype == np.float64 and self.edges[0] == 0.0:
             return self.edges
-        relative: Floats = np.subtract(self.edges, self.edges[0]).astype(np.float64, copy=False)
-        return relative
+        return np.asarray(np.subtract(self.edges, self.edges[0]), dtype=np.float64)
 
     def _chunks(self) -> Iterator[tuple[npt.NDArray[Any], Floats]]:
         for first in range(0, self.n_steps, _CHUNK):
@@ -141,13 +140,7 @@ class UtilizationCurve(Shown):
             yield self.edges[first : last + 1], self.heights[first:last]
 
     def value_at(self, times: npt.ArrayLike) -> Floats:
-        """Heights at given times; NaN outside of the curve.
-
-        Parameters
-        ----------
-        times : (n,) float
-            In ``time_unit``. At an edge the step to its right counts; at the last edge the last step.
-        """
+        """Heights at given times; at an edge the step to its right counts. NaN outside of the curve."""
         instants = np.asarray(times)
         index = np.clip(np.searchsorted(self.edges, instants, side="right") - 1, 0, self.n_steps - 1)
         inside = (instants >= self.edges[0]) & (instants <= self.edges[-1])
@@ -160,8 +153,7 @@ class UtilizationCurve(Shown):
         if keep.all():
             return self
         facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "notes", "quantity")}
-        edges, keep = self.edges[keep], keep[:-1]
-        return UtilizationCurve(edges, self.heights[keep], self.time_unit, **facts)
+        return UtilizationCurve(self.edges[keep], self.heights[keep[:-1]], self.time_unit, **facts)
 
     def envelope(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
         """Lowest and highest value in each of at most ``n_bins`` runs of steps: an honest picture of a long curve.
@@ -219,11 +211,7 @@ class UtilizationCurve(Shown):
         places = places[np.append(True, places[1:] > places[:-1])]  # not by `numpy.unique`, which hashes
         area, total = np.empty(len(places)), 0.0
         for number, (edges, heights) in enumerate(self._chunks()):
-            sums = np.empty(len(edges))
-            np.subtract(edges[1:], edges[:-1], out=sums[1:])
-            sums[1:] *= heights
-            sums[0] = total
-            np.cumsum(sums, out=sums)
+            sums = np.cumsum(np.append(total, np.diff(edges) * heights))
             first, total = number * _CHUNK, sums[-1]
             inside = slice(*np.searchsorted(places, (first, first + len(sums))))
             area[inside] = sums[places[inside] - first]

@@ -150,10 +150,11 @@ def busy_mask(
     if busy is not None and idle is not None:
         raise OptionError("give the busy states or the idle ones, not both")
     named = default if busy is None and idle is None else (busy if busy is not None else idle)
+    known, chosen = set(states), set(named or ())
     for name in named or ():
-        if name not in states:
+        if name not in known:
             raise UnknownNameError("state", name, states)
-    mask = np.array([name in (named or ()) for name in states], dtype=bool)
+    mask = np.array([name in chosen for name in states], dtype=bool)
     if idle is not None:
         mask = ~mask
     if not mask.any():

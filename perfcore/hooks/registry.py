@@ -223,12 +223,8 @@ def registry() -> Registry:
     """The registry of this process, filled from the installed entry points on first use."""
     new_registry = Registry()
     points = importlib.metadata.entry_points(group=specs.GROUP)
-    found = [(point.name, _name(point.dist), point.load) for point in points]
+    name_of = functools.cache(lambda dist: "unknown distribution" if dist is None else dist.name)  # parses a file
+    found = [(point.name, name_of(point.dist), point.load) for point in points]
     # pluggy calls what was registered last first.
     new_registry.add_plugins(sorted(found, key=lambda p: (p[1] == specs.GROUP, p[1], p[0]), reverse=True))
     return new_registry
-
-
-@functools.cache  # it is parsed from a file
-def _name(distribution: importlib.metadata.Distribution | None) -> str:
-    return distribution.name if distribution is not None else "unknown distribution"

@@ -7,6 +7,7 @@ Which fitter takes a kind of data when none is named, fitters say themselves whe
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from types import MappingProxyType
@@ -75,7 +76,7 @@ def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = Non
 
 
 def rank(data: Any, fitter: str | None = None, *, executor: Executor | None = None, **options: Any) -> Ranking:
-    """Compare the models that a fitter can make.
+    """Rank the candidate models of a fitter.
 
     Parameters and errors are those of `fit`; the default is the fitter that is registered to rank this kind of data.
 
@@ -141,12 +142,9 @@ def coerce(data: Any, options: Mapping[str, Any]) -> Any:
 
     The fitter that is then chosen says what is wrong with its options.
     """
-    if isinstance(data, (Series, Trace, UtilizationCurve)):
-        return data
     if not isinstance(data, Measurements):
-        import pandas as pd
-
-        if not isinstance(data, pd.DataFrame):
+        pandas = sys.modules.get("pandas")  # which a table's owner has imported
+        if pandas is None or not isinstance(data, pandas.DataFrame):
             return data
         data = Measurements(data, source="table")
     try:

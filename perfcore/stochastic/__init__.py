@@ -37,29 +37,8 @@ from perfcore.stochastic.value import (
 )
 
 __all__ = [
-    "Quantity",
-    "StochasticValue",
-    "absolute",
-    "add",
-    "as_value",
-    "checked_samples",
-    "default_name",
-    "default_representation",
-    "divide",
-    "exp",
-    "from_dict",
-    "from_text",
-    "log",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negative",
-    "of_bounds",
-    "of_moments",
-    "perform",
-    "performer_of",
-    "power",
-    "representation_named",
-    "sqrt",
+    "Quantity", "StochasticValue", "absolute", "add", "as_value", "checked_samples", "default_name",
+    "default_representation", "divide", "exp", "from_dict", "from_text", "log", "maximum", "minimum", "multiply",
+    "negative", "of_bounds", "of_moments", "perform", "performer_of", "power", "representation_named", "sqrt",
     "subtract",
-]
+]  # fmt: skip

@@ -11,7 +11,7 @@ PURPOSES = {
     "number": "one number, its first field",
     "moments": "a mean and a standard deviation, its first two fields",
     "bounds": "two bounds, its first two fields",
-    "samples": "what samples become",
+    "samples": "representation of samples",
     "distributions": "it can hold any distribution, and performs what other representations leave to it",
 }
 

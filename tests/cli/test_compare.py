@@ -44,7 +44,7 @@ def test_models_and_json(programs, perf):
 
 def test_mistakes(programs, refused):
     words = ["compare", "old.csv", "new.csv", "--parameter", "P,D"]
-    assert "unknown variable of the model 'Q'" in refused(*words, "--at", "Q=2", "--at", "D=3")
+    assert "unknown variable 'Q'" in refused(*words, "--at", "Q=2", "--at", "D=3")
     assert "leave out --at category" in refused(*words, "--at", "P=2", "--at", "D=3", "--at", "category=work")
     assert "no such file" in refused("compare", "a.json", "b.json", "--at", "P=2").lower()
 

@@ -30,7 +30,7 @@ def test_without_a_file_the_points_are_printed(perf):
         ([], "Missing option '--factor'"),
         (["-f", "p"], "NAME=LEVEL,LEVEL"),
         (["-f", "p=1", "-f", "p=2"], "--factor p is given twice"),
-        (["-f", "p=1", "-c", "q > 1"], "constraint 'q > 1': unknown factor 'q': Known: cores, p"),
+        (["-f", "p=1", "-c", "q > 1"], "constraint 'q > 1': unknown factor 'q': choose from cores, p"),
         (["-f", "p=1", "-c", "p > 1"], "no point is left to measure: p > 1 refuses 1"),
         (["-f", "p=1", "--kind", "all"], "'all' is not one of"),
         (["-f", "p=1", "--kind", "sobol"], "needs the number of its points (--points N)"),

@@ -65,7 +65,7 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--fitter", "worly"], "unknown fitter 'worly': did you mean 'worley'? Known: "),
+        (["--fitter", "worly"], "unknown fitter 'worly': did you mean 'worley'? Choose from "),
         (["--segmenter", "gredy"], "did you mean 'greedy'?"),
         (["--segmenter", "minimax"], "--segmenter 'minimax': is now --fitter worley"),
         (["--fitter", "worley", "--segmenter", "greedy"], "--segmenter is now --fitter phases --segmenter"),
@@ -73,9 +73,9 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
         (["--phases", "0"], "phases: --phases '0': the number of phases must be at least 1"),
         (["--phases", "-3"], "the number of phases must be at least 1"),
         (["--phases", "5..2"], "the range must not decrease"),
-        (["--phases", "many"], "a number such as 9, a range such as 1..20, or auto is expected"),
+        (["--phases", "many"], "expected a number (9), a range (1..20) or auto"),
         (["--phases"], "'--phases' requires an argument"),
-        (["--degree", "4"], "phases: --degree '4': unknown value '4': Known: 0, 1, 2, 3, auto"),
+        (["--degree", "4"], "phases: --degree '4': unknown value '4': choose from 0, 1, 2, 3, auto"),
         (["--rule", "knie"], "did you mean 'knee'?"),
         (["--fitter", "worley", "--functions", "exp,lg"], "did you mean 'log'?"),
         (["--fitter", "worley", "--scale", "0"], "worley: --scale '0': must be greater than 0"),

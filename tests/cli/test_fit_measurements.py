@@ -38,7 +38,7 @@ def test_parameters_of_the_joint_model(perf):
     lines = perf("fit", "runs.csv", *JOINT).lines
     assert lines[0].startswith("Joint model 1/procs + 1/sqrt(procs) of runs.csv, 3 codes x 2 systems: predicts ")
     assert lines[1].startswith("30 observations of time_s [s] over procs; codes: BT, LU, SP; systems: SP2, T3D")
-    assert "fitted in the scale t' = t * procs; predictions are in the unit of the data" in lines
+    assert "fitted in the scale t' = t * procs; predictions in original units" in lines
     header = next(
         number for number, line in enumerate(lines) if line.startswith("Parameters (1: 1/procs, 2: 1/sqrt(procs)")
     )
@@ -109,7 +109,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
         (["--functions", "1/(p"], "'1/(p'"),
         (["--functions", "1/(p-4),1"], "function '1/(procs - 4)' is"),
         (["--functions", "__import__('os').system('id')"], "__import__"),
-        (["--reference", "Cray"], "unknown system 'Cray': Known: SP2, T3D"),
+        (["--reference", "Cray"], "unknown system 'Cray': choose from SP2, T3D"),
         (["--where", "system=SP2"], "runs.csv: there is one system only (SP2), so that nothing joins the codes"),
         (["--where", "procs=4", "--functions", "1/p,1,p"], "runs.csv: 6 observations are fewer than the 12 parameters"),
         (["--where", "procs>64"], "runs.csv: no row meets 'procs>64'"),

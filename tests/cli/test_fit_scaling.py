@@ -71,7 +71,7 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--at", "q=3"), "unknown parameter 'q': Known: p"),
+        (("--at", "q=3"), "unknown parameter 'q': choose from p"),
         (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': NAME=LEVEL is expected, such as p=4096, one level of each"),
         (("--at", "p=0"), "--at p=0: a positive level is expected"),
         (("--at", "4096"), "NAME=LEVEL is expected, such as p=4096"),

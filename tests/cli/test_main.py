@@ -48,7 +48,7 @@ def test_without_a_command_there_is_help_and_a_status(perf):
 
 def test_unknown_commands_are_refused_with_the_nearest(refused):
     said = refused("fti")
-    assert said.startswith("unknown command 'fti': did you mean 'fit'? Known: ")
+    assert said.startswith("unknown command 'fti': did you mean 'fit'? Choose from ")
     assert " fit, " in said
     assert "No such option" in refused("--fitter", "worley")
     assert "did you mean 'list'" in refused("experiment", "lits")

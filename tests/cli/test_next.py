@@ -30,12 +30,12 @@ def store(perf, folder):
 def test_points_for_a_target_become_a_design(perf):
     words = ["--target", "p=1024", "--candidates", "p=1..256*2", "--points", "2"]
     lines = perf("experiment", "next", "m.json", *words, "-o", "more.toml").lines
-    assert lines[0].startswith("Measure p=256 next: it reduces the SE of 0.8")
+    assert lines[0].startswith("Measure p=256 next: the standard error at p=1024 (predicted 0.8")
     table = lines[lines.index("") + 1 :]
     assert table[0].split() == ["p", "runs", "SE", "after", "variance", "reduction", "cost", "reduction", "per", "s"]
     assert [line.split()[0] for line in table[1:3]] == ["256", "256"]
     assert lines[2].startswith("competing model: ")
-    assert lines[-1] == "design: more.toml of 1 points; `perf experiment run` takes it"
+    assert lines[-1] == "design: more.toml, 1 point for `perf experiment run`"
     design = read_design("more.toml")
     assert (design.chosen(), design.counts(design.chosen())) == ([{"p": 256}], [2])
     facts = json.loads(perf("experiment", "next", "m.json", *words, "--json").out)
@@ -68,9 +68,9 @@ def test_replications_that_are_missing(perf, store):
     [
         (["none.json", "--target", "p=1"], "none.json: there is no such file"),
         (["m.json", "--target", "p=1,2"], "--target p: one level is expected, not 2"),
-        (["m.json", "--target", "q=1"], "unknown variable of the model 'q': Known: p"),
+        (["m.json", "--target", "q=1"], "unknown variable 'q': choose from p"),
         (["m.json", "--target", "p"], "--target 'p': NAME=VALUE,... is expected"),
-        (["m.json", "--target", "p=1", "-c", "q=1,2"], "unknown variable of the model 'q': Known: p"),
+        (["m.json", "--target", "p=1", "-c", "q=1,2"], "unknown variable 'q': choose from p"),
         (["m.json", "--target", "p=1", "-c", "p=1..4"], "--candidates p=1..4: NAME=VALUE,... is expected"),
         (["m.json", "--target", "p=1", "--constraint", "p > 1"], "--constraint needs --candidates"),
         (["m.json", "--target", "p=1", "-c", "p=2", "-c", "d.toml"], "one design, or levels of each variable"),

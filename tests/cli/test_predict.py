@@ -54,7 +54,7 @@ def test_points(text, points):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["model.json", "--at", "p=1"], "unknown variable of the model 'p'"),
+        (["model.json", "--at", "p=1"], "unknown variable 'p'"),
         (["none.json", "--at", "t=1"], "none.json: there is no such file"),
         (["curve.csv", "--at", "t=1"], "curve.csv: not a model file"),
         (["model.json", "--at", "t=1", "--interval", "1"], "interval 1.0: the coverage must be above 0 and below 1"),

@@ -22,10 +22,10 @@ def test_a_table(perf):
     printed = perf("predict", "model.toml")
     assert printed.lines[1].startswith("demo [s]: ")
     header = next(line for line in printed.lines if line.startswith("statistic"))
-    assert header.split() == ["statistic", "s", "standard", "error"]
+    assert header.split() == ["statistic", "value", "[s]", "standard", "error"]
     assert any("the arithmetic of moments would miss probabilities by up to" in line for line in printed.lines)
     exact = perf("predict", "model.toml", "--method", "exact")
-    assert next(line for line in exact.lines if line.startswith("statistic")).split() == ["statistic", "s"]
+    assert next(line for line in exact.lines if line.startswith("statistic")).split() == ["statistic", "value", "[s]"]
 
 
 def test_inputs_are_replaced(perf):

@@ -201,15 +201,15 @@ def test_a_place_in_a_file():
 @pytest.mark.parametrize(
     ("name", "known", "text"),
     [
-        ("worly", ["worley", "lca"], "unknown fitter 'worly': did you mean 'worley'? Known: lca, worley"),
-        ("Worley", ["worley", "lca"], "unknown fitter 'Worley': did you mean 'worley'? Known: lca, worley"),
-        ("hist", ["list", "histogram"], "unknown fitter 'hist': did you mean 'histogram'? Known: histogram, list"),
-        ("linear", ["interval", "normal"], "unknown fitter 'linear': Known: interval, normal"),
-        ("spline", ["scaling", "point"], "unknown fitter 'spline': Known: point, scaling"),
-        ("cq", ["cg", "lu"], "unknown fitter 'cq': did you mean 'cg'? Known: cg, lu"),
-        ("usl", ["equal", "point"], "unknown fitter 'usl': Known: equal, point"),
-        ("x", ["worley", "lca"], "unknown fitter 'x': Known: lca, worley"),
-        ("x", [], "unknown fitter 'x': Known: none"),
+        ("worly", ["worley", "lca"], "unknown fitter 'worly': did you mean 'worley'? Choose from lca, worley"),
+        ("Worley", ["worley", "lca"], "unknown fitter 'Worley': did you mean 'worley'? Choose from lca, worley"),
+        ("hist", ["list", "histogram"], "unknown fitter 'hist': did you mean 'histogram'? Choose from histogram, list"),
+        ("linear", ["interval", "normal"], "unknown fitter 'linear': choose from interval, normal"),
+        ("spline", ["scaling", "point"], "unknown fitter 'spline': choose from point, scaling"),
+        ("cq", ["cg", "lu"], "unknown fitter 'cq': did you mean 'cg'? Choose from cg, lu"),
+        ("usl", ["equal", "point"], "unknown fitter 'usl': choose from equal, point"),
+        ("x", ["worley", "lca"], "unknown fitter 'x': choose from lca, worley"),
+        ("x", [], "unknown fitter 'x': choose from none"),
     ],
 )
 def test_the_nearest_name_is_suggested_where_one_is_near(name, known, text):

@@ -96,7 +96,7 @@ def test_a_number_may_be_spelt_in_several_ways(text, dtype):
         ("code=ly", "no row has code=ly; unknown value 'ly': did you mean 'lu'"),
         ("code!=ly", "no row has code=ly"),
         ("code=lu|cq", "no row has code=cq; unknown value 'cq': did you mean 'cg'"),
-        ("procs=3", r"no row has procs=3; unknown value '3': Known: 1, 2"),
+        ("procs=3", r"no row has procs=3; unknown value '3': choose from 1, 2"),
         ("code>1", "column 'code' does not hold numbers; use = or !="),
     ],
 )
@@ -253,7 +253,7 @@ def test_accepted_values(name, given, value):
         ("scale", 10**400, r"a number is expected \(float\)"),
         ("refine", "maybe", "true or false is expected"),
         ("method", "fasst", "--method 'fasst': unknown value 'fasst': did you mean 'fast'"),
-        ("states", "run,wat", "did you mean 'wait'. Known: run, wait"),
+        ("states", "run,wat", "did you mean 'wait'. Choose from run, wait"),
         ("states", "", "unknown value ''"),
         ("sizes", "1,0", "must be at least 1"),
         ("sizes", 7, "--sizes 7"),

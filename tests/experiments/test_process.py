@@ -13,7 +13,7 @@ import pytest
 
 import perfcore
 from perf_experiments import read_design
-from perf_experiments.design import parse_factor
+from perf_experiments.design import meeting, parse_factor
 from perf_experiments.measurement import filled, launcher_words, parse_patterns, run_process, values_in
 from perfcore.base.errors import OptionError
 
@@ -190,9 +190,8 @@ def test_levels(text, levels):
         ("p=1..8*1", "'1..8*1' is no number"),
         ("p=1,1.0", "level 1 stands there twice"),
         ("2p=1", "a name of letters, digits and _"),
-        ("wall_s=1", "the name has a meaning already"),
-        ("cores=1", "the name has a meaning already"),
-        ("log=1", "the name has a meaning already"),
+        ("wall_s=1", "reserved name"),
+        ("log=1", "reserved name"),
         ("p=nan", "'nan' is no number"),
     ],
 )
@@ -211,3 +210,8 @@ def test_templates():
 def test_values():
     patterns = parse_patterns(["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"], ["p"])
     assert values_in(b"x\nt =  2.5\nMop/s 1e-3\n", patterns) == {"time": 2.5, "rate": 0.001}
+
+
+def test_a_factor_called_cores_stands_for_itself_in_constraints():
+    points = [{"cores": 1}, {"cores": 10**6}]
+    assert meeting(points, ["cores > 1"])[0] == points[1:]

@@ -109,8 +109,8 @@ def test_an_edit_is_previewed_kept_reloaded_and_undone(tab, notebook):
         tab.wait_for_url("**/")
         tab.get_by_label("text").fill("d*log(d)\nsecond")
         tab.get_by_role("button", name="Preview").click()
-        assert heading(tab) == "What would change"
-        tab.get_by_role("button", name="Leave it as it is").click()
+        assert heading(tab) == "Preview of changes"
+        tab.get_by_role("button", name="Discard").click()
         assert tab.get_by_label("text").input_value() == "d*log(d)\nsecond"
         tab.get_by_role("button", name="Preview").click()
         assert notebook.file.read_text() == "one"

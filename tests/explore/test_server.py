@@ -118,7 +118,7 @@ def test_only_loopback_is_bound():
 def test_a_file_that_someone_else_changed_is_left_alone(session, notebook):
     session.preview((), {"text": "two"}, "0")
     notebook.file.write_text("theirs")
-    with pytest.raises(DataError, match="was changed by someone else"):
+    with pytest.raises(DataError, match="modified by another program"):
         session.keep((), {"text": "two"}, "0")
     assert (notebook.file.read_text(), session.version) == ("theirs", "0")
     notebook.file.write_text("one")

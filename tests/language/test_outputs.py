@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import perfcore
 from perf_explore.blocks import definition
 from perfcore.__main__ import main
 from perfcore.cli import output
+from perfcore.hooks.registry import registry
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -54,13 +56,18 @@ stochastic summarize availability.csv --column cpu#0#available
 stochastic schedule sor.toml
 stochastic solve work/n+0.01*n --for n=1..64 --below 1.0 --with work=normal:10,1
 """.strip().splitlines()
-# Phrases of earlier outputs, and what stands for them now.
+# Phrases of earlier outputs. Not here are those with another meaning in the field: law (USL, Amdahl's), level (of
+# confidence), gain (of decibels), path (of files), run (of a program), saved, used, picture (of a file), words.
 DROPPED = re.compile(
     r"what the data leave|likeliest law|taken for true|takes? no time|every nanosecond|as it was\b|times as slow|"
     r"\bsurely\b|\bnobody\b|units of noise|what runs|break kept|time of all|held up all|who waits for whom|"
     r"far from every|in turn is surer|by arithmetic|mend it|\bat will\b|independent stretches|is taken to exist|"
     r"noise of one run|last level, left out|of single runs|where the cycles go|classes of states|same in numbers|"
-    r"look there|stores? of runs|measured in turn|how sessions differ|replay of what was|to be small|finds laws",
+    r"look there|stores? of runs|measured in turn|how sessions differ|replay of what was|to be small|finds laws|"
+    r"95 % of the mean|of it sure|openness|what bounds hold|measure next|that these data do not determine|at will|"
+    r"started within|longest/mean|tells it|tells of\b|same to the nanosecond|whom calls wait|contradict the rules|"
+    r"what samples become|how probable a decision|handed on|points of a design|companion curves|classes? of a state|"
+    r"made anew|beside the|what is left\b|goes by\b|where each surely|half as sure|far from the others",
     re.IGNORECASE,
 )
 
@@ -92,6 +99,11 @@ def test_the_answer_first_on_one_screen(line, folder, monkeypatch, capsys):
     assert max(map(len, lines)) <= COLUMNS
     assert re.search(r"\d", lines[0]), lines[0]
     assert not DROPPED.findall(printed.out)
+    for following in [line.removeprefix("Next: ") for line in lines if line.startswith("Next: perf ")]:
+        monkeypatch.setattr(sys, "argv", shlex.split(following))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code in (0, None), f"{following}: {capsys.readouterr().err}"
     for heading in headings - NAMES_OF_DATA:
         assert definition(heading), f"{heading!r} is not in the glossary"
         assert "…" not in heading
@@ -126,6 +138,7 @@ def test_a_fitter_on_one_screen(name, monkeypatch, capsys):
 
 def test_pages_use_the_fields_words():
     pages = [ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if "generated" not in page.parts)]
+    pages += [*(ROOT / "plugins").rglob("*.js"), *(ROOT / "plugins").rglob("*.md")]
     assert not [f"{page}: {match}" for page in pages for match in DROPPED.findall(page.read_text())]
 
 
@@ -133,6 +146,12 @@ def test_every_picture_is_linked():
     text = "".join(page.read_text() for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
     images = ROOT / "docs" / "images"
     assert not [path for path in images.rglob("*.png") if f"images/{path.relative_to(images)}" not in text]
+
+
+@pytest.mark.parametrize("name", registry().entries("commands"))
+def test_help_uses_the_fields_words(name):
+    entry = registry().entry("commands", name)
+    assert not DROPPED.findall(f"{entry.help} {entry.load().__doc__}")
 
 
 def test_texts_use_the_fields_words():

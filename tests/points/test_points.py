@@ -43,8 +43,8 @@ def test_an_array_is_the_only_parameter(given):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"q": 1}, UnknownNameError, "unknown variable of the model 'q'"),
-        ({"code": "SP"}, UnknownNameError, "unknown code 'SP': .*Known: BT, LU"),
+        ({"q": 1}, UnknownNameError, "unknown variable 'q'"),
+        ({"code": "SP"}, UnknownNameError, "unknown code 'SP': .*hoose from BT, LU"),
         ({"system": "T3E"}, UnknownNameError, "unknown system 'T3E': did you mean 'T3D'"),
         ({"p": 0}, DataError, "p=0: a positive number is expected"),
         ({"p": [4, -2]}, DataError, "p=-2: a positive number is expected"),

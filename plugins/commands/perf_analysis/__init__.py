@@ -6,8 +6,8 @@ from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
 _COMMANDS = {  # by function: group and help
-    "perf_analysis.api:overheads": ("Model", "Where the cycles of a trace go, by category."),
-    "perf_analysis.api:profile": ("Model", "The time of every function of traces, as one table."),
+    "perf_analysis.api:overheads": ("Model", "Break down the time of a trace by category."),
+    "perf_analysis.api:profile": ("Model", "Profile the time of each function of traces."),
     "perf_analysis.api:messages": ("Look", "Break down messages by sender, receiver and size."),
     "perf_analysis.api:whatif": (
         "Model",
@@ -15,7 +15,7 @@ _COMMANDS = {  # by function: group and help
     ),
     "perf_analysis.summarize:summarize": (
         "Look",
-        "Sum up the traces of a run, part by part, in a small file; or join such files.",
+        "Summarize the traces of a run in a small file, or join summaries.",
     ),
 }
 _SHOWS = {  # and the help of --output

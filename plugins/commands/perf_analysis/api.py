@@ -414,10 +414,10 @@ def whatif(
     trace : Trace, str or path
         Of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
     network : str, optional
-        0 takes no time, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
+        0 is ideal, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
         A class of states, or a state, and how many times as fast it is; of a GPU trace gpu, host, collectives or a
-        pattern of kernels, such as 'gemm*=2'; inf takes no time.
+        pattern of kernels, such as 'gemm*=2'; inf removes it.
     balance : str or sequence of str
         A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
     noise : float or str, >= 0

@@ -104,14 +104,14 @@ def command(
         typer.Option("--part", metavar="K/N", help="Every N-th file from the K-th on, as one of N jobs does."),
     ] = None,
     cells: Annotated[
-        int, typer.Option("--cells", metavar="N", help="At most so many stretches of time, of equal width.")
+        int, typer.Option("--cells", metavar="N", help="Largest number of time bins of equal width.")
     ] = CELLS,
     where: Annotated[
         str | None,
         typer.Option(
             "--parallel",
             metavar="WHERE",
-            help="What reads: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array.",
+            help="Parallel reading: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array.",
         ),
     ] = None,
     allow_missing: Annotated[

@@ -139,7 +139,7 @@ def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0
     whose = np.concatenate(locations)
     states = np.full(len(whose), code, np.int32)
     states[: trace.n_intervals] = trace.state
-    busy = np.array([state in trace.busy_states for state in trace.states])
+    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
     location, state, start, end = merged_states(
         whose,
         states,

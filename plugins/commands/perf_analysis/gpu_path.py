@@ -126,7 +126,6 @@ class CriticalPath:
     by_class: dict[str, int]
     by_kernel: dict[str, int]
     by_host: dict[str, int]
-    n_pieces: int
 
     @property
     def host_ns(self) -> int:
@@ -305,7 +304,7 @@ class HostGpuRun:
         columns = (self._time, self._kind, self._cause, self._length, self._follows, self._ref)
         time, kinds, causes, lengths, follows, refs = (each.tolist() for each in columns)
         node = max([self._final, *self._ends[-1:].tolist()], key=lambda k: (time[k], k == self._final))
-        by_class, kernels, n_pieces, of_host = Counter[str](), Counter[str](), 0, list[int]()
+        by_class, kernels, of_host = Counter[str](), Counter[str](), list[int]()
         while node:
             source = causes[node]
             if kinds[node] == _PIECE_END:
@@ -313,7 +312,6 @@ class HostGpuRun:
                 waited = GAP if follows[node] else LAUNCH
                 by_class[waited if self.trace.launched[refs[node]] else UNKNOWN] += begin - time[source]
                 kernels[names[of[refs[node]]]] += time[node] - begin
-                n_pieces += 1
             elif kinds[node] == _WAIT_END:
                 by_class[RETURN] += time[node] - time[source]
             else:
@@ -321,7 +319,7 @@ class HostGpuRun:
             node = source
         by_class[GPU] = sum(kernels.values())
         by_host = self._activities(of_host, by_class)
-        return CriticalPath(dict(by_class), dict(kernels.most_common()), by_host, n_pieces)
+        return CriticalPath(dict(by_class), dict(kernels.most_common()), by_host)
 
     def _activities(self, nodes: list[int], by_class: Counter[str]) -> dict[str, int]:
         """Times of host activities on the stretches that end at nodes; adds their classes."""

@@ -80,8 +80,10 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
     for question, each in zip(questions, divisors, strict=True):
         free = np.inf in question.values()
         savings = tuple(step.runtime_ns - step.runtime_with(*each) for step in (steps if faster or not free else ()))
+        names = [(name.replace("gpu", "GPU") if name in _PARTS else name, times) for name, times in question.items()]
+        text = ", ".join(f"zero-time {n}" if times == np.inf else f"{n} {times:g}x faster" for n, times in names)
         part = "" if faster else next(iter(question))
-        scenarios.append(Scenario(_text(question), part, free, run.runtime_with(*each), savings))
+        scenarios.append(Scenario(text, part, free, run.runtime_with(*each), savings))
     alone, busiest = run.runtime_with(gpu=np.inf), run.busiest_stream_ns()
     begun = activity.host["start"][trace.full]
     full = trace.full[(begun >= run.begin) & (begun < run.end)]
@@ -95,12 +97,6 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
         tuple(step.runtime_ns for step in steps), {"launches": len(full), "time_ns": time} if len(full) else {},
         tuple(_notes(trace)), tuple(_uncertain(run, error)),
     )  # fmt: skip
-
-
-def _text(faster: Mapping[str, float]) -> str:
-    names = {name: "GPU" if name == "gpu" else name for name in faster}
-    return ", ".join(f"zero-time {names[name]}" if times == np.inf else f"{names[name]} {times:g}x faster"
-                     for name, times in faster.items())  # fmt: skip
 
 
 def _fitting(activity: GpuActivity, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Who sends how much to whom, and in messages of which sizes."""
+"""Show the communication matrix and message sizes."""
 
 from __future__ import annotations
 

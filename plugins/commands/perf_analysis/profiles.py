@@ -227,7 +227,7 @@ class Profiles(Result):
         lines += _different_sizes(self)
         if self.by in ("phase", "marker") and len({run.parts for run in self.runs}) > 1:
             counts = listing([f"{len(run.parts)} in {run.source}" for run in self.runs], 6)
-            lines.append(f"the runs have different {self.by}s: {counts}; a part that a run has not has no row")
+            lines.append(f"the runs have different {self.by}s: {counts}; missing ones are omitted")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

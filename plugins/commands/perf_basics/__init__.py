@@ -9,9 +9,9 @@ __all__ = ["register_commands", "register_presenters"]
 
 _ON = ("--on=--parallel",)
 _COMMANDS = (
-    ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info", ("formats",)),
-    ("plot", "Look", "Draw a model or data.", "perf_views.picture:plot", ("--data=`perf fit --table csv`",)),
-    ("convert", "Look", "Write a file in another format.", None, ("read",)),
+    ("info", "Look", "Show what a file contains and which commands apply.", "perf_basics.api:info", ("formats",)),
+    ("plot", "Look", "Plot a model or data to a file.", "perf_views.picture:plot", ("--data=`perf fit --table csv`",)),
+    ("convert", "Look", "Convert a file to another format.", None, ("read",)),
     (
         "fit", "Model", "Fit a model: phases, timings, scaling, overheads, forecasts.",
         "perfcore.models.fitting:fit",
@@ -20,9 +20,9 @@ _COMMANDS = (
             "--segmenter=--fitter phases --segmenter", "--phases-from=--fitter phases --phases-from",
         ),
     ),
-    ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank", _ON),
-    ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict", _ON),
-    ("plugins", "Set up", "What is installed, and the options of one.", "perf_basics.api:plugins", ()),
+    ("rank", "Model", "Rank the candidate models of a fitter.", "perfcore.models.fitting:rank", _ON),
+    ("predict", "Model", "Predict with a fitted or structural model.", "perf_basics.api:predict", _ON),
+    ("plugins", "Set up", "List installed plugins and their options.", "perf_basics.api:plugins", ()),
 )  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def register_presenters(register: Register) -> None:
         register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
         "perf_basics.api:Listing",
-        "perf_basics.listing_presenter:ListingPresenter",
+        "perf_basics.presenters:ListingPresenter",
         help="what is installed, or can be read",
         function="perf_basics.api:formats",
     )

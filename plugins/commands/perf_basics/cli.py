@@ -21,7 +21,6 @@ from perfcore.base.errors import (
     UnknownNameError,
 )
 from perfcore.base.files import check_files, replacements
-from perfcore.cli.command import say
 from perfcore.cli.output import (
     VERBOSE,
     print_findings,
@@ -47,7 +46,7 @@ On = Annotated[
     typer.Option(
         "--parallel",
         metavar="WHERE",
-        help="What does parts of the work, where the fitter has such: local:N processes, or dask://HOST:PORT.",
+        help="Parallel fit, where the fitter supports it: local:N or dask://HOST:PORT.",
     ),
 ]
 
@@ -167,7 +166,7 @@ def plot(
 
         path = _path(output, kind)
         check_files(path)
-        ends.enter_context(replacements([] if output else [path], say))
+        ends.enter_context(replacements(*([] if output else [path])))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
@@ -200,7 +199,7 @@ def _check_executor(fitter: str) -> None:
 
 def _refuse_both(as_json: bool, table_format: str | None) -> None:
     if as_json and table_format is not None:
-        raise OptionError("--json and --table do not go together")
+        raise OptionError("--json and --table are mutually exclusive")
 
 
 _SOME_UNFITTED = 3
@@ -305,7 +304,7 @@ def rank(
     above: Annotated[
         float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")
     ] = None,
-    top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Only the first N models.")] = None,
+    top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show the best N models.")] = None,
     on: On = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],

@@ -58,7 +58,14 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
     else:
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
-    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *(text.removeprefix(source) for text in reading_notes)]))
+    notes = list(
+        dict.fromkeys(
+            [
+                *getattr(data, "notes", ()),
+                *(text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes),
+            ]
+        )
+    )
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 
@@ -156,7 +163,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = list(observations.notes)
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
-    return facts | {"next": [*ranking, *facts["next"], *others]}
+    return facts | {"next": [*facts["next"], *ranking, *others]}
 
 
 _MOST_LEVELS = 12

@@ -46,14 +46,14 @@ def register_readers(register: Register) -> None:
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    register("experiment", COMMAND_GROUP, group="Measure", help="Plan runs, make and list them, choose the next.")
+    register("experiment", COMMAND_GROUP, group="Measure", help="Plan, execute and list runs; recommend the next.")
     design = "Write the design (.toml), which `perf experiment run` takes."
     for name, former, text, function, saves in (
-        ("design", "design", "Which points to measure, how often, in which order.", "design", design),
-        ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "run", ""),
-        ("list", "runs", "The runs that a store holds.", "runs", ""),
-        ("next", "next", "Which runs to make next.", "next_points", design),
-        ("sample", "sample", "Sample the load of this machine.", "sample", ""),
+        ("design", "design", "Create an experiment design.", "design", design),
+        ("run", "run", "Execute the runs of a design (resumable).", "run", ""),
+        ("list", "runs", "List recorded runs.", "runs", ""),
+        ("next", "next", "Recommend the most informative next runs.", "next_points", design),
+        ("sample", "sample", "Record CPU or network load.", "sample", ""),
     ):
         target = f"perf_experiments.api:{function}"
         register(

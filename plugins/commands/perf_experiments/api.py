@@ -102,7 +102,7 @@ def design(
     runs : path, optional
         Store whose runs tell the time instead.
     budget : str, or float in seconds, optional
-        Leave out the dearest points until the rest takes less, as 2h. It needs ``model`` or ``runs``.
+        Drop the most expensive points to fit a time budget, such as 2h. It needs ``model`` or ``runs``.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def run(
     Parameters
     ----------
     design : Design or path, optional
-        A design that `perf experiment design` wrote (.toml); of versions at will.
+        A design that `perf experiment design` wrote (.toml); optional with versions.
     command : str or sequence of str
         Program and arguments (default: those of the store). A text is split as a shell would. Of versions what follows
         the command of each.
@@ -229,13 +229,13 @@ def run(
     limit : str, or float in seconds, optional
         Stop a run that takes longer; it counts as failed.
     warmup : int, >= 0
-        Runs before each, not kept.
+        Warm-up runs (discarded).
     until : str or float, optional
         Repeat until the median is known to this, such as 2% (95 % confidence).
     most : int, >= 1
         Runs of a point with ``--until``.
     max_load : float, 0 to 1
-        Busy share of the processors before a run above which it waits; 1: do not look.
+        Wait while CPU load exceeds this fraction (1: never).
     wait : str, or float in seconds
         How long; then it is marked noisy.
     retry_failed : bool
@@ -243,7 +243,7 @@ def run(
     keep : int, >= 0, bytes
         Of the output of a run to keep.
     scheduler : {"slurm"}, optional
-        Hand the runs over instead; call again to collect.
+        Submit runs as batch jobs; run again to collect.
     sbatch : str, optional
         For sbatch, such as '--ntasks={p} --exclusive --time=10'.
     collect : bool
@@ -510,7 +510,7 @@ def next_points(
     constraints : sequence of str
         What every candidate meets.
     per_second : bool
-        Choose by gain for a second of runs.
+        Maximize information per second of run time.
     largest : str, iterable of str, or mapping, optional
         Without ``--candidates``: the largest level that can be measured, p=1024 (default: twice the largest measured
         one). May be repeated.

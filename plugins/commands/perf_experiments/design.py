@@ -25,10 +25,10 @@ Level = int | float | str
 Point = Mapping[str, Level]
 Key = tuple[tuple[str, Level], ...]
 
-# What a table of runs holds next to factors and values; `cores` is what constraints call the processors.
+# What a table of runs holds next to factors and values.
 COLUMNS = (
     *("run", "replication", "replications", "started", "host", "noisy"),
-    *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status", "cores"),
+    *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status"),
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE = 2.0**53  # above, not every whole number is a float
@@ -64,7 +64,7 @@ def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level
         if not _NAME.fullmatch(name):
             raise OptionError(f"factor {name!r}: a name of letters, digits and _ is expected")
         if name in COLUMNS or name in FUNCTIONS:
-            raise OptionError(f"factor {name!r}: the name has a meaning already; choose another, such as {name}_")
+            raise OptionError(f"factor {name!r}: reserved name; choose another, such as {name}_")
         factor_levels = tuple(level_of(name, level) for level in levels)
         if not factor_levels:
             raise OptionError(f"factor {name}: it has no levels")
@@ -128,13 +128,13 @@ def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[P
             break
         first_point = points[0]
         for name in formula.names:
-            if name != "cores" and name not in first_point:
+            if name not in {**first_point, "cores": 0}:  # the processors of this machine, where no factor is called so
                 raise OptionError(f"constraint {text!r}: {UnknownNameError('factor', name, [*first_point, 'cores'])}")
-            if name != "cores" and not is_number(first_point[name]):
+            if not is_number(first_point.get(name, 0)):
                 raise OptionError(f"constraint {text!r}: the levels of {name} are words, which no formula takes")
-        values = {name: [point[name] for point in kept] for name in formula.names if name != "cores"}
+        values = {name: [point[name] for point in kept] for name in formula.names if name in first_point}
         shape = {"": np.zeros(len(kept))}  # also where the formula is one of cores alone
-        outcomes = formula.evaluate({**shape, **values, "cores": available_cores()})  # type: ignore[dict-item]
+        outcomes = formula.evaluate({**shape, "cores": available_cores(), **values})  # type: ignore[dict-item]
         fits = (outcomes != 0.0) & ~np.isnan(outcomes)
         refused[text] = int((~fits).sum())
         kept = [point for point, fit in zip(kept, fits.tolist(), strict=True) if fit]

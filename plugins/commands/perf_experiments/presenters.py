@@ -165,8 +165,9 @@ class RecommendationPresenter(Presenter):
 
     def answer(self, result: Recommendation) -> str:
         unit, first = f" {result.unit}" if result.unit else "", result.choices[0]
-        prediction = f"{result.value:.4g}{unit} +- {result.error:.3g} (SE) at {point_text(result.target)}"
-        return f"Measure {point_text(first.point)} next: it reduces the SE of {prediction} to {first.error:.3g}"
+        errors = f"falls from {result.error:.3g} to {first.error:.3g}{unit}"
+        at = f"{point_text(result.target)} (predicted {result.value:.4g}{unit})"
+        return f"Measure {point_text(first.point)} next: the standard error at {at} {errors}"
 
     def summary(self, result: Recommendation) -> list[str]:
         unit = f" {result.unit}" if result.unit else ""
@@ -185,7 +186,9 @@ class RecommendationPresenter(Presenter):
         values = [rival.value for rival in result.rivals]
         uncertain = []
         if values:
-            uncertain.append(f"{len(values)} competing models predict {min(values):.3g}..{max(values):.3g}{unit}")
+            uncertain.append(
+                f"{len(values)} competing model{'s' * (len(values) != 1)}: {min(values):.3g}..{max(values):.3g}{unit}"
+            )
         return {"Assumed": [] if result.is_averaged else ["the model is correct"], "Uncertain": uncertain}
 
     def tables(self, result: Recommendation) -> Tables:

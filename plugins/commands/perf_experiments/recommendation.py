@@ -237,7 +237,8 @@ class Recommendation(Result):
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design; gives what the command line says of it."""
         write_design(self.design, path)
-        return [f"design: {os.fspath(path)} of {len(self.design.chosen())} points; `perf experiment run` takes it"]
+        count = len(self.design.chosen())
+        return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -49,7 +49,8 @@ class Replications(Result):
         if self.design is None:
             return [f"no design is written: all {len(self.points)} points are precise enough"]
         write_design(self.design, path)
-        return [f"design: {os.fspath(path)} of {len(self.design.chosen())} points; `perf experiment run` takes it"]
+        count = len(self.design.chosen())
+        return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

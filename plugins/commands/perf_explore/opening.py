@@ -195,7 +195,7 @@ class DataViews:
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
         if len(path) < 2 or path[0] != FIT:
-            raise OptionError("there is nothing to change here")
+            raise OptionError("nothing to edit in this view")
         options, view_state = given_options(form)
         if len(path) == 2 and SAVE_AS in view_state:
             return self._save(path[1], options, view_state)

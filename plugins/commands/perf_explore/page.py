@@ -121,26 +121,26 @@ class Frame:
             f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in fields.items()
         )
         body = (
-            f"<p>{escape(change.summary)}. Nothing is kept yet.</p>{''.join(map(writer.block, change.blocks))}"
+            f"<p>{escape(change.summary)}. Nothing is written yet.</p>{''.join(map(writer.block, change.blocks))}"
             f'<form method="post" action="{escape(address(path, {}))}">{hidden}'
             f'<p><button name="{STEP}" value="keep">Keep</button> '
-            f'<button name="{STEP}" value="leave" class="quiet">Leave it as it is</button></p></form>'
+            f'<button name="{STEP}" value="leave" class="quiet">Discard</button></p></form>'
         )
-        return self._page("What would change", body, (Link(self.title, ()), Link("What would change", path)))
+        return self._page("Preview of changes", body, (Link(self.title, ()), Link("Preview of changes", path)))
 
     def refused(self, message: str, action: Action, place: str) -> str:
         """A page about an action that was refused, with everything that was typed, ready to be sent again."""
         writer = self._writer(place)
         body = (
             writer.block(Notice(message, "error"))
-            + writer.block(replace(action, title="What you typed"))
+            + writer.block(replace(action, title="Your input"))
             + f'<p><a href="{escape(place)}">Back to the view</a></p>'
         )
-        return self._page("Not changed", body, (Link(self.title, ()), Link("Not changed", action.path)))
+        return self._page("Change refused", body, (Link(self.title, ()), Link("Change refused", action.path)))
 
     def failed(self, title: str, message: str) -> str:
         """A page about a view that cannot be shown."""
-        body = self._writer("/").block(Notice(message, "error")) + '<p><a href="/">To the first view</a></p>'
+        body = self._writer("/").block(Notice(message, "error")) + '<p><a href="/">Home</a></p>'
         return self._page(title, body, (Link(self.title, ()), Link(title, ())))
 
     def _writer(self, place: str) -> Writer:

@@ -176,7 +176,7 @@ class Page:
         except NoViewError as error:
             return 404, self._frame().failed("Not here", str(error)), {}
         except PerfError as error:
-            return 422, self._frame().failed("This cannot be shown", str(error)), {}
+            return 422, self._frame().failed("Cannot show this view", str(error)), {}
 
     def _fed(self, path: ViewPath, query: Query) -> tuple[int, bytes, dict[str, str]]:
         """What a script asks for; it does not wait for views and changes, and these not for it."""
@@ -206,13 +206,13 @@ class Page:
         except PerfError as error:
             status = 409 if isinstance(error, StaleEditError) else 422
             if raw == UNDO:
-                return status, self._frame().failed("Not changed", str(error)), {}
+                return status, self._frame().failed("Change refused", str(error)), {}
             return status, self._refused(str(error), path, form, place), {}
 
     def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> tuple[int, str, dict[str, str]]:
         """The view that a change was begun in, with what was typed."""
         view = with_typed(self.session.view(*place), path, form)
-        notice = Notice("Nothing was kept. What you typed is still here.")
+        notice = Notice("Nothing was kept. Your input is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
         frame = replace(self._frame(), version=version, ways=self.session.ways(*place))
         return 200, frame.view(view, place[1], [notice]), {}
@@ -284,12 +284,12 @@ async def _bug(request: Request, error: Exception) -> Response:
     from starlette.responses import HTMLResponse
 
     text = "This is a bug of perfcore; the terminal has its traceback. Nothing was changed; go back to what you had."
-    return HTMLResponse(_plain("Something went wrong", text), 500, _HEADERS)
+    return HTMLResponse(_plain("Internal error", text), 500, _HEADERS)
 
 
 def _entry() -> str:
     """A page of our own between the address with the secret and the first view."""
-    return document("perf explore", '<p><a href="/">To the first view</a></p>')
+    return document("perf explore", '<p><a href="/">Home</a></p>')
 
 
 def _plain(title: str, text: str) -> str:

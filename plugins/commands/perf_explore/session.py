@@ -85,7 +85,7 @@ class Session:
         """What an action would change."""
         self._check(version)
         if not isinstance(self._subject, page.Editable):
-            raise OptionError("there is nothing to change here")
+            raise OptionError("nothing to edit in this view")
         key = (version, path, tuple(sorted(form.items())))
         if key not in self._previews:
             self._previews[key] = self._subject.act(path, form)
@@ -155,6 +155,6 @@ def _put(path: Path, content: bytes | None) -> None:
 
 def _changed_by_others(path: Path) -> str:
     return (
-        f"{path}: the file was changed by someone else since it was read; nothing was written. Save what you typed "
+        f"{path}: file modified by another program since it was read; nothing was written. Save your input "
         "elsewhere, and open the page again"
     )

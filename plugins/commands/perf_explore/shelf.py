@@ -60,7 +60,7 @@ class Shelf:
         """Pass an action on to its subject; see `Editable.act`."""
         subject = self._subjects.get(path[0]) if path else None
         if not isinstance(subject, page.Editable):
-            raise OptionError("there is nothing to change here")
+            raise OptionError("nothing to edit in this view")
         change = subject.act(path[1:], form)
         changed = Shelf({**self._subjects, path[0]: change.subject})
         return replace(change, subject=changed, path=(path[0], *change.path))

@@ -13,7 +13,7 @@ def register_commands(register: Register) -> None:
         (
             "gate",
             "gate",
-            "Slower or not: two versions, or a history; pass, fail or inconclusive.",
+            "Test two versions or a history for slowdowns: pass, fail or inconclusive.",
             ("plot", "table"),
             ("decide", "--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
         ),
@@ -24,11 +24,11 @@ def register_commands(register: Register) -> None:
             (),
             ("history",),
         ),
-        ("compare", "compare", "Where two models or versions differ, and how sure that is.", ("plot",), ()),
+        ("compare", "compare", "Compare two models or versions, with probabilities.", ("plot",), ()),
         (
             "validate",
             "validate",
-            "Predictions of a model against measurements: errors and coverage of intervals.",
+            "Validate a model against measurements: errors and interval coverage.",
             ("plot",),
             ("verify", "judge"),
         ),

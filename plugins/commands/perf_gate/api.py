@@ -61,7 +61,7 @@ def gate(
 ) -> VersionGate | HistoryGate | SelfTest:
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
-    Benchmarks are matched by name. Versions that were measured in turn are compared round by round:
+    Benchmarks are matched by name. Versions in interleaved rounds are compared round by round:
     `perf experiment run --version` measures so, and ``--run`` does here. Exit status: 0 pass, all not
     slower; 1 fail, one is slower; 3 inconclusive; 2 wrong options or files.
 
@@ -69,7 +69,7 @@ def gate(
     ----------
     first : str, path, Measurements or pandas.DataFrame
         Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session, and
-        several measure how sessions differ. Or what is in memory; or a history: a table with a column of commits, a
+        several measure between-session variation. Or data in memory; or a history: a table with a column of commits, a
         folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of points to measure.
     second : the same, optional
         Runs of the second version.
@@ -96,9 +96,9 @@ def gate(
         Between-session variation, such as 2%: the standard deviation of one version's sessions (default: from several
         old files, otherwise from the run-to-run noise).
     errors : {"fwer", "fdr"}
-        Keep at 5% the chance of any false alarm, or their share.
+        Correction for multiple tests at 5%: family-wise error rate or FDR.
     missing : {"list", "fail"}
-        What benchmarks do that one version lacks.
+        What to do about benchmarks missing from one version.
     inconclusive : {"pass", "fail"}, optional
         Exit status of an inconclusive result (default: 3).
     run : bool, or mapping of str to str or sequence of str
@@ -109,7 +109,7 @@ def gate(
     budget : str, or float in seconds, optional
         With --run: the most time, such as 10min.
     warmup : int, >= 0
-        With --run: rounds before the first that are not kept.
+        With --run: warm-up rounds to discard.
     store : path, optional
         With --run: keep the runs, and go on from those it has (.db). By default they are gone in the end.
     launcher : str

@@ -559,7 +559,7 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     if not several and len(metrics) > 1:
         raise DataError(
             f"{sides[0].source} and {sides[1].source} measure different things, or in different units "
-            f"({', '.join(sorted(metrics))}); name what both have with --value, or convert one"
+            f"({', '.join(sorted(metrics))}); choose a common one with --value, or convert one"
         )
     return tables
 

@@ -478,7 +478,7 @@ def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
         unknown = drawn[1 - which].left_out
         chosen = np.array([key not in unknown for key in part_draws.keys])
         if not chosen.any():
-            raise DataError("the models have nothing in common: what one has, the other could not fit")
+            raise DataError("the two models share no fitted call path")
         # Different seeds: the posteriors of the models are independent.
         totals.append(sum_of_parts(part_draws.parts, chosen, seed=which))
     width = max(total.draws.shape[1] for total in totals)

@@ -38,11 +38,9 @@ class ComparisonPresenter(Presenter):
     """Both models at the points, and what differs."""
 
     def title(self, result: Comparison) -> str:
-        """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}"
 
     def answer(self, result: Comparison) -> str:
-        """The ratio of the totals at the last point, with its interval."""
         draws = result.total_draws().rows([len(result) - 1])
         (lower, upper), larger = draws.bounds()[0], float(draws.above(1.0)[0])
         word = "slower" if is_time(result.unit) else "larger"
@@ -51,11 +49,9 @@ class ComparisonPresenter(Presenter):
         return text + (sure if np.isfinite(lower) else "")
 
     def summary(self, result: Comparison) -> list[str]:
-        """The answer, how many parts differ, and where the models cross."""
         return [self.answer(result), *_changed(result), *_crossing_lines(result)]
 
     def caveats(self, result: Comparison) -> dict[str, Sequence[str]]:
-        """What could not be compared, and what intervals are of."""
         left_out = []
         for name, reasons in zip(result.names, result.left_out, strict=True):
             by_reason: dict[str, list[str]] = {}
@@ -71,7 +67,6 @@ class ComparisonPresenter(Presenter):
         }
 
     def tables(self, result: Comparison) -> Tables:
-        """Both models at the points, and their parts at the last of them, the largest difference first."""
         columns = [
             Column(name, values, format=_text, key=name) for name, values in result.by_name(result.points).items()
         ]
@@ -103,7 +98,6 @@ class ComparisonPresenter(Presenter):
         return [Table(columns, limit=_MOST_POINTS), Table(parts, title=title, limit=_MOST_ROWS, drops_empty=True)]
 
     def frame(self, result: Comparison) -> pd.DataFrame:
-        """A row for the total and for each part at each point; the ratio with its 95 % bounds, NaN without."""
         import pandas as pd
 
         totals, frames = result.total_draws(), []
@@ -124,7 +118,6 @@ class ComparisonPresenter(Presenter):
         return pd.concat(frames, ignore_index=True)
 
     def panels(self, result: Comparison, data: Any = None) -> Panels:
-        """The totals of both models and, where they have parts, what each adds to the difference."""
         panels = {"totals": partial(_draw_totals, result)} if result.along or not result.parts else {}
         if result.parts and result.along and len(result.parts) <= len(SERIES):
             panels["differences"] = partial(_draw_differences, result)

@@ -99,11 +99,9 @@ class VersionGatePresenter(Presenter):
     """How many times as slow each benchmark is, with interval and verdict."""
 
     def title(self, result: VersionGate) -> str:
-        """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}: {result.outcome.value}"
 
     def answer(self, result: VersionGate) -> str:
-        """The verdict, its criterion, and the largest effect."""
         count, limit = len(result), f"{result.judged.threshold:g}x"
         of = f"of {count} benchmarks"
         if slow := int(result.judged.slower.sum()):
@@ -123,7 +121,6 @@ class VersionGatePresenter(Presenter):
         return largest if len(largest) <= _WIDTH else text
 
     def tables(self, result: VersionGate) -> Tables:
-        """A row for each benchmark, the largest slowdown first."""
         order, bounds = _order(result), np.exp(result.estimates.bounds())
         unit = result.units[0] if len(set(result.units)) == 1 else ""
         names = dict(zip(result.benchmarks, shortened_apart(result.benchmarks, _NAME), strict=True))
@@ -144,7 +141,6 @@ class VersionGatePresenter(Presenter):
         return [Table(columns, limit=_MOST_ROWS)]
 
     def caveats(self, result: VersionGate) -> dict[str, Sequence[str]]:
-        """The common shift, the design, the direction, and what keeps the verdict open."""
         shifts = []
         if (shift := result.shift) is not None:
             text = f"all {shift.benchmarks} {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}], {shift.outcome}"
@@ -166,7 +162,6 @@ class VersionGatePresenter(Presenter):
         }
 
     def next_command(self, result: VersionGate) -> str:
-        """What decides, or confirms, where the verdict is not pass."""
         if result.outcome is Outcome.PASSED or "counts" in result.designs:
             return ""
         more = result.more_rounds
@@ -184,7 +179,6 @@ class VersionGatePresenter(Presenter):
         return f"{_RUN}  ({rounds} {kind} decide, 90% likely{minutes})"
 
     def panels(self, result: VersionGate, data: Any = None) -> Panels:
-        """Each benchmark's ratio with its interval and the threshold."""
         return {"ratios": partial(_draw_ratios, result=result)}
 
 
@@ -252,11 +246,9 @@ class HistoryGatePresenter(Presenter):
     """Where each benchmark changed, by how much and how probably."""
 
     def title(self, result: HistoryGate) -> str:
-        """One line over a picture."""
         return f"{result.source}: {result.outcome.value}"
 
     def answer(self, result: HistoryGate) -> str:
-        """The verdict and the change behind it, or what would have been seen."""
         able = [each for each in result.judged if each.detected is not None]
         first, outcome = (able or result.judged)[0], result.outcome
         where = f"since {_name(result.since)}" if result.since is not None else f"in the last {WINDOW} values"
@@ -278,7 +270,6 @@ class HistoryGatePresenter(Presenter):
         return f"{text}; {change_of(sight):+.1%} six commits ago is detectable (90%)"
 
     def caveats(self, result: HistoryGate) -> dict[str, Sequence[str]]:
-        """What was not judged, and what makes steps hard to find."""
         short = [each.series.name for each in result.judged if each.detected is None]
         drifting = [each.series.name for each in result.judged if each.detected and each.detected.noise.drifts]
         better = "larger" if result.judged[0].series.larger_is_better else "smaller"
@@ -289,7 +280,6 @@ class HistoryGatePresenter(Presenter):
         }
 
     def tables(self, result: HistoryGate) -> Tables:
-        """Each benchmark, and each change."""
         detected, series = [each.detected for each in result.judged], [each.series for each in result.judged]
         noises = [None if found is None else found.noise for found in detected]
         benchmarks = [
@@ -325,7 +315,6 @@ class HistoryGatePresenter(Presenter):
         return [Table(benchmarks, limit=_MOST_SERIES), *shown, Table(columns, changes, importance="data")]
 
     def panels(self, result: HistoryGate, data: Any = None) -> Panels:
-        """Each of the first benchmarks: values, levels, steps with their bounds, and outliers."""
         return {
             f"values-{number}" if number > 1 else "values": Panel(partial(_draw_series, each), height=2.0, width=1.0)
             for number, each in enumerate(result.judged[:_MOST_PANELS], 1)
@@ -361,11 +350,9 @@ class SelfTestPresenter(Presenter):
     """The machine's noise, how often the same version would be called slower, and the rounds that a limit needs."""
 
     def title(self, result: SelfTest) -> str:
-        """One line over a picture."""
         return f"{result.source}: the same version against itself"
 
     def answer(self, result: SelfTest) -> str:
-        """The rounds that the limit needs, and the false alarms of the same version against itself."""
         rounds, limit = result.chances.rounds, f"{result.limit:g}x"
         decided = bool((rounds > 0).all())
         most = f"{int(rounds.max())}" if decided else "more than 10000"
@@ -373,7 +360,6 @@ class SelfTestPresenter(Presenter):
         return f"{most} interleaved rounds decide {limit} (90% likely); {alarms}"
 
     def tables(self, result: SelfTest) -> Tables:
-        """A row for each benchmark."""
         columns = [
             *(Column("benchmark", "benchmark"), Column("runs", "runs"), Column("noise", "noise", format=".2%")),
             Column("of neighbors", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
@@ -385,7 +371,6 @@ class SelfTestPresenter(Presenter):
         return [Table(columns, result.to_dict()["benchmarks"], limit=_MOST_ROWS)]
 
     def caveats(self, result: SelfTest) -> dict[str, Sequence[str]]:
-        """What the columns mean, and where runs far apart differ more."""
         chances = result.chances
         drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
         names = listing([result.benchmarks[k] for k in np.flatnonzero(drifts)], 3)
@@ -400,12 +385,10 @@ class SelfTestPresenter(Presenter):
         }
 
     def next_command(self, result: SelfTest) -> str:
-        """Measure as many rounds."""
         rounds = int(result.chances.rounds.max())
         return f"{_RUN} --max-rounds {rounds}" if 0 < rounds <= _MANY else ""
 
     def panels(self, result: SelfTest, data: Any = None) -> Panels:
-        """Noise of each benchmark, of all runs and of neighbours."""
         return {"noise": partial(_draw_noise, result=result)}
 
 
@@ -424,12 +407,10 @@ class AddedPresenter(Presenter):
     """A line that counts."""
 
     def summary(self, result: Added) -> list[str]:
-        """What was added, and what there is."""
         count = len(result.benchmarks)
         return [f"{result.path}: {count} value{'s' * (count != 1)} of {result.commit} added; {result.values} in all"]
 
     def tables(self, result: Added) -> Tables:
-        """As data each value that was added."""
         columns = [
             Column("benchmark", lambda name: name),
             Column("commit", lambda name: result.commit),

@@ -13,7 +13,7 @@ def register_commands(register: Register) -> None:
         "project",
         "perf_project.api:answer",
         group="Model",
-        help="The elapsed time at another scale, by what it is made of.",
+        help="Project elapsed time and efficiency to another scale.",
         function="perf_project.api:project",
         shows=("plot", "table"),
         saves="Write the projection, a model, to this JSON file.",

@@ -72,6 +72,7 @@ def draw_components(found: Projection, axes: Axes) -> None:
     elapsed = np.array([at.elapsed for at in sorted(_targets(found), key=lambda at: at.point[found.model.symbol])])
     axes.errorbar(projected, elapsed[:, 0], _sides(elapsed), fmt="D", color=INK, markersize=4, capsize=4,
                   label="elapsed, projected (95% interval)")  # fmt: skip
+    axes.set_ylim(0.0, 1.05 * max(bottom.max(), elapsed.max()))
     axes.set_ylabel(f"time [{found.model.unit}]" if found.model.unit else "time")
     _scale(axes, found, bars)
     legend_below(axes)

@@ -42,7 +42,7 @@ class ProjectionPresenter(ModelPresenter):
         )
         far = "below the measured range" if scale < model.sizes.min() else far
         if_ = f" with {model.notes['What if'][0]}" if "What if" in model.notes else ""
-        name = "parallel" if "parallel" in at.efficiencies else "scaling"
+        name = _main_efficiency(at)
         time, low, high = (_time(value, unit) for value in at.elapsed)
         limits = at.limits
         limited = "" if len(at.components) == 1 else (
@@ -79,11 +79,12 @@ class ProjectionPresenter(ModelPresenter):
         unit, names = found.model.unit or "", found.model.shown_names
         tables = []
         if len(found.at) > 1:
+            name = _main_efficiency(found.at[-1])
             columns = [
                 *(Column(names[symbol], lambda each, s=symbol: each.point[s]) for symbol in found.model.points),
                 Column("elapsed", lambda each: each.elapsed, unit, key=("elapsed", "elapsed_lower", "elapsed_upper")),
                 Column("speedup", lambda each: each.speedup[0]),
-                Column("efficiency", lambda each: next(iter(each.efficiencies.values()))[0], format=".1%"),
+                Column(f"{name} efficiency", lambda each: each.efficiencies[name][0], format=".1%"),
                 Column("limited by", lambda each: each.limits.name),
             ]
             tables.append(Table(columns, found.at, "Targets"))
@@ -125,6 +126,10 @@ def _smallest(model: Any) -> str:
 
 def _time(value: float, unit: str) -> str:
     return readable(value, "s", 3) if unit == "s" else f"{value:.3g} {unit}".strip()
+
+
+def _main_efficiency(at: Any) -> str:
+    return "parallel" if "parallel" in at.efficiencies else "scaling"
 
 
 def _components(found: Projection, at: At, unit: str) -> Table:

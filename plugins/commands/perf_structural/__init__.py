@@ -27,20 +27,20 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register("stochastic", COMMAND_GROUP, group=group, help="Values that vary: from samples, in formulas.")
+    register("stochastic", COMMAND_GROUP, group=group, help="Compute with stochastic values from samples.")
     for name, former, text, function in (
         (
             "stochastic summarize",
             ("value", "--until=--to", "--within=--support"),
-            "The last samples of a series as an interval, a normal or a histogram.",
+            "Summarize samples as an interval, normal or histogram.",
             "value",
         ),
-        ("stochastic eval", ("eval",), "A formula over quantities that vary.", "evaluate"),
-        ("stochastic schedule", ("schedule",), "The allocation to choose, or how to divide work.", "schedule"),
+        ("stochastic eval", ("eval",), "Propagate uncertainty through a formula.", "evaluate"),
+        ("stochastic schedule", ("schedule",), "Choose an allocation or a work partition.", "schedule"),
         (
             "stochastic solve",
             ("solve",),
-            "How many replicas or which limit: the value of an input that suffices.",
+            "Find the input value that meets a limit, such as a number of replicas.",
             "solve",
         ),
     ):

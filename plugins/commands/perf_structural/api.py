@@ -247,7 +247,7 @@ def schedule(
     candidates : sequence of paths, or mapping of str to mapping
         Further files of candidates. Or by name the inputs that take the place of the model's.
     by : str
-        What is to be small: mean, upper, quantile:Q or beyond:LIMIT, a probability.
+        Objective to minimize: mean, upper, quantile:Q or beyond:LIMIT.
     tuning : float, optional
         Add this many standard deviations to the mean.
     divide : int, >= 0, optional

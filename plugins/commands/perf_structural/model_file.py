@@ -56,7 +56,7 @@ def check_places(model: Model, names: Sequence[str]) -> None:
     """Refuse places that name what the model does not have, or leave out what it needs."""
     for name in names:
         if name not in model.variables:
-            raise UnknownNameError("variable of the model", name, model.variables)
+            raise UnknownNameError("variable", name, model.variables)
     for name in model.variables:
         if name not in names:
             choices = f", one of {', '.join(model.levels[name])}" if name in model.levels else ""

@@ -14,7 +14,7 @@ class SamplingOptions:
 
     samples: int | None = option(
         None,
-        "points of a sample, rounded up by up to an eighth (default: 100000, fewer for more than 128 inputs)",
+        "Monte Carlo sample size, rounded up by up to an eighth (default: 100000, fewer for more than 128 inputs)",
         minimum=64,
     )
     seed: int = option(0, "seed of the sample", minimum=0)
@@ -30,11 +30,11 @@ class EvaluationOptions(SamplingOptions):
         choices=("auto", "exact", "sample"),
     )
     # At 100 bins one operation errs by some 0.001 in the cumulative distribution and takes a millisecond.
-    bins: int = option(100, "bins of the histograms that operations and sampling give", minimum=1)
+    bins: int = option(100, "bins of histograms", minimum=1)
     quantile: tuple[float, ...] = option(
         LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
     )
-    below: float | None = option(None, "say how probable results up to this are", metavar="LIMIT")
+    below: float | None = option(None, "print the probability of results up to LIMIT", metavar="LIMIT")
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class CategoryOptions:
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
     aggregate: str = option("median", "what stands for repeated runs", choices=AGGREGATES)
-    duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
+    duplicates: str = option("refuse", "what to do with identical rows", choices=DUPLICATES)
     models: tuple[str, ...] = option(
         ("standard",), "default models: names of registered sets, or TOML files", metavar="NAME|FILE,..."
     )
@@ -87,7 +87,7 @@ class ModgenOptions(CategoryOptions):
         choices=("refuse", "zero", "skip"),
     )
     set_aside: float = option(
-        0.0, "share of the points, chosen at random, that the model is not fitted to", parse=parse_share, metavar="N%",
+        0.0, "share of the points, chosen at random, to hold out", parse=parse_share, metavar="N%",
         flag="--holdout",
     )  # fmt: skip
     seed: int = option(0, "of the random choice of points set aside", minimum=0)

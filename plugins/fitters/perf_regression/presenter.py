@@ -32,11 +32,9 @@ class RegressionPresenter(Presenter):
     """Text, tables and panels of a `RegressionModel`."""
 
     def title(self, result: RegressionModel) -> str:
-        """Value and source."""
         return f"{result.value_name} by {result.origin.fitter}, {Path(result.origin.source).name}"
 
     def formula(self, result: RegressionModel) -> str:
-        """The formula with its estimates, of several groups with the names of the coefficients."""
         formula = Formula(str(result.options.formula))
         if len(result.groups) == 1:
             estimates = zip(result.coefficients, result.groups[0].estimates, strict=True)
@@ -44,7 +42,6 @@ class RegressionPresenter(Presenter):
         return f"{result.value_name} = {formula.canonical.replace('+ -', '- ')}"
 
     def answer(self, result: RegressionModel) -> str:
-        """The formula, its error and the determination coefficient."""
         figures = [result.figures(group) for group in result.groups]
         unit = f" {result.unit}" if result.unit else ""
 
@@ -65,7 +62,6 @@ class RegressionPresenter(Presenter):
         return f"{self.formula(result)} ({', '.join(texts)}; {of})"
 
     def tables(self, result: RegressionModel) -> Tables:
-        """Every coefficient with its test."""
         rows = []
         for group in result.groups:
             found = result.estimates[group.names]
@@ -81,7 +77,6 @@ class RegressionPresenter(Presenter):
         return [Table(columns, rows, limit=_MOST_ROWS)]
 
     def caveats(self, result: RegressionModel) -> dict[str, Sequence[str]]:
-        """Roles, the distribution of errors, and what the data leave open."""
         options, influence = result.options, result.influence()
         spread = {"equal": "equal variance", "relative": "equal relative variance"}
         errors = f"independent errors of {spread.get(options.weights, f'variance by {options.weights}')}"
@@ -111,7 +106,6 @@ class RegressionPresenter(Presenter):
         return {"Assumed": [errors, *assumed], "Uncertain": open_, "Not fitted": failed}
 
     def next_command(self, result: RegressionModel) -> str:
-        """The same fit, saved and drawn, or with other errors."""
         words, given = [], result.origin.options
         for field in describe(registry().entry("fitters", result.origin.fitter).load_options()):
             if (value := given[field.name]) and value != field.default:
@@ -122,7 +116,6 @@ class RegressionPresenter(Presenter):
         return f"{command} -o model.json --plot fit.png" if Path(result.origin.source).exists() else ""
 
     def panels(self, result: RegressionModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """The fit over its runs, residuals over fitted values and over normal quantiles, and influence."""
         influence = result.influence()
         kinds = ("residuals", "normal quantiles", *(["influence"] if "leverage" in influence else []))
         panels: dict[str, Callable[[Axes], None]] = {"fit": partial(_draw_fit, result, data)}
@@ -133,7 +126,6 @@ class UslPresenter(RegressionPresenter):
     """Text, tables and panels of a `UslModel`."""
 
     def answer(self, result: Any) -> str:
-        """Where it peaks, or what it tends to."""
         found = {each.name.partition(" ")[0]: each for each in result.derived()}
         unit, is_time = f" {result.unit}" if result.unit else "", result.quantity == "time"
         if result.has_peak and len(found) > 2:
@@ -147,7 +139,6 @@ class UslPresenter(RegressionPresenter):
         return f"No {result.quantity} peak: kappa is not distinguishable from 0 (Amdahl); limit {limit}"
 
     def tables(self, result: Any) -> Tables:
-        """The coefficients, and what follows from them."""
         meanings = "gamma (throughput at p = 1)", "sigma (contention)", "kappa (coherency)"
         law, estimates = result.estimates[()], result.groups[0].estimates
         tests = zip(meanings, estimates, law.bse.tolist(), law.intervals.tolist(), strict=True)
@@ -156,7 +147,6 @@ class UslPresenter(RegressionPresenter):
         return [Table([*columns, Column("95% interval", 3, format=".4g", key=("lower", "upper"))], rows)]
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:
-        """As of a regression, and how far peak and limit lie beyond the data."""
         caveats = super().caveats(result)
         largest, found = result.ranges["p"][1], {each.name.partition(" ")[0]: each for each in result.derived()}
         open_ = [text for text in caveats["Uncertain"] if "distinguishable" not in text]
@@ -167,7 +157,6 @@ class UslPresenter(RegressionPresenter):
         return {"Assumed": [f"{result.quantity}s", *caveats["Assumed"]], "Uncertain": open_}
 
     def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """Those of a regression, the fit with the peak."""
         panels = super().panels(result, data)
         peaks = [each.value for each in result.derived() if each.name.startswith("p*")] if result.has_peak else []
 

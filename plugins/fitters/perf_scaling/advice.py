@@ -84,7 +84,7 @@ class Advice(NamedTuple):
 
     path: str
     text: str  # one sentence
-    point: dict[str, float] | None  # where to measure to tell; None where no point within reach does
+    point: dict[str, float] | None  # where to discriminating point; None where no point within reach does
     rivals: tuple[str, ...]  # the two classes of growth that cannot be told apart, the likelier first
     here: float
     there: float | None

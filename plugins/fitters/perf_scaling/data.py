@@ -177,7 +177,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
     if far := int(runs.outliers[fit].sum()):
-        notes.append(f"{far:,} of {int(kept.sum()):,} runs are far from the others at their point and count less")
+        notes.append(f"{far:,} of {int(kept.sum()):,} runs are outliers at their point and count less")
     has_runs = (runs.counts[fit] > 0.0).any(axis=0)
     return ScalingData(
         paths=tuple(itertools.compress(names, fit)),

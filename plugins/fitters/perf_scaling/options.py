@@ -68,9 +68,9 @@ class ScalingOptions:
     where: tuple[str, ...] = option(
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
-    duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
+    duplicates: str = option("refuse", "what to do with identical rows", choices=DUPLICATES)
     at: tuple[str, ...] = option(
-        (), "the scale to look at (default: four times the largest level of each parameter)",
+        (), "target point (default: four times the largest level of each parameter)",
         parse=parse_target, metavar="NAME=LEVEL,...",
     )  # fmt: skip
     exponents: tuple[str, ...] | None = option(

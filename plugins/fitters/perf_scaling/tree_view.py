@@ -354,12 +354,12 @@ def _share_header(tree: CallTree) -> tuple[str, ...]:
     """Over shares; without callers there is nothing to add up."""
     if tree.is_flat:
         return ("share",)
-    return ("share with callees",) if tree.is_inclusive else ("share", "with callees")
+    return ("inclusive share",) if tree.is_inclusive else ("share", "with callees")
 
 
 def _share_note(tree: CallTree) -> str:
     if tree.is_inclusive:
         return "Values hold what a path calls, so that shares of callers hold those of what they call."
     if tree.is_flat:
-        return "Share: of the sum of all paths."
-    return "Share: of the sum of all paths, without and with what a region calls."
+        return "Share of total time."
+    return "Share of total time: exclusive and inclusive."

@@ -161,7 +161,7 @@ def _law_table(outlook: Outlook, path: int) -> Table:
     header = ("terms besides a constant", "probability", f"predicts at {model.target_text}")
     note = "Predictions allow for drift from the model."
     if len(model.symbols) > 1:
-        note += " A parameter stands for any power that rises with it, one over it for any that falls."
+        note += " n stands for any increasing power of n, 1/n for any decreasing one."
     return Table(header, tuple(rows), "Candidate models", note)
 
 
@@ -178,7 +178,7 @@ def _next_table(outlook: Outlook, path: int) -> Table:
     rows = tuple((name, f"{np.exp(factor):.4g}" if np.isfinite(factor) else "-") for name, factor in
                  zip(names, remaining.tolist(), strict=True))  # fmt: skip
     header = ("next measurement", f"95% at {model.target_text} within a factor of")
-    return Table(header, rows, "Next measurement", "Expected of one more point with as many runs as the others.")
+    return Table(header, rows, "Next measurement", "Expected effect of one more point with as many repetitions.")
 
 
 def _coefficient_table(outlook: Outlook, path: int) -> Table:
@@ -244,9 +244,9 @@ def _relatives(outlook: Outlook, state: State, path: int) -> tuple[Block, ...]:
         return ()
     note = f"Growth is coloured {SCALE_NOTE}."
     if len(called) > _MOST_RELATIVES:
-        note += f" {len(called) - _MOST_RELATIVES:,} more that it calls are smaller."
+        note += f" {len(called) - _MOST_RELATIVES:,} smaller callees are not shown."
     header = tree_header(outlook, tree, "region")
-    return (Table((header[0], "", *header[1:]), tuple(rows), "Callers, and what it calls", note),)
+    return (Table((header[0], "", *header[1:]), tuple(rows), "Callers and callees", note),)
 
 
 def _relative(

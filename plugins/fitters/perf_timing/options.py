@@ -90,7 +90,7 @@ class ScalingOptions:
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
     aggregate: str = option("median", "what stands for repeated runs", choices=AGGREGATES)
-    duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
+    duplicates: str = option("refuse", "what to do with identical rows", choices=DUPLICATES)
     prepare: tuple[str, ...] = option(
         ("auto",),
         "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given, and "
@@ -137,9 +137,7 @@ class IndividualOptions(ScalingOptions):
         "functions of the model, such as 1/p,1; all: the best for all pairs together; each: every pair its own",
         parse=parse_functions, choices=lambda: (*registered_functions(), "all", "each"), metavar="FUNCTION,...",
     )  # fmt: skip
-    terms: str = option(
-        "1..3", "how many functions are combined where they are not named", parse=parse_terms, metavar="N|A..B"
-    )
+    terms: str = option("1..3", "number of terms per model", parse=parse_terms, metavar="N|A..B")
     criterion: str = option(
         "loo",
         "what models are compared by: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
@@ -175,11 +173,9 @@ class JointOptions(ScalingOptions):
         ("all",), "functions of the model, such as 1/p,1/sqrt(p), one also twice; all: the best of all combinations",
         parse=parse_functions, choices=lambda: (*registered_functions(), "all"), metavar="FUNCTION,...",
     )  # fmt: skip
-    terms: str = option(
-        "2", "how many functions are combined where they are not named", parse=parse_terms, metavar="N|A..B"
-    )
+    terms: str = option("2", "number of terms per model", parse=parse_terms, metavar="N|A..B")
     criterion: str = option(
-        "aicc", "what combinations are compared by: " + "; ".join(f"{k}, {v}" for k, v in JOINT_CRITERIA.items()),
+        "aicc", "model selection criterion: " + "; ".join(f"{k}, {v}" for k, v in JOINT_CRITERIA.items()),
         choices=tuple(JOINT_CRITERIA),
     )  # fmt: skip
     weights: str = option(
@@ -188,11 +184,9 @@ class JointOptions(ScalingOptions):
         "values in the scale of the fit differ by more than a factor of 10, else equal",
         choices=("auto", *WEIGHTS),
     )
-    reference: str | None = option(
-        None, "system whose speeds are 1 (default: the one with most observations)", metavar="SYSTEM"
-    )
-    loss: str = option("linear", "least squares (linear), or a loss that outliers do not rule", choices=_LOSSES)
-    drop_outliers: bool = option(False, "fit again without the outliers that are reported; each is named")
+    reference: str | None = option(None, "reference system (default: most observations)", metavar="SYSTEM")
+    loss: str = option("linear", "loss: linear (least squares) or robust", choices=_LOSSES)
+    drop_outliers: bool = option(False, "refit without the reported outliers")
     starts: int = option(5, "how many starting points are tried", minimum=1)
     intervals: str = option(
         "asymptotic", "confidence intervals of the parameters: from standard errors, profile likelihood or bootstrap",
@@ -201,4 +195,4 @@ class JointOptions(ScalingOptions):
     level: float = option(0.95, "coverage of the confidence intervals", parse=parse_coverage, metavar="0..1")
     draws: int = option(1000, "refits of the bootstrap", minimum=10)
     seed: int = option(0, "of random starts and the bootstrap", minimum=0)
-    validate: bool = option(True, "predict each code on each system from all others")
+    validate: bool = option(True, "leave-one-pair-out cross-validation")

@@ -320,7 +320,7 @@ class JointPresenter(_ScalingPresenter):
     def caveats(self, result: JointModel) -> dict[str, Sequence[str]]:
         lines = []
         if result.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
-            lines.append("warning: do not use this model for predictions")
+            lines.append("warning: model not usable for prediction")
         spread = _spread_of_cells(result)
         if spread > _WIDE_SCALE and not result.relative:
             lines.append(

@@ -232,7 +232,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else ""),
         ]
         scale = self.preparation.line(self.columns)
-        lines.append(f"{scale}{self._weights_line()}; predictions are in the unit of the data")
+        lines.append(f"{scale}{self._weights_line()}; predictions in original units")
         return [*lines, *self.notes]
 
     def _weights_line(self) -> str:

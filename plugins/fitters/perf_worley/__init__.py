@@ -71,7 +71,7 @@ def register_commands(register: Register) -> None:
         "iterations",
         "perf_worley.iterations.api:iterations",
         group="Model",
-        help="Sections of a run that repeat: how many, how long, which one differs.",
+        help="Detect iterations: count, duration, outliers.",
         function="perf_worley.iterations.api:iterations",
         shows=("plot", "table"),
         saves="Write an iteration's duration in seconds as a value.",
@@ -97,4 +97,4 @@ def register_presenters(register: Register) -> None:
         help="sections of a run that repeat",
     )
     for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
-        register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time, closer and wider")
+        register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time (zoomable)")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perf_worley.cells import Cells, cells_of
 from perf_worley.factor_tree import moment_tree
 from perf_worley.segmenters.hill_climb import HillClimb
+from perf_worley.segmenters.least_squares import traced
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
@@ -96,12 +97,7 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
         sums = long_enough + total[n - 1]
         back[n] = sums.argmin(axis=1)
         total[n] = sums[places, back[n]]
-    breaks = []
-    for n in range(1, most + 1):
-        begins = [n_cells]
-        for number in range(n, 0, -1):
-            begins.append(int(back[number, begins[-1]]))
-        breaks.append(np.array(begins[::-1]))
+    breaks = [traced(back, n) for n in range(1, most + 1)]
     degrees = tuple(stretch_degrees[each[1:], each[:-1]].astype(np.int64) for each in breaks)
     return BoundedModels(degree, total[1:, n_cells].copy(), tuple(breaks), degrees)
 

@@ -24,7 +24,7 @@ def parse_phases(raw: Any) -> str:
     first, dots, last = text.partition("..")
     numbers = [part.strip() for part in ((first, last) if dots else (first,))]
     if isinstance(raw, (bool, float)) or not all(n.lstrip("-").isdecimal() and n.isascii() for n in numbers):
-        raise ValueError("a number such as 9, a range such as 1..20, or auto is expected")
+        raise ValueError("expected a number (9), a range (1..20) or auto")
     values = [int(number) for number in numbers]
     if values[0] < 1:
         raise ValueError("the number of phases must be at least 1")

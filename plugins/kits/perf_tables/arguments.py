@@ -84,7 +84,7 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
     levels: dict[str, list[Any]] = {}
     for name, words in [*_words(texts, known, option).items(), *arrays.items()]:
         if name not in symbols:
-            raise UnknownNameError("variable of the model", name, model.variables)
+            raise UnknownNameError("variable", name, model.variables)
         chosen = levels.setdefault(symbols[name], [])
         chosen += _numbers(name, words, option) if name not in known else _names(symbols[name], words, known[name])
     return {symbol: levels[symbol] for symbol in model.variables if symbol in levels}

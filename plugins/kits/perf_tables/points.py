@@ -58,7 +58,7 @@ def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[st
     for name, values in _as_columns(user_points, columns).items():
         symbols = [name] if name in columns else [symbol for symbol, column in columns.items() if column == name]
         if not symbols and name not in names:
-            raise UnknownNameError("variable of the model", str(name), [*columns, *names])
+            raise UnknownNameError("variable", str(name), [*columns, *names])
         named.update(dict.fromkeys(symbols or [name], np.atleast_1d(np.asarray(values))))
     for symbol in columns:
         if symbol not in named:

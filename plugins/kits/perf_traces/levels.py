@@ -206,7 +206,7 @@ def _busy_ns(trace: Trace, busy: npt.NDArray[np.bool_]) -> int:
 
 def _how_many_at_once(trace: LocatedTrace) -> str:
     recorded = trace.recorded
-    busy = np.array([state in trace.busy_states for state in trace.states])
+    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
     time, covered = (_busy_ns(each, busy) for each in (recorded, trace._merged))
     n, level = len(trace.locations), trace.level
     members = f"{len(recorded.locations)} {_MEMBERS[level]} as {n} {_PLURALS[level] if n > 1 else _WORDS[level]}"

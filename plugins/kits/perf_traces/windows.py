@@ -167,10 +167,10 @@ def part_of(
         for k, (name, start, end) in enumerate(trace.markers)
         if (start < high and end > low) or low <= start == end < high
     ]
-    cut_before = frozenset(trace.facts.get(CUT, ()))
+    cut_before, busy = frozenset(trace.facts.get(CUT, ())), frozenset(trace.busy_states)
     facts: dict[str, Any] = {
         "time_unit": trace.time_unit,
-        "busy_states": [trace.states[k] for k in states if trace.states[k] in trace.busy_states],
+        "busy_states": [trace.states[k] for k in states if trace.states[k] in busy],
         "span_ns": (first, last),
         "source": f"{trace.source} [{', '.join(words)}]" if words else trace.source,
         "notes": (*trace.notes, *notes),

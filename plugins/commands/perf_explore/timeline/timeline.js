@@ -79,7 +79,7 @@ class Timeline {
       bar.append(label);
       return field;
     });
-    button("Longest", "To the longest interval of what is searched, or of all", () => this.jump("longest"));
+    button("Longest", "Jump to the longest matching interval", () => this.jump("longest"));
     button("−", "Wider (-)", () => this.zoom(2));
     button("+", "Closer (+)", () => this.zoom(0.5));
     button("Whole run", "The whole run (0, or a double click)", () => this.reset());

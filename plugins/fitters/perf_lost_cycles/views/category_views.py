@@ -50,7 +50,7 @@ _FIGURES = (
     ("n_points", "points", ",d"),
     ("median_relative_error", "median error of the sum", ".1%"),
     ("max_relative_error", "largest error of the sum", ".1%"),
-    ("set_aside_median_relative_error", "median of what was set aside", ".1%"),
+    ("set_aside_median_relative_error", "hold-out error (median)", ".1%"),
 )
 _MOST_ROWS = 40
 _MOST_ACROSS = 7  # categories that stand side by side, as in the paper; more stand below one another
@@ -360,7 +360,7 @@ class LostCyclesViews:
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Generate the model again with other formulas; see `perf_views.Editable.act`."""
         if path[4:] != (FORMULAE,):
-            raise OptionError("there is nothing to change here")
+            raise OptionError("nothing to edit in this view")
         self._check(path)
         category, symbol = path[1], path[3]
         edit = formulae_edit(self._subject, category, symbol, form, self._file, self._stored)

@@ -111,26 +111,12 @@ def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type:
 
 
 @kernel
-def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
-    """Logarithm of a sum of terms at one point, given by the logarithms of its levels."""
-    total = 0.0
-    for term in range(len(coefficients)):
-        if coefficients[term] > 0.0:
-            power, value = 0.0, coefficients[term]
-            for p in range(len(logs)):
-                power += exponents[term, p] * logs[p]
-                for _ in range(logarithms[term, p]):
-                    value *= logs[p] / 0.6931471805599453
-            total += value * math.exp(power)
-    return math.log(max(total, 1e-300))
-
-
-@kernel
 def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
     The covariance of the drift, 0 at the last level, which most points are near and so few digits cancel, is the
-    difference of variograms (`variogram` (n, n + T)). Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    difference of variograms (`variogram` (n, n + T)). Writes `projection` (k, k) and `weights` (T, k); returns the
+    variances (T,).
     """
     k, n = len(measured), len(variogram)
     tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
@@ -163,11 +149,20 @@ def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, 
 
 @kernel
 def _log_laws(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
-    """Logarithms of all laws at points (T, q), given by the logarithms of their levels: (L, T)."""
+    """Logarithms of all laws, sums of terms, at points (T, q), given by the logarithms of their levels: (L, T)."""
     log_values = np.empty((len(coefficients), len(logs)))
     for law in range(len(coefficients)):
         for t in range(len(logs)):
-            log_values[law, t] = _log_law(coefficients[law], exponents[law], logarithms[law], logs[t])
+            total = 0.0
+            for term in range(coefficients.shape[1]):
+                if coefficients[law, term] > 0.0:
+                    power, value = 0.0, coefficients[law, term]
+                    for p in range(logs.shape[1]):
+                        power += exponents[law, term, p] * logs[t, p]
+                        for _ in range(logarithms[law, term, p]):
+                            value *= logs[t, p] / 0.6931471805599453
+                    total += value * math.exp(power)
+            log_values[law, t] = math.log(max(total, 1e-300))
     return log_values
 
 

@@ -391,7 +391,7 @@ def _intervals(
             profile = profile_intervals(problem, fit, range(count), level=options.level, advance=advance)
         lower, upper, complete = profile.lower, profile.upper, profile.converged
         if profile.lowest < fit.sum_of_squares * (1.0 - _SAME_OPTIMUM):
-            progress.note("the profiles met a better optimum than the fit; use more --starts")
+            progress.note("profiling found a better optimum; refit with more --starts")
     else:
         with progress.bar("bootstrap", options.draws) as advance:
             sample = bootstrap(problem, fit, draws=options.draws, seed=options.seed, executor=executor, advance=advance)

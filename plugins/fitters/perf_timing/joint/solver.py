@@ -181,7 +181,7 @@ class JointStatus(Enum):
 
     CONVERGED = "converged"
     UNDETERMINED = "converged; the data do not determine every parameter, and those they leave open have no error"
-    NO_REFERENCE = "the reference system has no part in a function: choose another reference system or function"
+    NO_REFERENCE = "a function has zero weight on the reference system: choose another --reference or function"
     NOT_CONVERGED = "did not converge: try more starts, another reference system or fewer functions"
 
 

@@ -48,7 +48,7 @@ def iterations(
     column : str, optional
         Series of several columns: the one to look at.
     markers : bool
-        Believe markers that count, such as step#1, step#2.
+        Use numbered markers (step#1, step#2) as iterations.
     marker : str, optional
         Traces: what this marker spans, which `perf info` lists.
     representation : str, optional

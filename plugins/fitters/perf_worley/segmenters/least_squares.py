@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,13 +67,15 @@ def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list
             last = min(first + _ENDS_AT_ONCE, n_pieces + 1)
             _extend_table(pieces, cost, back, first, last, degree)
             advance(last - first)
-    partitions = []
-    for n in counts:
-        places = [n_pieces]
-        for phase in range(min(n, n_pieces), 0, -1):
-            places.append(int(back[phase, places[-1]]))
-        partitions.append(np.array(places[::-1], dtype=np.int64))
-    return partitions
+    return [traced(back, min(n, n_pieces)) for n in counts]
+
+
+def traced(back: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
+    """Where n phases begin, and the number of pieces, by where the last of 1, 2, ... phases up to each piece begins."""
+    places = [back.shape[1] - 1]
+    for phase in range(n, 0, -1):
+        places.append(int(back[phase, places[-1]]))
+    return np.array(places[::-1], dtype=np.int64)
 
 
 class LeastSquares(SequenceSegmenter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from perf_io.tables.duck import Database, quoted_name
 from perf_io.tables.state_table import TabularTrace
 from perf_io.text import sql_decimal
+from perfcore.base import progress
 from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -38,6 +40,19 @@ def write_table(data: Any, path: Path, file_format: str) -> None:
         raise DataError(f"cannot write {type(data).__name__} as a table; data that a reader gives are expected")
     database, query, facts = table(data)
     database.copy(query, path, file_format, msgspec.to_builtins(facts))
+    _note_formulas(path)
+
+
+_FORMULA = re.compile(rb'(?:^|[,\n\t])"?([=@][^,"\n\t]+|[+-](?!inf|nan)[A-Za-z(][^,"\n\t]*)')
+
+
+def _note_formulas(path: Path) -> None:
+    """Say where cells begin as formulas do, which spreadsheets run; they are kept as they are."""
+    with path.open("rb") as file:
+        cell = _FORMULA.search(file.read(1 << 20)) if path.suffix.lower() in (".csv", ".tsv") else None
+    if cell is not None:
+        text = cell[1][:40].decode(errors="replace")
+        progress.note(f"cells such as {text!r} are formulas to a spreadsheet; import them as text")
 
 
 _Written = tuple[Database, str, TableFacts]

@@ -159,7 +159,7 @@ class BurstClasses:
 def burst_classes(trace: Trace) -> BurstClasses | None:
     """Computing of a run by class of burst; None where the trace has neither calls nor counters."""
     communication = replayable_communication_of(trace)
-    busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
+    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])[trace.state]
     rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))
     counted, notes = None, []
     try:
@@ -322,7 +322,7 @@ def pop_factors(
 
 def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
     """How long each location of a trace computes."""
-    busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
+    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])[trace.state]
     useful = np.zeros(len(trace.locations), np.int64)
     np.add.at(useful, trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy])
     return useful
