@@ -1,6 +1,7 @@
 """Small traces of the formats of tracing tools, by the reader that they are for: file name and content."""
 
 import io
+import json
 import sqlite3
 import tarfile
 import tempfile
@@ -24,6 +25,54 @@ KINETO = """\
 {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 1683564901549740, "dur": 5},
 {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 3, "tid": 3, "ts": 1683564901549700, "dur": 30},
 """
+
+
+def rocprof_record(operation, start, end, correlation, **more):
+    """Times in nanoseconds from the begin of the run, 5000 s after the machine's."""
+    times = {"start_timestamp": start + 5 * 10**12, "end_timestamp": end + 5 * 10**12}
+    return {"operation": operation, "thread_id": 4243, "correlation_id": {"internal": correlation, "external": 0},
+            **times, **more}  # fmt: skip
+
+
+def rocprof_kernel(number, start, end, correlation, queue=1, **more):
+    where = {"agent_id": {"handle": 11}, "queue_id": {"handle": queue}, "kernel_id": number, "dispatch_id": correlation}
+    return rocprof_record(0, start, end, correlation, kind=2, dispatch_info=where, **more)
+
+
+def rocprofv3():
+    """A range of 60 us with one copy and three kernels; names are numbers of kinds and of their operations."""
+    one, launch = {"stream_id": {"handle": 1}}, {"kind": 1}
+    return {
+        "metadata": {"pid": 4242, "init_time": 1, "fini_time": 2},
+        "agents": [{"id": {"handle": 10}, "type": 1, "name": "EPYC", "product_name": "EPYC"},
+                   {"id": {"handle": 11}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X"}],
+        "strings": {
+            "buffer_records": [{"kind": "NONE", "operations": []},
+                               {"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipMemcpyAsync"]},
+                               {"kind": "KERNEL_DISPATCH", "operations": ["KERNEL_DISPATCH_COMPLETE"]},
+                               {"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]},
+                               {"kind": "MARKER_CORE_RANGE_API", "operations": ["roctxThreadRangeA"]},
+                               {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA"]}],
+            "marker_api": [{"key": 1, "value": "train_step"}]},
+        "kernel_symbols": [{"kernel_id": 0},
+                           {"kernel_id": 1, "kernel_name": "_Z4gemm.kd", "formatted_kernel_name": "gemm(float*)"},
+                           {"kernel_id": 2, "kernel_name": "_Z3add.kd", "formatted_kernel_name": "add(float*)"}],
+        "buffer_records": {
+            "kernel_dispatch": [
+                rocprof_kernel(1, 20_000, 40_000, 3, **one), rocprof_kernel(2, 40_500, 45_501, 4, **one),
+                rocprof_kernel(1, 55_000, 65_000, 5, **one)],
+            "hip_api": [
+                rocprof_record(1, 1_000, 5_000, 2, **launch), rocprof_record(0, 7_000, 9_000, 3, **launch),
+                rocprof_record(0, 10_000, 12_000, 4, **launch), rocprof_record(0, 50_000, 53_000, 5, **launch)],
+            "marker_api": [rocprof_record(0, 0, 60_000, 1, kind=4), rocprof_record(1, 0, 100, 1, kind=5)],
+            "memory_copy": [rocprof_record(1, 6_000, 16_000, 2, kind=3, bytes=4096, src_agent_id={"handle": 10},
+                                           dst_agent_id={"handle": 11}, **one)]},
+    }  # fmt: skip
+
+
+def rocprof_text(process=None):
+    return json.dumps({"rocprofiler-sdk-tool": [process or rocprofv3()]}, indent=1)
+
 
 PROJECTIONS_STS = """\
 VERSION 9.0
@@ -141,6 +190,7 @@ TRACE_SAMPLES: dict[str, list[tuple[str, str | bytes]]] = {
         )
     ],
     "nsight": [("report.sqlite", nsight())],
+    "rocprofv3": [("1234_results.json", rocprof_text())],
 }
 
 

@@ -205,8 +205,8 @@ def notes(monkeypatch):
 @pytest.mark.parametrize(("make", "kind"), [(timings, "timings over p"), (by_category, "categories over p")])
 def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
     comparison = perfcore.compare(make(1.0), make(2.0), at="p=64")
-    assert [note for note in notes if note.startswith("fitter ")] == [notes[0]]
-    assert f": {kind}" in notes[0]
+    assert [note for note in notes if note.startswith("fitter: ")] == [notes[0]]
+    assert f"(for {kind};" in notes[0]
     expected = [make(rest)["time_s"].to_numpy() for rest in (1.0, 2.0)]
     assert (expected[1] >= expected[0]).all()
     assert comparison.ratio[0] > 1.0

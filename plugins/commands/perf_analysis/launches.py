@@ -61,8 +61,8 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
     for path in paths:
         activity, mark = require_gpu_activity(path), f"{path.name}: " if len(paths) > 1 else ""
         if not (activity.pieces["launch"] >= 0).any():
-            raise DataError(f"{path}: no launch has the correlation number of a piece of GPU work; record "
-                            "activities=[CPU, CUDA], and keep the args of events")  # fmt: skip
+            raise DataError(f"{path}: no launch has the correlation number of a piece of GPU work; record activities="
+                            "[CPU, CUDA] (PyTorch, with args) or --hip-trace (rocprofv3)")  # fmt: skip
         launch, begin = activity.pieces["launch"], activity.pieces["start"]
         for place in np.unique(activity.pieces["location"][launch >= 0]).tolist():
             rows = np.flatnonzero((activity.pieces["location"] == place) & (launch >= 0))

@@ -98,6 +98,7 @@ def operator_times(
         if by != "kernel" and not activity.has_operators:
             raise DataError(
                 f"{path}: no operators around the launches; use --by kernel, or record activities=[CPU, CUDA]"
+                " (PyTorch) or ranges of ROCTx with --marker-trace and --hip-trace (rocprofv3)"
             )
         rows += [{**row, "run": run if pattern else 0} for row in rows_of(activity, by)]
         busy = int((activity.busy[1] - activity.busy[0]).sum()) + (0 if pattern else busy)

@@ -43,7 +43,7 @@ def register_presenters(register: Register) -> None:
         register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
         "perf_basics.api:Listing",
-        "perf_basics.listing_presenter:ListingPresenter",
+        "perf_basics.presenters:ListingPresenter",
         help="what is installed, or can be read",
         function="perf_basics.api:formats",
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_basics.api import Facts, Predictions
+from perf_basics.api import Facts, Listing, Predictions
 from perf_views.names import short_name
 from perfcore.base.errors import listing
 from perfcore.results import Column, Presenter, Table, Tables
@@ -224,3 +225,38 @@ def _functions(names: list[str]) -> str:
 def _shortened(name: object) -> str:
     text = str(name)
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
+
+
+_FURTHER = ("writes", "problem", "example")  # columns of formats that --all adds
+
+
+class ListingPresenter(Presenter):
+    """A row for each."""
+
+    def answer(self, result: Listing) -> str:
+        kinds = Counter(f"{row['kind']}s" for row in result.rows if "kind" in row)
+        return f"{len(result.rows)} {result.what}" + (
+            f": {', '.join(f'{n} {k}' for k, n in kinds.items())}" * bool(kinds)
+        )
+
+    def tables(self, result: Listing) -> Tables:
+        columns = {
+            name: [_joined(row[name]) for row in result.rows] for name in (result.rows[0] if result.rows else ())
+        }
+        listed = [
+            Column("description" if name == "help" else name, cells, key=name,
+                   importance="verbose" if name in _FURTHER else "default")
+            for name, cells in columns.items()
+        ]  # fmt: skip
+        return [Table(listed, drops_empty=False)]
+
+    def frame(self, result: Listing) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame(list(result.rows))
+
+
+def _joined(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else None if value is None else str(value)

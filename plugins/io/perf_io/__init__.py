@@ -70,6 +70,8 @@ _READERS = (
      "Projections of Charm++, also as tar", None),
     ("nsight", "perf_io.traces.nsight:NsightReader", ".sqlite .db",
      "Nsight Systems, its SQLite export", "NsightOptions"),
+    ("rocprofv3", "perf_io.traces.rocprofv3:RocprofReader", ".json",
+     "rocprofv3 of ROCm, --output-format json", "NsightOptions"),
 )  # fmt: skip
 
 

@@ -54,14 +54,14 @@ LARGEST_DOCUMENT = 256 << 20
 _STEP = 1 << 20
 
 
-def decode_document(source: Source, shape: type[T], description: str) -> T:
+def decode_document(source: Source, shape: type[T], description: str, largest: int = LARGEST_DOCUMENT) -> T:
     """Decode the whole input as one document."""
     with source.open() as stream:  # counted first, so that what is too large is never held
         size = 0
-        while size <= LARGEST_DOCUMENT and (piece := stream.read(_STEP)):
+        while size <= largest and (piece := stream.read(_STEP)):
             size += len(piece)
-    if size > LARGEST_DOCUMENT:
-        raise InputError(source.name, f"is larger than {LARGEST_DOCUMENT >> 20} MiB, which {description} never is")
+    if size > largest:
+        raise InputError(source.name, f"is larger than {largest >> 20} MiB, the limit of {description}")
     with source.open() as stream:
         content = stream.read()
     return decode_content(content, shape, description, source.name)

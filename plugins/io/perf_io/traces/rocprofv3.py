@@ -1,0 +1,184 @@
+"""rocprofv3's JSON (``rocprofv3 --output-format json``), read as the same trace by PyTorch's profiler.
+
+Kernel dispatches and memory copies are work of GPU streams, or of queues where no streams are recorded. Calls of HIP
+and HSA launch it, by the correlation id. Ranges of ROCTx are markers; those of a thread, and calls of RCCL, are
+operators, too. Source: ROCprofiler-SDK, "Using rocprofv3", and the fields of ``lib/output/generateJSON.cpp``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import msgspec
+
+from perf_io.options import ChromeOptions, NsightOptions
+from perf_io.text import decode_document
+from perf_io.traces.chrome import ChromeReader
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.reading.source import HEAD_BYTES, Source
+
+_KEY = "rocprofiler-sdk-tool"
+_LARGEST, _GPU = 1 << 30, (2, "GPU")  # bytes, types of agents
+_CALLS = {"hip_api": "hip_runtime", "hsa_api": "hip_driver", "rccl_api": "cpu_op"}
+_RANGES, _CORE, _OF_THREADS = "MARKER_CORE_RANGE_API", "MARKER_CORE", ("roctxThreadRange", "roctxRangePush")
+
+
+class _Id(msgspec.Struct, frozen=True):
+    handle: int = 0
+    internal: int = 0
+
+
+class _Dispatch(msgspec.Struct):
+    agent_id: int | _Id = 0
+    queue_id: int | _Id = 0
+    kernel_id: int = -1
+
+
+class _Record(msgspec.Struct):
+    start_timestamp: int
+    end_timestamp: int
+    kind: int | str = ""
+    operation: int | str = ""
+    thread_id: int = 0
+    correlation_id: int | _Id = 0
+    stream_id: int | _Id | None = None
+    src_agent_id: int | _Id = 0
+    dst_agent_id: int | _Id = 0
+    dispatch_info: _Dispatch | None = None
+
+
+class _Entry(msgspec.Struct):
+    """An agent, a kernel, the names of a kind of records, or a message."""
+
+    id: int | _Id = 0
+    type: int | str = 0
+    name: str = ""
+    product_name: str = ""
+    kernel_id: int = -1
+    formatted_kernel_name: str = ""
+    kernel_name: str = ""
+    kind: str = ""
+    operations: list[str] = []
+    key: int = 0
+    value: str = ""
+
+
+class _Names(msgspec.Struct):
+    buffer_records: list[_Entry] = []
+    marker_api: list[_Entry] = []
+
+
+class _Records(msgspec.Struct):
+    kernel_dispatch: list[_Record] = []
+    memory_copy: list[_Record] = []
+    hip_api: list[_Record] = []
+    hsa_api: list[_Record] = []
+    rccl_api: list[_Record] = []
+    marker_api: list[_Record] = []
+
+
+class _Process(msgspec.Struct):
+    metadata: dict[str, Any] = {}
+    agents: list[_Entry] = []
+    strings: _Names = msgspec.field(default_factory=_Names)
+    kernel_symbols: list[_Entry] = []
+    buffer_records: _Records = msgspec.field(default_factory=_Records)
+
+
+class RocprofReader(ChromeReader):
+    """Kernels and copies of GPU streams, or calls of HIP and HSA of threads, with ranges of ROCTx.
+
+    Choose it for ``rocprofv3 --runtime-trace --output-format json``.
+    """
+
+    Options = NsightOptions  # type: ignore[assignment]
+    writes: ClassVar[bool] = False
+
+    def sniff(self, source: Source) -> float:
+        return 0.95 if source.head.lstrip()[:1] == b"{" and f'"{_KEY}"'.encode() in source.head else 0.0
+
+    def read(self, source: Source, options: NsightOptions) -> Trace:  # type: ignore[override]
+        return super().read(like_kineto(source), ChromeOptions(locations=options.locations))
+
+
+class _Converted(Source):
+    """A file with other content."""
+
+    def __init__(self, source: Source, text: bytes) -> None:
+        self.name, self.suffix = source.name, source.suffix
+        self.head, self._text = text[:HEAD_BYTES], text
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[io.BufferedReader]:
+        yield io.BufferedReader(io.BytesIO(self._text))  # type: ignore[arg-type]
+
+
+def like_kineto(source: Source) -> Source:
+    """The source itself; of rocprofv3 what Kineto would have written."""
+    if not RocprofReader().sniff(source):
+        return source
+    processes = decode_document(source, dict[str, list[_Process]], "JSON of rocprofv3", _LARGEST).get(_KEY, [])
+    if len(processes) != 1:
+        raise InputError(source.name, f"holds {len(processes)} processes; give the file of one")
+    lists = msgspec.structs.asdict(processes[0].buffer_records).values()
+    base = min((each.start_timestamp for records in lists for each in records if each.start_timestamp > 0), default=0)
+    if not base:
+        problem = "holds no kernel dispatches, copies or calls; rocprofv3 --runtime-trace records them"
+        raise InputError(source.name, problem)
+    gpus = [agent for agent in processes[0].agents if agent.type in _GPU]
+    described = [{"id": number, "name": gpu.product_name or gpu.name} for number, gpu in enumerate(gpus)]
+    numbers = {_number(gpu.id): number for number, gpu in enumerate(gpus)}
+    events = b",".join(map(msgspec.json.Encoder().encode, _events(processes[0], numbers, base)))
+    facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
+    return _Converted(source, b'{"traceEvents":[' + events + b"]," + facts[1:])
+
+
+def _number(identifier: int | _Id | None) -> int:
+    return identifier.handle or identifier.internal if isinstance(identifier, _Id) else identifier or 0
+
+
+def _events(process: _Process, gpus: dict[int, int], base: int) -> Iterator[dict[str, Any]]:
+    pid, records = str(process.metadata.get("pid", 0)), process.buffer_records  # a text is no number of a GPU
+    kinds, messages = process.strings.buffer_records, {each.key: each.value for each in process.strings.marker_api}
+    kernels = {each.kernel_id: each.formatted_kernel_name or each.kernel_name for each in process.kernel_symbols}
+
+    def named(record: _Record) -> tuple[str, str]:
+        kind, operation = record.kind, record.operation
+        entry = kinds[kind] if isinstance(kind, int) and 0 <= kind < len(kinds) else _Entry(kind=str(kind))
+        if isinstance(operation, int):
+            in_list = 0 <= operation < len(entry.operations)
+            operation = entry.operations[operation] if in_list else f"operation {operation}"
+        return entry.kind, operation
+
+    def event(record: _Record, category: str, name: str, pid: int | str, tid: int | str) -> dict[str, Any]:
+        start, correlation = record.start_timestamp, _number(record.correlation_id)
+        return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
+                "dur": (record.end_timestamp - start) / 1000 if start > 0 else -1,
+                "args": {"correlation": correlation} if correlation > 0 else {}}  # fmt: skip
+
+    work = [*records.kernel_dispatch, *records.memory_copy]
+    streams = {_number(record.stream_id) for record in work if record.stream_id is not None}
+    queues = {_number(record.dispatch_info.queue_id) for record in work if record.dispatch_info}
+    # Programs without HIP run on queues, and their stream is always 0.
+    by_stream = bool(streams) and (streams != {0} or len(queues) < 2)
+    for record in work:
+        dispatch = record.dispatch_info
+        agents = [dispatch.agent_id] if dispatch else [record.dst_agent_id, record.src_agent_id]
+        gpu = next((gpus[_number(agent)] for agent in agents if _number(agent) in gpus), 0)
+        tid = _number(record.stream_id) if by_stream else _number(dispatch.queue_id) if dispatch else "copies"
+        name = kernels.get(dispatch.kernel_id) or f"kernel {dispatch.kernel_id}" if dispatch else named(record)[1]
+        yield event(record, "kernel" if dispatch else "gpu_memcpy", name, gpu, tid)
+    for key, category in _CALLS.items():
+        for record in getattr(records, key):
+            yield event(record, category, named(record)[1], pid, record.thread_id)
+    marks = [(record, *named(record)) for record in records.marker_api]
+    has_ranges = any(kind == _RANGES for _, kind, _ in marks)  # then calls that begin them are recorded, too
+    for record, kind, operation in marks:
+        if kind == _RANGES or (kind.startswith(_CORE) and (not has_ranges or "Mark" in operation)):
+            name = messages.get(_number(record.correlation_id), operation)
+            for category in ("user_annotation", "cpu_op")[: 1 + operation.startswith(_OF_THREADS)]:
+                yield event(record, category, name, pid, record.thread_id)
