@@ -43,8 +43,10 @@ def python_of(version: str) -> str | None:
     """A Python of a version, in the path or of pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = [shutil.which(f"python{version}"), *sorted(map(str, pyenv.glob(f"{version}.*/bin/python{version}")))]
-    works = (each for each in found if each and not subprocess.run([each, "-c", ""], capture_output=True).returncode)
-    return next(works, None)
+    for each in filter(None, found):
+        if not subprocess.run([each, "-c", ""], capture_output=True, check=False).returncode:
+            return each
+    return None
 
 
 def tested(name: str, tests: tuple[str, ...], must_install: bool) -> bool:
@@ -88,7 +90,8 @@ def main() -> int:
     parser.add_argument("--smoke", action="store_true", help="a few tests only")
     given = parser.parse_args()
     tests = SMOKE if given.smoke else HEARTS
-    return 0 if all([tested(name, tests, must_install=not given.smoke) for name in given.names]) else 1
+    passed = [tested(name, tests, must_install=not given.smoke) for name in given.names]
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":
