@@ -324,7 +324,11 @@ KNOWN = ", ".join(sorted([*FUNCTIONS, "if"]))
         ("2*max(p)", 3, "max takes two arguments or more, not 1"),
         ("exp()", 1, "exp takes one argument, not 0"),
         ("if(p, 1)", 1, "if takes three arguments, not 2"),
-        ("lgo2(p)", 1, f"unknown function 'lgo2': did you mean 'log2'? Choose from {KNOWN}; for a product write lgo2*(...)"),
+        (
+            "lgo2(p)",
+            1,
+            f"unknown function 'lgo2': did you mean 'log2'? Choose from {KNOWN}; for a product write lgo2*(...)",
+        ),
         ("1e400*p", 1, "the number is too large; at most 1.7976931348623157e308 is accepted"),
         ("p = 2", 3, "'=' has no meaning here; write '=='"),
         ("a && b", 3, "'&' has no meaning here; write 'and'"),
