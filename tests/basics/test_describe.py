@@ -38,7 +38,7 @@ def test_measurements():
     assert facts["range"] == "0.9 to 8 s"
     assert "never measured" not in facts
     assert "rows to know about" not in facts
-    assert facts["next"] == ["perf rank runs.csv", "perf fit runs.csv --fitter scaling --plot model.png"]
+    assert facts["next"] == ["perf fit runs.csv --fitter scaling --plot model.png", "perf rank runs.csv"]
 
 
 def test_measurements_of_codes_on_systems():

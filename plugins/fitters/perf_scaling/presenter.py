@@ -148,10 +148,15 @@ def _range(low: float, high: float) -> str:
 def _answer(model: ScalingModel) -> str:
     row, unit = model.rows[0], model.unit or ""
     if len(model.paths) == 1:
-        holds = "" if row.reach_of_target <= 1.0 else f"{_amount(row.holds[0], unit)} if the model holds; "
-        middle = holds or f"{_amount(row.predicted, unit)}; "
+        middle, holds = _amount(row.predicted, unit), f"{_amount(row.holds[0], unit)} if the model holds"
         sides = f"likely {_range(*row.likely)}, 95% {_range(row.low, row.high)}"
-        return f"At {_target_text(model)}: {middle}{sides}{_gain(model)}"
+        if row.reach_of_target <= 1.0:
+            text = f"{middle}; {sides}"
+        elif row.likely[0] <= row.holds[0] <= row.likely[1]:
+            text = f"{holds}; {sides}"
+        else:  # the best model goes where series seldom go on to
+            text = f"{middle}, {sides} ({holds})"
+        return f"At {_target_text(model)}: {text}{_gain(model)}"
     how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
     if not model.has_parts:
         return (
