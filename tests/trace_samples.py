@@ -64,7 +64,7 @@ def rocprofv3():
             "hip_api": [
                 rocprof_record(1, 1_000, 5_000, 2, **launch), rocprof_record(0, 7_000, 9_000, 3, **launch),
                 rocprof_record(0, 10_000, 12_000, 4, **launch), rocprof_record(0, 50_000, 53_000, 5, **launch)],
-            "marker_api": [rocprof_record(0, 0, 60_000, 1, kind=4), rocprof_record(1, 0, 100, 1, kind=5)],
+            "marker_api": [rocprof_record(0, 0, 60_000, 1, kind=4)],
             "memory_copy": [rocprof_record(1, 6_000, 16_000, 2, kind=3, bytes=4096, src_agent_id={"handle": 10},
                                            dst_agent_id={"handle": 11}, **one)]},
     }  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 from trace_samples import pieces, rocprof_kernel, rocprof_record, rocprof_text, rocprofv3
 
 import perfcore
-from perf_io.traces.gpu_activity import read_gpu_activity
+from perf_io.traces.gpu_activity import OPERATOR, read_gpu_activity
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.errors import DataError, InputError
 
@@ -53,15 +53,17 @@ def test_work_by_kernel_operator_and_launch(write):
 
 
 def test_markers(write):
-    """A call that begins a range is none; marks are; older files have pushes only, which last as long as the range."""
-    mark = rocprof_record(0, 30_000, 30_010, 9, kind=5)
+    """Marks are no operators, ends of ranges nothing; older files call ranges pushes."""
+    mark, end = rocprof_record(0, 30_000, 30_010, 9, kind=5), rocprof_record(1, 60_000, 60_100, 8, kind=5)
     push = rocprof_record(1, 0, 60_000, 1, kind=5)
-    ranges = rocprofv3()["buffer_records"]["marker_api"]
-    assert [name for name, *_ in read_gpu_activity(write(marker_api=[*ranges, mark])).markers] == [
-        "train_step", "roctxMarkA"]  # fmt: skip
-    activity = read_gpu_activity(write(marker_api=[push]))
-    assert [name for name, *_ in activity.markers] == ["train_step"]
-    assert activity.has_operators
+
+    def name_mark(process):
+        process["strings"]["marker_api"].append({"key": 9, "value": "half"})
+
+    activity = read_gpu_activity(write(name_mark, marker_api=[push, mark, end]))
+    assert [name for name, *_ in activity.markers] == ["train_step", "half"]
+    assert [activity.names[name] for name in activity.host["name"][activity.host["category"] == OPERATOR]] == [
+        "train_step"]  # fmt: skip
 
 
 @pytest.mark.parametrize(("stream", "places"), [({"stream_id": {"handle": 0}}, 2), ({}, 2)])

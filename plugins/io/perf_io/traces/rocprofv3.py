@@ -24,7 +24,7 @@ from perfcore.reading.source import HEAD_BYTES, Source
 _KEY = "rocprofiler-sdk-tool"
 _LARGEST, _GPU = 1 << 30, (2, "GPU")  # bytes, types of agents
 _CALLS = {"hip_api": "hip_runtime", "hsa_api": "hip_driver", "rccl_api": "cpu_op"}
-_RANGES, _CORE, _OF_THREADS = "MARKER_CORE_RANGE_API", "MARKER_CORE", ("roctxThreadRange", "roctxRangePush")
+_OF_THREADS = ("roctxThreadRange", "roctxRangePush")
 
 
 class _Id(msgspec.Struct, frozen=True):
@@ -175,10 +175,9 @@ def _events(process: _Process, gpus: dict[int, int], base: int) -> Iterator[dict
     for key, category in _CALLS.items():
         for record in getattr(records, key):
             yield event(record, category, named(record)[1], pid, record.thread_id)
-    marks = [(record, *named(record)) for record in records.marker_api]
-    has_ranges = any(kind == _RANGES for _, kind, _ in marks)  # then calls that begin them are recorded, too
-    for record, kind, operation in marks:
-        if kind == _RANGES or (kind.startswith(_CORE) and (not has_ranges or "Mark" in operation)):
-            name = messages.get(_number(record.correlation_id), operation)
+    for record in records.marker_api:
+        kind, operation = named(record)
+        message = messages.get(_number(record.correlation_id))  # ends of ranges and control of the profiler have none
+        if message is not None and kind.startswith("MARKER_CORE"):
             for category in ("user_annotation", "cpu_op")[: 1 + operation.startswith(_OF_THREADS)]:
-                yield event(record, category, name, pid, record.thread_id)
+                yield event(record, category, message, pid, record.thread_id)
