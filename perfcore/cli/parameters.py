@@ -36,6 +36,6 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="NAME=...",
-        help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated.",
+        help="Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems. Repeatable.",
     ),
 ]

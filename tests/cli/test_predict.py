@@ -116,5 +116,5 @@ def test_what_the_data_do_not_determine(perf, folder):
     measured, other = json.loads(perf("predict", "joint.json", *words).out)["rows"]
     assert measured["value"] == pytest.approx(26, rel=1e-6)
     assert measured["remark"] == ""
-    assert other["remark"] == "not determined by these data"
+    assert other["remark"] == "not identifiable from these data"
     assert other["lower"] is other["upper"] is None

@@ -47,7 +47,7 @@ class ProjectionPresenter(ModelPresenter):
         limits = at.limits
         limited = "" if len(at.components) == 1 else (
             f"; limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
-            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; nothing is lost against the smallest run"
+            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
         )  # fmt: skip
         return (
             f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), "

@@ -236,7 +236,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Figures of the fit; R^2 both uncentered and centered."""
+        """Fit statistics; R^2 both uncentered and centered."""
         total, centered = self.total_squares, self.centered_squares
         return {
             "n_phases": len(self.phases),

@@ -137,7 +137,7 @@ class PhasePresenter(Presenter):
 
     def title(self, result: PhaseModel) -> str:
         count = len(result.phases)
-        return f"{count} phase{'s' if count > 1 else ''} of {Path(result.origin.source).name}"
+        return f"{count} phase{'s' if count > 1 else ''} in {Path(result.origin.source).name}"
 
     def answer(self, result: PhaseModel) -> str:
         length = result.end - result.start
@@ -154,7 +154,7 @@ class PhasePresenter(Presenter):
         lines = [
             self.answer(result),
             f"{result.n_steps:,} steps; {_breakpoints(result)}",
-            f"largest local L2 error (epsilon): {result.epsilon:.6g}",
+            f"largest L2 error of a phase (epsilon): {result.epsilon:.6g}",
             f"SSE {result.sum_of_squares:.6g}",
         ]
         for name, label in (("r2_uncentered", "uncentered"), ("r2_centered", "centered")):
@@ -202,7 +202,7 @@ def _breakpoints(result: PhaseModel) -> str:
         return f"breakpoints: markers {listing(markers, 6)}"
     refined = ", refined" if options["refine"] and not result.functions else ""
     search = options.get("segmenter") or f"Algorithm {'M' if options['tolerance'] is None else 'K'}"
-    return f"breakpoints: least {result.objective} ({search}{refined})"
+    return f"breakpoints minimize {result.objective} ({search}{refined})"
 
 
 def _number_lines(result: PhaseModel) -> list[str]:

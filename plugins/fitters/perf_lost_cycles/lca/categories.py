@@ -371,7 +371,7 @@ def _default_fit(fitted: FittedCategories, m: int, k: int) -> DefaultFit:
 
 
 def _note(fits: DefaultFits, m: int, k: int) -> str:
-    """What stands against a fit."""
+    """Diagnostics of a fit."""
     size, rank, n = int(fits.sizes[m]), int(fits.rank[m, k]), int(fits.n_points[k])
     if rank < 0:
         return "a term is not finite at a level"
