@@ -359,11 +359,13 @@ _moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref
 _factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[PhaseBasis, FactorTree]] = weakref.WeakKeyDictionary()
 
 
-def moment_tree(curve: UtilizationCurve) -> MomentTree:
-    """The moment tree of a curve."""
-    if curve not in _moment_trees:
-        _moment_trees[curve] = ShortTree(curve) if curve.n_steps <= SHORT else MomentTree(curve)
-    return _moment_trees[curve]
+def moment_tree(curve: UtilizationCurve, often: bool = False) -> MomentTree:
+    """The moment tree of a curve; one that is asked often, as for mixed forms, is compiled for short curves, too."""
+    kind = MomentTree if often or curve.n_steps > SHORT else ShortTree
+    kept = _moment_trees.get(curve)
+    if type(kept) is not kind:
+        kept = _moment_trees[curve] = kind(curve)
+    return kept
 
 
 def factor_tree(curve: UtilizationCurve, basis: PhaseBasis) -> FactorTree:
@@ -376,4 +378,4 @@ def factor_tree(curve: UtilizationCurve, basis: PhaseBasis) -> FactorTree:
 
 def error_tree(curve: UtilizationCurve, basis: PhaseBasis) -> MomentTree | FactorTree:
     """The tree for a basis."""
-    return factor_tree(curve, basis) if basis.functions else moment_tree(curve)
+    return factor_tree(curve, basis) if basis.functions else moment_tree(curve, often=basis.mixed)
