@@ -120,8 +120,7 @@ class Table:
     def shown(self, verbose: bool = True) -> tuple[list[str], list[list[str]]]:
         """Header and cells of what is shown; columns without any value are left out."""
         header, columns = [], []
-        wanted = ("default", "verbose") if verbose else ("default",)
-        chosen = [c for c in self.columns if c.importance in wanted]
+        chosen = [c for c in self.columns if c.importance == "default" or (verbose and c.importance == "verbose")]
         values = [self._values(column)[: self.most_rows(verbose)] for column in chosen]
         longest_ns = max(map(Column.longest_ns, chosen, values), default=0)
         for column, known in zip(chosen, values, strict=True):
