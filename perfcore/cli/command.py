@@ -160,14 +160,19 @@ class _Command(typer.core.TyperCommand):
             self.params = [parameter for parameter in self.params if not _of_plugin(parameter)]
         super().format_help(ctx, formatter)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of a plain help."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
-                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                panel = getattr(parameter, "rich_help_panel", None) or usual
-                sections.setdefault(panel, []).append(record)
+                usual = "Options"
+                if parameter.param_type_name == "argument":  # without its Python type
+                    usual, record = "Arguments", (record[0].partition(" <")[0], record[1])
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(record)
         if self.choices:
             sections[self.heading] = list(self.choices)
         for title, records in sections.items():

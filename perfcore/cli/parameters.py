@@ -8,13 +8,12 @@ import typer
 
 from perfcore.cli.signature import names_of
 
-__all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
+__all__ = ["At", "Data", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
 
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
 ]
-Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="Fitter.", autocompletion=names_of("fitters"))]
 FitterOfKind = Annotated[
     str | None,
     typer.Option(
@@ -36,6 +35,6 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="NAME=...",
-        help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated.",
+        help="Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems. Repeatable.",
     ),
 ]

@@ -106,7 +106,9 @@ def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, 
     else:
         flags = note.flags_of(parameter.name)
         complete = names_of(note.completes) if note.completes else None
-        metavar = note.metavar or (None if value is bool or typing.get_origin(value) is Literal else "TEXT")
+        metavar = note.metavar or (
+            None if value is bool or typing.get_origin(value) is Literal else parameter.name.upper()
+        )
         info = typer.Option(*flags, metavar=metavar, help=help_text, min=note.minimum, autocompletion=complete)
     annotation: Any = Annotated[value if required or value is bool else value | None, info]
     default = inspect.Parameter.empty if required else default
@@ -255,7 +257,7 @@ def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:
         return [f"{prefix}{comma}{word}" for word in field.choices or () if word.startswith(last)]
 
     kind = list[str] if field.repeats else str
-    metavar = field.metavar or ("NAME" if field.choices is not None else _METAVARS.get(field.type, "TEXT"))
+    metavar = field.metavar or ("NAME" if field.choices is not None else _METAVARS.get(field.type, field.name.upper()))
     annotation = Annotated[
         kind | None,
         typer.Option(field.flag, help=text, metavar=metavar, autocompletion=complete, rich_help_panel=panel),

@@ -17,7 +17,7 @@ from perfcore.results import Shown
 
 __all__ = ["PROCESSORS_COMPUTING", "UtilizationCurve"]
 
-PROCESSORS_COMPUTING = "processors computing"  # what the heights of a trace's curve are
+PROCESSORS_COMPUTING = "busy processors"  # what the heights of a trace's curve are
 
 _CHUNK = 1 << 20  # steps checked at a time: bounded temporaries at 10^8 steps
 _FINGERPRINT_SAMPLES = 1 << 16

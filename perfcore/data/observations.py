@@ -57,7 +57,7 @@ class Observations:
     row: Ints  # first row of the table that it came from
     value_name: str
     unit: str | None
-    aggregate: str  # what stands for repeated runs
+    aggregate: str  # of repeated runs
     source: str
     notes: tuple[str, ...] = field(default=())
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-AGGREGATES = ("median", "mean", "minimum")  # what stands for repeated runs
+AGGREGATES = ("median", "mean", "minimum")  # of repeated runs
 DUPLICATES = ("refuse", "keep", "drop")  # what to do with rows that agree in every column
 ABSENT = ("unknown", "zero")  # the time of a category that a run does not list
 

@@ -159,7 +159,7 @@ def busy_mask(
         mask = ~mask
     if not mask.any():
         names = ", ".join(states)
-        raise OptionError(f"no state counts as computing; say which do with the option busy. States: {names}")
+        raise OptionError(f"no busy state identified; specify them with --busy. States: {names}")
     return mask
 
 

@@ -145,7 +145,7 @@ class OptionField:
                 raise ValueError("a whole number is expected")
             value = converted
             if not -float("inf") < value < float("inf"):
-                raise ValueError("a finite number is expected")
+                raise ValueError("expected a finite number")
         if self.choices is not None and value not in self.choices:
             if value in self.former:
                 raise ValueError(f"is now {self.former[value]}")

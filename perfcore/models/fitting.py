@@ -190,7 +190,7 @@ def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
         raise DataError(f"{name} fits {' or '.join(one.__name__ for one in takes)}, not {type(data).__name__}")
     others = _that_take(data)
     hint = f"; use --fitter {' or '.join(others)}" if others else ""
-    raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")
+    raise DataError(f"{data.source} contains {type(data).__name__}, but fitter {name} needs other data{hint}")
 
 
 def _that_take(data: Any) -> list[str]:

@@ -286,7 +286,7 @@ def model_of(content: dict[str, Any]) -> Model:
     try:
         return model_type.from_dict(content)
     except msgspec.ValidationError as error:
-        raise ModelFileError(f"{error}; perfcore {content.get('version')} wrote it: use that, or fit again") from None
+        raise ModelFileError(f"{error}; perfcore {content.get('version')} wrote it: use that or refit") from None
 
 
 def _type_of(content: dict[str, Any]) -> type[Model]:

@@ -52,7 +52,7 @@ def measurements_for(
     try:
         runs: Measurements = data.with_roles(parameters=factors, **(roles or {}))
     except UnknownNameError as error:
-        raise DataError(f"{data.source}: lacks what the model was fitted to: {error}") from None
+        raise DataError(f"{data.source}: columns that the model requires are missing: {error}") from None
     return runs.where(where) if where else runs
 
 

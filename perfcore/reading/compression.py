@@ -94,7 +94,7 @@ class Unpacked(io.RawIOBase):
         except MemoryError:
             raise
         except Exception as error:  # each library has its own for bytes that it did not write
-            problem = f"the {self._compression.name} file is cut short or damaged: {' '.join(str(error).split())}"
+            problem = f"the {self._compression.name} file is truncated or corrupt: {' '.join(str(error).split())}"
             raise InputError(self._name, problem) from error
         self._left -= count
         if self._left < 0:

@@ -181,7 +181,7 @@ def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tupl
             f"{count} of {kind} such as {next(str(file) for file, one in formats.items() if one == kind)}"
             for kind, count in counts.most_common()
         )
-        raise InputError(name, f"holds files of several formats: {kinds}; choose with --reader, or with a pattern")
+        raise InputError(name, f"directory contains several formats: {kinds}; select one with --reader or a pattern")
     if passed:
         progress.note(f"{name}: passed over, of no known format: {listing(map(str, passed), 3)}")
     return list(formats), next(iter(counts))

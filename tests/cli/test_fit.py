@@ -13,7 +13,7 @@ ARGUMENTS = ("--fitter", "phases", "--phases", "2", "--degree", "0")
 @pytest.mark.usefixtures("folder")
 def test_the_phases_as_a_table(perf):
     lines = perf("fit", "curve.csv", *ARGUMENTS).lines
-    assert lines[0].startswith("2 phases of curve.csv")
+    assert lines[0].startswith("2 phases in curve.csv")
     header = next(number for number, line in enumerate(lines) if line.startswith("phase"))
     assert [line.split()[:5] for line in lines[header + 1 :]] == [
         ["1", "0", "-", "40", "40"],
@@ -83,7 +83,7 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
         (["--fitter", "worley", "--scale", "0"], "worley: --scale '0': must be greater than 0"),
         (
             ["--fitter", "worley", "--break-tolerance", "nan"],
-            "worley: --break-tolerance 'nan': a finite number is expected",
+            "worley: --break-tolerance 'nan': expected a finite number",
         ),
         (["--begin", "equal"], "No such option '--begin'"),
         (["--degree", "mixed"], "is now --fitter worley --degree mixed"),

@@ -38,7 +38,7 @@ def test_parameters_of_the_joint_model(perf):
     lines = perf("fit", "runs.csv", *JOINT).lines
     assert lines[0].startswith("Joint model 1/procs + 1/sqrt(procs) of runs.csv, 3 codes x 2 systems: predicts ")
     assert lines[1].startswith("30 observations of time_s [s] over procs; codes: BT, LU, SP; systems: SP2, T3D")
-    assert "fitted in the scale t' = t * procs; predictions in original units" in lines
+    assert "response transformed to t' = t * procs; predictions in original units" in lines
     header = next(
         number for number, line in enumerate(lines) if line.startswith("Parameters (1: 1/procs, 2: 1/sqrt(procs)")
     )

@@ -19,15 +19,15 @@ def lines_of(name, values, levels=LEVELS):
 SOLVE = lines_of("solve", [10 + 1000 / p for p in LEVELS])
 EXCHANGE = lines_of("exchange", [2 + 0.5 * p for p in LEVELS])
 BAD = {
-    "too few points": (lines_of("bad", [1, 2]), "bad: measured at 2 points; 3 are needed"),
+    "too few points": (lines_of("bad", [1, 2]), "bad: 2 distinct points; 3 are required"),
     "zeros": (lines_of("bad", [0] * 5), "bad: is 0 at every point"),
     "more zeros than values": (
         lines_of("bad", [1, 0, 0, 0, 1]),
         "bad: holds 0, and is above 0 at fewer than the 3 points",
     ),
     "negative": (lines_of("bad", [1, -2, 1, 1, 1]), "bad: holds -2; noise is relative to the value"),
-    "missing": (lines_of("bad", [1, 2, "", "", ""]), "bad: measured at 2 points; 3 are needed"),
-    "nan": (lines_of("bad", [1, 2, "nan", "nan", "nan"]), "bad: measured at 2 points; 3 are needed"),
+    "missing": (lines_of("bad", [1, 2, "", "", ""]), "bad: 2 distinct points; 3 are required"),
+    "nan": (lines_of("bad", [1, 2, "nan", "nan", "nan"]), "bad: 2 distinct points; 3 are required"),
 }
 
 
@@ -72,9 +72,9 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
     ("words", "message"),
     [
         (("--at", "q=3"), "unknown parameter 'q': choose from p"),
-        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': NAME=LEVEL is expected, such as p=4096, one level of each"),
+        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': expected NAME=VALUE for each parameter"),
         (("--at", "p=0"), "--at p=0: a positive level is expected"),
-        (("--at", "4096"), "NAME=LEVEL is expected, such as p=4096"),
+        (("--at", "4096"), "expected NAME=VALUE for each parameter, e.g. p=4096"),
         (("--table", "html"), "'html' is not one of 'csv', 'latex'"),
     ],
 )

@@ -29,7 +29,7 @@ def test_a_table_of_points_and_values(perf):
 def test_bounds(perf):
     printed = perf("predict", "model.json", "--at", "t=50", "--interval", "0.95")
     assert [line.split() for line in printed.lines[2:4]] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
-    assert printed.lines[5].startswith("Uncertain: bounds: prediction interval of the utilization")
+    assert printed.lines[5].startswith("Uncertain: prediction interval of the utilization")
     points = json.loads(perf("predict", "model.json", "--at", "t=50", "--interval", "0.5", "--json").out)["rows"]
     assert points == [{"t": 50, "value": 5, "lower": 5, "upper": 5}]
 
@@ -116,5 +116,5 @@ def test_what_the_data_do_not_determine(perf, folder):
     measured, other = json.loads(perf("predict", "joint.json", *words).out)["rows"]
     assert measured["value"] == pytest.approx(26, rel=1e-6)
     assert measured["remark"] == ""
-    assert other["remark"] == "not determined by these data"
+    assert other["remark"] == "not identifiable from these data"
     assert other["lower"] is other["upper"] is None

@@ -38,10 +38,10 @@ def test_all_models_of_a_pair_as_in_table_1(perf, runs):
     """SSE, R^2 and both coefficients of every model of two functions; all its figures by statsmodels."""
     printed = perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse").lines
     assert printed[1] == "21 models of SP on T3D: 6 observations of time_s"
-    assert printed[2] == "fitted in the scale t' = t * procs"
+    assert printed[2] == "response transformed to t' = t * procs"
     table = perfcore.read(runs).where("code=SP,system=T3D").table
     p, scaled = table["procs"].to_numpy(float), (table["procs"] * table["time_s"]).to_numpy()
-    assert printed[3].startswith(f"total sum of squares: {scaled @ scaled:.6g} ")
+    assert printed[3].startswith(f"total sum of squares {scaled @ scaled:.6g} ")
     header, rows = rows_of(printed)
     assert header.split()[:3] == ["functions", "parameters", "SSE"]
     assert {"c1", "c2"} <= set(header.split())

@@ -13,7 +13,7 @@ def test_data_and_models_in_one_file(perf, folder):
     assert re.fullmatch(r"report: both\.html \(0\.\d+ MB\)\n", said)
     text = (folder / "both.html").read_text()
     assert "<h1>2 subjects</h1>" in text
-    assert "2 phases of curve.csv" in text
+    assert "2 phases in curve.csv" in text
     assert text.count("<svg") >= 4
     for script in re.findall("<script>(.*?)</script>", text, re.DOTALL):
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -33,9 +33,9 @@ UNREADABLE = ["traces/paje/links.trace", "traces/paraver/qsort_beo3.pcf", "scali
 BY_CATEGORY = "".join(f"{p},{name},{time}\n" for p in (1, 2, 4, 8) for name, time in (("compute", 8 / p), ("wait", p)))
 TABLES = {
     "few": ("p,time_s\n1,8\n2,4.2\n", ["scaling"]),
-    "enough": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n", ["rank", "scaling"]),
+    "enough": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n", ["scaling", "rank"]),
     "zeros": ("p,time_s\n1,8\n2,4\n4,2\n8,0\n", ["scaling"]),
-    "copies": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n8,1.4\n", ["rank", "scaling"]),
+    "copies": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n8,1.4\n", ["scaling", "rank"]),
     "one point of each pair": ("code,system,p,time_s\nLU,A,4,8\nLU,B,4,6\nSP,A,4,3\nSP,B,4,2\n", []),
     "pairs": (
         "code,system,p,time_s\n" + "".join(f"{c},{s},{p},{8 / p + 1}\n" for c in "ab" for s in "xy" for p in (1, 2, 4)),

@@ -279,7 +279,7 @@ def test_the_worst_category_comes_first(model_of_verification, profile_of_verifi
 
 def test_refusals_of_verification(model_of_verification, profile_of_verification):
     curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
-    with pytest.raises(DataError, match="lacks what the model was fitted to: unknown column"):
+    with pytest.raises(DataError, match="columns that the model requires are missing: unknown column"):
         validate(perfcore.fit(curve, phases=2, degree=0), profile_of_verification)
     with pytest.raises(DataError, match="not with UtilizationCurve"):
         validate(model_of_verification, curve)

@@ -147,7 +147,7 @@ def test_a_compressed_file_that_is_cut_short(tmp_path, keep, ending):
     path = tmp_path / f"x.csv{ending}"
     path.write_bytes(compressed(TEXT, ending)[:keep])
     with pytest.raises(
-        InputError, match=r"x.csv\.\w+: the (gzip|bzip2|xz|zstd) file is cut short or damaged"
+        InputError, match=r"x.csv\.\w+: the (gzip|bzip2|xz|zstd) file is truncated or corrupt"
     ) as caught:
         read_all(path)
     assert len(str(caught.value).splitlines()) == 1

@@ -145,7 +145,7 @@ def test_a_report_is_replaced(tmp_path):
     target = tmp_path / "report.html"
     perfcore.explore(perfcore.fit(CURVE, phases=2, degree=0), CURVE, output=target)
     text = target.read_text()
-    assert "<h1>2 phases of c.csv</h1>" in text
+    assert "<h1>2 phases in c.csv</h1>" in text
     perfcore.explore(TRACE, output=target)
     assert target.read_text() != text
 

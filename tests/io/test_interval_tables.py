@@ -74,13 +74,13 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
 
 def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
     """The same in blocks, with the intervals in a database."""
-    from perf_io.tables import duck, overlaps, state_table
+    from perf_io.tables import duck, state_table
 
     rows = [(start, start + 30, f"w{start % 3}") for start in range(0, 40_000, 10)]
     path = write("start_us,end_us,worker\n" + "".join(f"{a},{b},{w}\n" for a, b, w in rows))
     plain = {how: perfcore.read(path, overlap=how) for how in ("count", "union")}
     monkeypatch.setattr(duck, "_VECTORS_PER_CHUNK", 1)
-    monkeypatch.setattr(overlaps, "_LARGEST_BLOCK", 2_000)
+    monkeypatch.setattr(state_table, "_LARGEST_BLOCK", 2_000)
     monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
     for how, expected in plain.items():
         found = perfcore.read(path, overlap=how)

@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import golden_cases
 import pytest
 
 import perfcore
@@ -148,10 +149,19 @@ def test_every_picture_is_linked():
     assert not [path for path in images.rglob("*.png") if f"images/{path.relative_to(images)}" not in text]
 
 
-@pytest.mark.parametrize("name", registry().entries("commands"))
-def test_help_uses_the_fields_words(name):
-    entry = registry().entry("commands", name)
-    assert not DROPPED.findall(f"{entry.help} {entry.load().__doc__}")
+HELPS = [*registry().entries("commands"), *(f"fit --fitter {name}" for name in registry().entries("fitters"))]
+A_TYPE = re.compile(r"\b(TEXT|INTEGER|FLOAT|PATH|BOOLEAN|DIRECTORY)\b|<(str|int|float|list)\b|\.{4}")
+A_RIDDLE = re.compile(r"^ +-.*?  +(?:of|what|how|which|where|its) .*", re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.parametrize("line", HELPS)
+def test_help_uses_the_fields_words(line, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = golden_cases.run([*line.split(), "--help"])
+    options = shown[shown.index("Options:") :]
+    assert not DROPPED.findall(shown)
+    assert not A_TYPE.findall(shown), "a metavar says what is expected"
+    assert not A_RIDDLE.findall(options), "a help line begins with a noun or a verb"
 
 
 def test_texts_use_the_fields_words():

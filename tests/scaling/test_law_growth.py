@@ -62,7 +62,7 @@ def test_what_is_sure_is_said_of_what_is_not(model):
             assert growth.statement == growth.name
         else:
             words = growth.statement.removeprefix("at least ").removeprefix("at most ")
-            assert words == "not determined" or all(word in CLASSES for word in words.split(" to "))
+            assert words == "inconclusive" or all(word in CLASSES for word in words.split(" to "))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_is_sure_is_right():
     for growth, path in zip(growths(model), model.paths, strict=True):
         statement = growth.statement
         ends = statement.removeprefix("at least ").removeprefix("at most ").split(" to ")
-        if statement == "not determined":
+        if statement == "inconclusive":
             continue
         low, high = CLASSES.index(ends[0]), CLASSES.index(ends[-1])
         low, high = (0 if statement.startswith("at most") else low), (8 if statement.startswith("at least") else high)
@@ -162,7 +162,7 @@ def test_growth_that_is_not_determined_names_its_rivals_and_where_they_part(narr
     (found,) = advice(narrow)
     assert found.path == narrow.paths[0]
     assert len(set(found.rivals)) == 2
-    assert found.text.startswith("not determined by these data: ")
+    assert found.text.startswith("not identifiable from these data: ")
     for name in found.rivals:
         assert name in found.text
         assert name in CLASSES

@@ -282,8 +282,8 @@ BAD = {
         "holds 0, and is above 0 at fewer than the 3 points that are needed",
     ),
     "negative": (np.array([1.0, -2.5, 1, 1, 1]), "holds -2.5; noise is relative to the value"),
-    "too few points": (np.array([1.0, 2, np.nan, np.nan, np.nan]), "measured at 2 points; 3 are needed"),
-    "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "measured at 1 point; 3 are needed"),
+    "too few points": (np.array([1.0, 2, np.nan, np.nan, np.nan]), "2 distinct points; 3 are required"),
+    "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "1 distinct point; 3 are required"),
 }
 
 
@@ -305,7 +305,7 @@ def test_three_points_have_a_law_with_wide_bounds():
     assert lower < 100 / 16 + 2 < upper
     assert upper / lower > 2
     two = pd.DataFrame({"p": [1, 2, 4], "n": [1, 4, 2], "time_s": [100.0, 50.5, 26.0]})
-    with pytest.raises(DataError, match="measured at 3 points; 4 are needed"):
+    with pytest.raises(DataError, match="3 distinct points; 4 are required"):
         perfcore.fit(two, fitter="scaling", parameter="p,n")
 
 
@@ -319,8 +319,8 @@ def test_a_path_missing_at_some_points_is_fitted_from_the_others():
 @pytest.mark.parametrize(
     ("points", "reason"),
     [
-        ([(p, 10.0) for p in LEVELS], "measured at one level of n"),
-        ([(p, 100 * p) for p in LEVELS], "varied together only (the points lie on a line)"),
+        ([(p, 10.0) for p in LEVELS], "only one value of n"),
+        ([(p, 100 * p) for p in LEVELS], "are collinear"),
     ],
 )
 def test_two_parameters_that_cannot_be_told_apart(points, reason):

@@ -39,7 +39,7 @@ def test_the_largest_share_at_the_target_comes_first(model):
     assert [row[0] for row in rows] == ["exchange", "solve", "setup"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
-    assert title == "At p=256 (4x beyond the data); share of the sum of all paths"
+    assert title == "At p=256 (4x beyond the data); % of total (exclusive)"
     cells = dict(zip(header, rows[0], strict=True))
     assert float(cells["predicted [s]"]) == pytest.approx(130, rel=0.03)
     low, high = map(float, cells["95% interval [s]"].strip("[]").split(", "))
@@ -67,7 +67,7 @@ def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
     assert whole.counted.tolist() == [True, False, False, True]
     share = {row.path: row.share for row in model.rows}
     assert share["main"] + share["other"] == pytest.approx(1.0)
-    assert "outermost paths, each value with all that it calls" in model.tables()[0][0]
+    assert "% of total (inclusive)" in model.tables()[0][0]
 
 
 def test_of_exclusive_values_shares_are_of_the_sum():

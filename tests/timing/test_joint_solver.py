@@ -184,7 +184,7 @@ def test_reference_without_a_part_in_a_function_is_told(joint):
     data = joint(w=np.array([[2.0, 3.0, 4.0], [3.0, 2.0, 1.0]]), r=np.array([[1.0, 0.5, 2.0], [np.inf, 1.0, 0.5]]))
     fit = solve(data.problem)
     assert fit.status is JointStatus.NO_REFERENCE
-    assert "another reference" in fit.status.value
+    assert "another --reference" in fit.status.value
     other = JointProblem(data.problem.basis, data.problem.target, data.problem.code, data.problem.system, 3, 3, 1)
     again = solve(other)
     assert again.status is JointStatus.CONVERGED

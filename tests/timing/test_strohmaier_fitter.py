@@ -95,7 +95,7 @@ def test_a_code_on_a_system_where_it_never_ran(joint, table):
     value, lower, upper = model.predict(cell[["p", "code", "system"]], interval=0.999).T
     assert value == pytest.approx(cell["time_s"].to_numpy(), rel=3 * NOISE)
     assert ((lower < cell["time_s"]) & (cell["time_s"] < upper)).all()
-    assert model.remarks(cell[["p", "code", "system"]]) == ["never measured on this system"] * 6
+    assert model.remarks(cell[["p", "code", "system"]]) == ["extrapolated: no data for this code on this system"] * 6
     assert model.remarks({"p": [16, 128], "code": "BT", "system": "SP2"}) == ["", "extrapolated: p was 2 to 64"]
 
 
@@ -327,6 +327,6 @@ def test_times_to_train_networks_on_accelerators(real_data):
     )
     at = {"p": np.array(seen.points["p"])[mine], "code": "bert", "system": "NVIDIA A100-SXM-40GB"}
     assert np.array(model.left_out)[mine] == pytest.approx(rest.predict(at), rel=1e-4)
-    assert rest.remarks(at) == ["never measured on this system"] * mine.sum()
+    assert rest.remarks(at) == ["extrapolated: no data for this code on this system"] * mine.sum()
     measured = np.array(seen.value)[mine]
     assert model.left_out_errors()[mine] == pytest.approx(np.abs(rest.predict(at) / measured - 1), rel=1e-3)

@@ -49,7 +49,7 @@ def overheads(
     ] = None,
     read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_file,
 ) -> OverheadRuns | LaunchTimes:
-    """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
+    """Break down where time is lost: computation, load imbalance and kinds of overhead.
 
     The categories split the time of each location without a rest; otherwise the error names the states and times.
     Without ``--ready``, an idle location counts as load imbalance while two or more others compute, as insufficient
@@ -64,7 +64,7 @@ def overheads(
         Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace. A number, a
         range such as ``"1..20"``, ``"auto"``, or the model or its file.
     degree : str or int
-        Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
+        Polynomial degree of detected phases: 0 to 3, or ``"auto"``.
     by : {"category", "location", "phase", "marker", "burst", "launch"}, optional
         Table next to the categories; several traces are compared without it, and by burst, which is computing between
         two calls. By default phases where there are any, and of several runs a comparison;
@@ -80,7 +80,7 @@ def overheads(
     ready_column : str, optional
         Column of ``ready``, where it has several.
     pop : {"strict", "bsc"}
-        Serialisation and transfer by the rules that the trace shows, or as BSC's tools define them, to compare with
+        Serialisation and transfer from the observed MPI semantics, or as BSC's tools define them, to compare with
         published tables.
     settings : mapping of str to sequence of float, or sequence of str, optional
         Column of the output, one value or one for each trace (default: p, the locations).
@@ -253,7 +253,7 @@ def profile(
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
     one, or in none. Inclusive times are those with callees, of a function that calls itself once; where no states are
     nested both are the same, and calls are intervals. The table, from which the fitters `scaling`, `lca` and `modgen`
-    find the model of each function, has a column of what was varied: what ``--from-name`` says, or else p, the number
+    find the model of each function, has a column of the varied parameter: from ``--from-name``, or else p, the number
     of locations.
 
     Parameters
@@ -357,12 +357,12 @@ def messages(
     *,
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
 ) -> MessageTable:
-    """Say who sends how much to whom, in messages of which sizes, and what collectives there are.
+    """Show the communication matrix, message sizes and collectives of a run.
 
     Parameters
     ----------
     trace : Trace, str or path
-        Of a run with messages.
+        Trace of a run with messages.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 
@@ -403,7 +403,7 @@ def whatif(
     region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
     read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_file,
 ) -> Answers | GpuAnswers:
-    """Say how long a run takes if something is different, and what its critical path is then.
+    """Predict the runtime and critical path of a run under changed conditions.
 
     All options together are one question; without any the usual ones are asked separately. Messages keep their
     order, so runs on other numbers of processors, and other schedules, can't be asked for. The path of a trace by
@@ -412,7 +412,7 @@ def whatif(
     Parameters
     ----------
     trace : Trace, str or path
-        Of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
+        Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
     network : str, optional
         0 is ideal, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
@@ -423,11 +423,11 @@ def whatif(
     noise : float or str, >= 0
         Standard deviation of each stretch of computation as a share of it, such as 5%.
     representation : str, optional
-        What the runtime with noise becomes (default: as in `perf stochastic summarize`).
+        Representation of the runtime with noise (default: as in `perf stochastic summarize`).
     seed : int
         Of the noise.
     region : str, optional
-        Of a GPU trace: from where a marker begins to where it ends, of several of one name from the first to the last.
+        For a GPU trace: span of a marker; of several of one name, from the first to the last.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 

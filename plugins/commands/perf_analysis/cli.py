@@ -101,7 +101,7 @@ def command(
     how: HowToRead,
     part: Annotated[
         str | None,
-        typer.Option("--part", metavar="K/N", help="Every N-th file from the K-th on, as one of N jobs does."),
+        typer.Option("--part", metavar="K/N", help="Process partition K of N of the files."),
     ] = None,
     cells: Annotated[
         int, typer.Option("--cells", metavar="N", help="Largest number of time bins of equal width.")

@@ -83,7 +83,7 @@ class CollectiveSpeed:
 def collective_speeds(
     communication: Communication, trace: Trace
 ) -> tuple[tuple[CollectiveSpeed, ...], tuple[RankTimes, ...]]:
-    """Collectives, sends and receives of NCCL by operation, size and ranks, and what each rank waited for others."""
+    """Collectives, sends and receives of NCCL by operation, size and ranks, and the wait time of each rank."""
     calls, messages, collectives = communication.calls, communication.messages, communication.collectives
     library = np.array([name.startswith(_LIBRARY) for name in calls.operations], bool)
     collectives = collectives.only(collectives.of_data & library[collectives.operation])

@@ -34,7 +34,7 @@ DEFINITIONS = (
     "load balance = mean computation / longest computation, over locations",
     "communication efficiency = longest computation / elapsed = serialisation x transfer",
     "transfer efficiency = ideal-network runtime (replayed) / elapsed",
-    "serialisation efficiency = longest computation / elapsed on that network (--pop bsc: longest time outside calls)",
+    "serialisation efficiency = longest computation / ideal-network runtime (--pop bsc: longest time outside calls)",
 )
 
 

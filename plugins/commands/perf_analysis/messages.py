@@ -177,7 +177,5 @@ def trace_and_calls(
         raise DataError(f"{data.source}: a summary keeps no calls and messages; give the traces that went into it")
     communication = communication_of(data)
     if communication is None or not len(communication.calls):
-        raise DataError(
-            f"{data.source}: holds no calls of a communication library; traces that recorded MPI or NCCL do"
-        )
+        raise DataError(f"{data.source}: no MPI or NCCL calls recorded; trace communication to use this command")
     return data, communication

@@ -184,7 +184,7 @@ def _draw_matrix(result: MessageTable, axes: Axes) -> None:
 def _draw_sizes(result: MessageTable, axes: Axes) -> None:
     axes.bar(range(len(result.sizes)), result.of_size)
     axes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
-    axes.set(xlabel="bytes at most", ylabel="messages")
+    axes.set(xlabel="message size ≤ [B]", ylabel="messages")
 
 
 class TracePresenter(Presenter):

@@ -246,7 +246,7 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
             threads = thread_times(trace, calls, processes, profile.states)
         replayed = pop_factors(trace, pop, processes)
     except DataError as error:
-        notes.append(f"serialisation and transfer are not known: {error}")
+        notes.append(f"serialisation and transfer efficiency not available: {error}")
     try:
         bursts = burst_classes(trace)
     except DataError as error:

@@ -239,7 +239,7 @@ class TracePresenter(Presenter):
         return "Lost cycles"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
-        """Cycles by category, and phase by phase where the model has phases; classes of states can be chosen."""
+        """Time by category, and by phase where the model has phases; classes of states can be chosen."""
         edges = model_edges(data) if getattr(data, "phases", None) else None
         return page.OneView(_TITLE, lambda query: _view(result, edges, query))
 

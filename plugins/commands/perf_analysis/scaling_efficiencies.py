@@ -341,5 +341,5 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])
-        text += f"; of its factors {name} is the lowest, {value:.2%}"
+        text += f"; lowest factor: {name} ({value:.2%})"
     return text

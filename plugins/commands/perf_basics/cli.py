@@ -31,6 +31,7 @@ from perfcore.cli.output import (
     reporting,
 )
 from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
+from perfcore.cli.reading import HowToRead
 from perfcore.hooks.options import OptionField, describe
 from perfcore.hooks.parameters import OptionsOfEach, OptionsOfSelected
 from perfcore.hooks.registry import Entry, registry
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.reading.recognise import Reading
 
-PlainData = Annotated[str, typer.Argument(metavar="DATA", show_default=False)]
 On = Annotated[
     str | None,
     typer.Option(
@@ -102,7 +102,7 @@ def _format(reading: Reading) -> str:
 
 
 def convert(
-    data: PlainData,
+    data: Data,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format.")
     ],
@@ -147,7 +147,7 @@ def plot(
         str, typer.Option("--panels", metavar="NAME,...", help="Parts of the picture, such as curves,residuals.")
     ] = "",
     size: Annotated[
-        str | None, typer.Option("--size", metavar="WIDTH", help="Such as 3.4in, 86mm or 3.4x2.5in.")
+        str | None, typer.Option("--size", metavar="WIDTH", help="Width or size, such as 3.4in, 86mm or 3.4x2.5in.")
     ] = None,
     font: Annotated[
         float | None, typer.Option("--font", min=1.0, metavar="POINTS", help="Size of all text in the picture.")
@@ -298,8 +298,8 @@ def _model_facts(model: Model) -> dict[str, Any]:
 
 
 def rank(
-    data: PlainData,
-    how: HowToReadTraces,
+    data: Data,
+    how: HowToRead,
     fitter: FitterOfKind = None,
     above: Annotated[
         float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perf_basics.api import Facts, Listing, Predictions
 from perf_views.names import short_name
 from perfcore.base.errors import listing
@@ -45,6 +43,8 @@ class PredictionsPresenter(Presenter):
     """A row for each point."""
 
     def answer(self, result: Predictions) -> str:
+        import numpy as np
+
         values = result.values.reshape(len(result.values), -1)
         common = {name: column[0] for name, column in result.points.items() if len(set(column)) == 1}
         place = ", ".join(f"{name}={_number(level)}" for name, level in common.items())
@@ -65,6 +65,8 @@ class PredictionsPresenter(Presenter):
         return f"{start}largest of {len(values)} predictions is {text}, at {which}"
 
     def tables(self, result: Predictions) -> Tables:
+        import numpy as np
+
         values, total = result.values.reshape(len(result.values), -1), _total(result)
         unit = (result.model.unit if result.model is not None else None) or ""
         names = [name for name, column in result.points.items() if len(set(column)) > 1 or len(values) == 1]
@@ -102,6 +104,8 @@ class PredictionsPresenter(Presenter):
 
 def _total(result: Predictions) -> float | None:
     """Sum of what is predicted at one point, where the model is one of parts that add up."""
+    import numpy as np
+
     model = result.model
     symbols = {} if model is None else {model.shown_names[symbol]: symbol for symbol in model.variables}
     parts = [name for name, symbol in symbols.items() if model is not None and symbol in model.levels]

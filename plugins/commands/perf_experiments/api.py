@@ -84,23 +84,23 @@ def design(
     factors : mapping of str to sequence or str, or sequence of str
         Levels: p=1,2,4, D=128..1024*2, n=0..100:10, solver=cg,lu. Once for each factor.
     kind : {"factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"}
-        Which combinations.
+        Kind of design.
     constraints : sequence of str
-        What every point meets, such as 'D % p == 0' or 'p <= cores'. May be repeated.
+        Condition on every point, such as 'D % p == 0' or 'p <= cores'. May be repeated.
     replications : int, >= 1
         Runs of each point.
     seed : int, >= 0
-        Of the random order and points.
+        Seed of the random order and points.
     centre : mapping of str to level, or sequence of str
         Centre of one-at-a-time (default: middle levels).
     fraction : int, >= 2, optional
-        Of fractional: N for one in N combinations (default: 2).
+        For fractional: one in N combinations (default: 2).
     points : int, >= 1, optional
-        Of latin-hypercube and sobol: how many points.
+        Number of points of latin-hypercube and sobol.
     model : Model or path, optional
         Model file that predicts the time of a run.
     runs : path, optional
-        Store whose runs tell the time instead.
+        Run database that predicts the time instead.
     budget : str, or float in seconds, optional
         Drop the most expensive points to fit a time budget, such as 2h. It needs ``model`` or ``runs``.
 
@@ -174,7 +174,7 @@ def default_store(design: PathLike | None) -> Path:
 
 def run(
     design: Annotated[Design | PathLike | None, Argument("DESIGN")] = None,
-    command: Annotated[str | Sequence[str], Argument("[-- COMMAND...]")] = (),
+    command: Annotated[str | Sequence[str], Argument("-- COMMAND")] = (),
     *,
     versions: Annotated[
         Mapping[str, str | Sequence[str]] | Sequence[str], Option("--version", metavar="NAME=COMMAND")
@@ -218,7 +218,7 @@ def run(
     rounds : int, >= 1, optional
         Rounds (default: the design's replications; of versions alone 10).
     store : path, optional
-        Where runs are kept (default: the design's name with .db; without a design versions.db).
+        Run database (default: the design's name with .db; without a design versions.db).
     launcher : str
         local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.
     values : sequence of str
@@ -231,21 +231,21 @@ def run(
     warmup : int, >= 0
         Warm-up runs (discarded).
     until : str or float, optional
-        Repeat until the median is known to this, such as 2% (95 % confidence).
+        Repeat until the median is known to this, such as 2% (95% confidence).
     most : int, >= 1
         Runs of a point with ``--until``.
     max_load : float, 0 to 1
         Wait while CPU load exceeds this fraction (1: never).
     wait : str, or float in seconds
-        How long; then it is marked noisy.
+        Longest wait; then the run is marked noisy.
     retry_failed : bool
         Make runs again that failed; the failures are kept too.
     keep : int, >= 0, bytes
-        Of the output of a run to keep.
+        Bytes of a run's output to keep.
     scheduler : {"slurm"}, optional
         Submit runs as batch jobs; run again to collect.
     sbatch : str, optional
-        For sbatch, such as '--ntasks={p} --exclusive --time=10'.
+        Options of sbatch, such as '--ntasks={p} --exclusive --time=10'.
     collect : bool
         Only collect what the scheduler's jobs have made.
 
@@ -357,13 +357,13 @@ def runs(
     Parameters
     ----------
     store : path
-        Where `perf experiment run` keeps runs (.db).
+        Run database of `perf experiment run` (.db).
     failed : bool
         Only runs that failed.
     show : int, >= 1, optional
-        All about one run, with its output.
+        Details of one run, with its output.
     check : bool
-        Read all of the store, and refuse it where something has changed since.
+        Verify the checksums of all runs.
 
     Raises
     ------
@@ -427,11 +427,11 @@ def sample(
     Parameters
     ----------
     what : {"cpu", "network"}
-        Busy time of processors, or bytes per second.
+        Busy time of processors (cpu), or bytes per second (network).
     for_ : str, or float in seconds
-        For how long.
+        Duration of sampling.
     every : str, or float in seconds
-        How often.
+        Sampling interval.
     output : path, optional
         File to write; its ending is the format. Without it nothing is kept.
     overwrite : bool
@@ -491,7 +491,7 @@ def next_points(
     most: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
     value: Annotated[str | None, Option(metavar="NAME")] = None,
 ) -> Recommendation | Replications:
-    """Say which runs to make next, from a model that `perf fit -o` wrote, or a store of `perf experiment run`.
+    """Recommend the most informative next runs, from a model or a run database.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
     store: the points whose runs spread so much that more replications are needed.
@@ -501,27 +501,27 @@ def next_points(
     source : Model or path
         A model, of any kind whose parameters have standard errors, or a run database.
     target : str, iterable of str, or mapping, optional
-        Where the model's prediction matters: p=1024,code=LU. May be repeated.
+        Target point of the prediction: p=1024,code=LU. Repeatable.
     candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
         Points that can be measured: p=1..256*2,n=100, or a design (.toml); by default the measured levels, and such up
         to twice the largest; never the target. May be repeated.
     points : int, >= 1, optional
-        How many to choose, each after those before (default: 4).
+        Number of points to choose, one after the other (default: 4).
     constraints : sequence of str
-        What every candidate meets.
+        Condition on every candidate.
     per_second : bool
         Maximize information per second of run time.
     largest : str, iterable of str, or mapping, optional
         Without ``--candidates``: the largest level that can be measured, p=1024 (default: twice the largest measured
         one). May be repeated.
     max_cost : str or float, optional
-        What the runs of one point may take together: 10min.
+        Largest total time of the runs of one point: 10min.
     precision : str or float, optional
-        For a store: what is asked of each point's mean (default: 2%).
+        For a run database: half-width of the interval of each mean (default: 2%).
     most : int, >= 1, optional
-        For a store: runs of one point at most (default: 30).
+        For a run database: maximum runs of one point (default: 30).
     value : str, optional
-        For a store: what is to be precise (default: the first reported).
+        For a run database: value to be precise (default: the first reported).
 
     Raises
     ------

@@ -197,7 +197,7 @@ def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the o
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise RunValueError(f"value {pattern.name} is {matched[:40]!r} in {where}; a finite number is expected")
+            raise RunValueError(f"value {pattern.name} is {matched[:40]!r} in {where}; expected a finite number")
         values[pattern.name] = number
     return values
 

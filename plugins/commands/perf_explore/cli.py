@@ -16,7 +16,7 @@ from perfcore.reading import read_file
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILES...", help="Data, models, structural models, predictions; may be repeated."),
+        typer.Argument(metavar="FILES", help="Data, models, structural models, predictions; may be repeated."),
     ],
     how: HowToReadTraces,
     port: Annotated[

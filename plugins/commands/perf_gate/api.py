@@ -74,31 +74,31 @@ def gate(
     second : the same, optional
         Runs of the second version.
     slower_than : str or float, optional
-        What is too slow: 1.05x, the default, or 5%; of a history any change.
+        Regression threshold, 1.05x (default) or 5%; of a history any change.
     commit : str, optional
-        Of a history: the column of commits; "commit" of formats that have it.
+        For a history: column of commits; "commit" of formats that have it.
     since : str, optional
         Changes after this commit of a history are new (default: in the last 12 values).
     machine : str, optional
-        Of a history: the column of machines, whose levels differ.
+        For a history: column of machines.
     version : str or several, optional
-        In one file: the column of versions. With ``run``: a version and its command, once for each.
+        In one file: column of versions. With ``run``: a version and its command, once for each.
     base, new : str, optional
         One of the two versions in the column of versions.
     value : str or several
-        What was measured (default: as the format says); with --run NAME=REGEX, found in the output. May be repeated.
+        Measured value (default: by the format); with --run NAME=REGEX, found in the output. May be repeated.
     better : str or several, optional
-        Which values are better (default: by unit, larger of rates, smaller of all else). May be repeated.
+        Direction of improvement (default: by unit, larger of rates, smaller of all else). May be repeated.
     design : {"interleaved", "blocked", "sessions"}, optional
-        How the runs were made: in turn, one version after the other, or in separate sessions (default: as rounds, times
-        and dates of files show).
+        Order of the runs: interleaved, one version after the other, or separate sessions (default: detected from
+        rounds, times and dates).
     session_cv : str or float, optional
         Between-session variation, such as 2%: the standard deviation of one version's sessions (default: from several
         old files, otherwise from the run-to-run noise).
     errors : {"fwer", "fdr"}
         Correction for multiple tests at 5%: family-wise error rate or FDR.
     missing : {"list", "fail"}
-        What to do about benchmarks missing from one version.
+        Treatment of benchmarks missing from one version.
     inconclusive : {"pass", "fail"}, optional
         Exit status of an inconclusive result (default: 3).
     run : bool, or mapping of str to str or sequence of str
@@ -117,7 +117,7 @@ def gate(
     limit : str, or float in seconds, optional
         With --run: longest time of one run.
     self_test : bool
-        Look at one version alone, in a file or with --run: noise, false alarms, rounds that are needed.
+        A/A test of one version, in a file or with --run: noise, false-alarm rate, rounds needed.
     summary : path, optional
         Append Markdown for the page of a CI job (.md).
     junit : path, optional
@@ -286,17 +286,17 @@ def add_to_history(
     Parameters
     ----------
     history : str or path
-        The file (.jsonl); made where it is not there.
+        History file (.jsonl); created if missing.
     results : str, path, Measurements or pandas.DataFrame
         Runs of one commit: a file, folder or pattern.
     commit : str
         The commit that was measured.
     machine : str
-        Where it was measured (default: as the file says).
+        Machine of the measurement (default: from the file).
     value : str or several
-        What was measured (default: as the format says).
+        Measured value (default: by the format).
     better : str or several, optional
-        Which values are better (default: by unit). May be repeated.
+        Direction of improvement (default: by unit). May be repeated.
     read : callable, optional
         As of `gate`.
 
@@ -340,10 +340,10 @@ def compare(
 ) -> Comparison | Result:
     """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data, which are fitted.
 
-    Says where they cross along the first parameter that varies, their ratio and how sure it is, and for models by
-    category or path which of these make the difference. Phases of two runs are matched in order, without ``--at``.
-    Two GPU traces of PyTorch are compared by operator: which are new, gone or changed, and what adds up to the
-    difference of the runs.
+    Reports where they cross along the first parameter that varies, their ratio with its uncertainty, and for models by
+    category or path which of these make the difference. Phases of two runs are matched
+    in order, without ``--at``. Two GPU traces of PyTorch are compared by operator: which are new, gone or changed, and
+    what adds up to the difference of the runs.
     Exit status: 0; 2 a mistake; 3 something could not be fitted. For verdicts use `perf gate`.
 
     Parameters
@@ -351,13 +351,13 @@ def compare(
     first, second : Model, data, str or path
         A model file (.json), or data, which are fitted. Or either in memory. Their data must not depend on each other.
     at : mapping, str, or iterable of str
-        Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated. In Python also
-        ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the first variable that
-        varies, and differences are shown at the last point.
+        Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems. Repeatable.
+        In Python also ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the first
+        variable that varies, and differences are shown at the last point.
     fitter : str, optional
-        What fits data (default: by their kind).
+        Fitter for data (default: by their kind).
     by : {"operator", "kernel", "shape"}, optional
-        What GPU traces are compared by (default: operators where they are recorded, else kernels).
+        Unit of comparison of GPU traces (default: operators where recorded, else kernels).
     per : {"step"}, optional
         Times of GPU traces for each step that is marked, of runs with different numbers of steps.
     names : pair of str, optional

@@ -21,7 +21,7 @@ Named = str | os.PathLike[str]
 
 
 def project(
-    runs: Annotated[Named | Trace | Measurements | Sequence[Named | Trace | Measurements], Argument("RUN...")],
+    runs: Annotated[Named | Trace | Measurements | Sequence[Named | Trace | Measurements], Argument("RUN")],
     *,
     at: Annotated[str | Sequence[str] | Mapping[str, float] | None, Option(metavar="p=N,...")] = None,
     parameter: Annotated[str | None, Option(metavar="COLUMN,...")] = None,
@@ -57,11 +57,11 @@ def project(
     scaling : {"auto", "strong", "weak"}
         Whether the problem stays the same or grows with the scale.
     network : str, optional
-        Network that is so many times as fast, such as 2x.
+        Network K times as fast, such as 2x.
     ideal_network : bool
-        Network that transfers in no time.
+        Ideal network: zero transfer time.
     compute : sequence of str
-        Computation, or one class of it, that is so many times as fast.
+        Computation, or one class of it, K times as fast.
     balance : bool
         No load imbalance.
     from_name : str, optional

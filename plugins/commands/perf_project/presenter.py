@@ -15,8 +15,6 @@ from perfcore.data.units import readable
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Column, Panel, Panels, Table, Tables
 
-_BRIEF = 6
-
 
 class ProjectionPresenter(ModelPresenter):
     """Text, tables and picture of a projection, or of the model that it is the answer of."""
@@ -47,7 +45,7 @@ class ProjectionPresenter(ModelPresenter):
         limits = at.limits
         limited = "" if len(at.components) == 1 else (
             f"; limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
-            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; nothing is lost against the smallest run"
+            f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
         )  # fmt: skip
         return (
             f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), "

@@ -47,9 +47,9 @@ def solve(
     range_ : str
         The input and its range, such as servers=1..64 or limit=0.1..2.0: of whole numbers if both ends are.
     below : float
-        What the result is to keep, in its unit.
+        Limit of the result, in its unit.
     probability : float
-        How often, between 0 and 1.
+        Probability of meeting the limit, between 0 and 1.
     inputs : mapping or sequence of str, optional
         An input, as of `perf stochastic eval`. Once for each.
     **options
@@ -109,17 +109,17 @@ def value(
     series : str, path, Series, UtilizationCurve or Measurements
         A file of samples or runs; - is standard input. Or data in memory.
     as_ : str, optional
-        What the samples become (default: as `perf plugins` says). Samples that are all equal become one number.
+        Representation of the samples (default: see `perf plugins`). Samples that are all equal become one number.
     column : str, optional
         Series of several columns: the one to represent.
     window : str
-        How much counts, from the end.
+        Window of samples, from the end.
     until : float or str, optional
         Last time or date that counts (default: the last sample's).
     where : str or tuple of str, optional
         Rows of a table that count, such as host=a,p>4.
     support : str or (float, float), optional
-        What it is known to lie between, such as 0,1 or 0,inf. A sample outside is refused, and the value is kept
+        Known bounds, such as 0,1 or 0,inf. A sample outside is refused, and the value is kept
         inside. Without, only a negative length of time is refused, known by the name.
     quantile : str, float or tuple of float, optional
         Quantiles to show, with the limits that samples give them.
@@ -192,7 +192,7 @@ def evaluate(
     Parameters
     ----------
     formula : str
-        Over the names that ``--with`` gives values to.
+        Formula over the inputs given by ``--with``.
     inputs : mapping of str to number, str, StochasticValue, mapping or sequence; or sequence of str
         A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value. Once for each input. In Python
         as of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.

@@ -26,7 +26,7 @@ class EvaluationOptions(SamplingOptions):
 
     method: str = option(
         "auto",
-        "exact arithmetic (each uncertain quantity once, independent), sampling, or whichever is right",
+        "exact (independent inputs, each used once), sample (Monte Carlo), or auto",
         choices=("auto", "exact", "sample"),
     )
     # At 100 bins one operation errs by some 0.001 in the cumulative distribution and takes a millisecond.
@@ -65,5 +65,5 @@ class ValidationOptions(JudgingOptions):
     """Of predictions and outcomes."""
 
     quantile: str | None = option(None, "quantiles to judge in addition to the intervals", metavar="Q,...")
-    recalibrate: bool = option(False, "learn how later predictions are to be corrected; -o writes it")
+    recalibrate: bool = option(False, "learn the correction of later predictions; -o writes it")
     recalibration: str | None = option(None, "judge the predictions as this file corrects them", metavar="FILE")

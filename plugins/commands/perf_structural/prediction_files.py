@@ -142,7 +142,7 @@ def _rows(reader: csv.DictReader[str], name: str) -> Iterator[tuple[int, Mapping
 def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -> Floats:
     for line, row in rows:
         if not is_number(row[column]):
-            raise InputError(name, f"{column} is {row[column][:40]!r}; a finite number is expected", line=line)
+            raise InputError(name, f"{column} is {row[column][:40]!r}; expected a finite number", line=line)
     return np.array([float(row[column]) for _, row in rows])
 
 

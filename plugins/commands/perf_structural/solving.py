@@ -93,7 +93,7 @@ def solve_for(
 ) -> Solution:
     """The least value that suffices, or the largest where the least of the range does."""
     if not math.isfinite(limit):
-        raise OptionError(f"the limit is {limit:g}; a finite number is expected, such as 0.2")
+        raise OptionError(f"the limit is {limit:g}; expected a finite number, such as 0.2")
     if not 0.0 < probability < 1.0:
         raise OptionError(f"the probability is {probability:g}; a number between 0 and 1 is expected, such as 0.99")
     sampling: SamplingOptions = build(SamplingOptions, options, "solve")

@@ -68,9 +68,9 @@ def support_of(values: npt.ArrayLike, within: str, names: str) -> tuple[Bounds, 
     if samples.min() < 0.0:
         return (-math.inf, math.inf), "some samples are negative"
     if samples.max() <= 1.0 and _SHARES.search(names):
-        return (0.0, 1.0), "a share, by its name and samples"
+        return (0.0, 1.0), "a fraction, from its name and samples"
     if samples.max() <= 100.0 and _PERCENT.search(names):
-        return (0.0, 100.0), "per cent, by its name and samples"
+        return (0.0, 100.0), "percent, from its name and samples"
     return (0.0, math.inf), "no sample is negative"
 
 
@@ -81,13 +81,13 @@ class ForecastOptions:
     column: str | None = option(None, "series of several columns: the one to forecast", metavar="NAME")
     window: str = option(
         "all",
-        "how much of the series counts, from its end, such as 2h, or all",
+        "window of samples, from the end, such as 2h, or all",
         parse=check_length,
         metavar="DURATION|all",
     )
     within: str = option(
         "auto",
-        "what values lie between, such as 0,1; auto: as names and samples say",
+        "bounds of the values, such as 0,1; auto: as names and samples say",
         parse=check_within,
         flag="--support",
         metavar="LOW,HIGH|auto|none",

@@ -9,7 +9,7 @@ from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
 CRITERIA = {
-    "loo": "error of predicting each point from the others",
+    "loo": "leave-one-out cross-validation error",
     "adjusted": "adjusted R^2",
     "r2": "R^2, as in the paper, which rewards every further term",
 }
@@ -35,14 +35,14 @@ class CategoryOptions:
     where: tuple[str, ...] = option(
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
-    aggregate: str = option("median", "what stands for repeated runs", choices=AGGREGATES)
-    duplicates: str = option("refuse", "what to do with identical rows", choices=DUPLICATES)
+    aggregate: str = option("median", "aggregate of repeated runs", choices=AGGREGATES)
+    duplicates: str = option("refuse", "treatment of identical rows", choices=DUPLICATES)
     models: tuple[str, ...] = option(
         ("standard",), "default models: names of registered sets, or TOML files", metavar="NAME|FILE,..."
     )
     criterion: str = option(
         "loo",
-        "what models are compared by: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
+        "model selection criterion: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
         choices=tuple(CRITERIA),
     )
     weights: str = option(
@@ -90,4 +90,4 @@ class ModgenOptions(CategoryOptions):
         0.0, "share of the points, chosen at random, to hold out", parse=parse_share, metavar="N%",
         flag="--holdout",
     )  # fmt: skip
-    seed: int = option(0, "of the random choice of points set aside", minimum=0)
+    seed: int = option(0, "seed of the random choice of points to hold out", minimum=0)

@@ -99,7 +99,7 @@ class UslOptions(MeasuredOptions):
     """Options of `usl`."""
 
     quantity: str = option(
-        "auto", "what was measured; auto: by the value's unit or name", choices=("auto", "throughput", "time")
+        "auto", "measured quantity; auto: by the value's unit or name", choices=("auto", "throughput", "time")
     )
     weights: str = option(
         "auto", "weights of the runs; auto: equal for throughputs, relative (1/value^2) for times",

@@ -141,7 +141,7 @@ def _advice_on(
     tells: Booleans,
     points: Floats,
 ) -> Advice:
-    text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(measured_gap)} here"
+    text = f"not identifiable from these data: {names[0]} and {names[1]} differ by {percent(measured_gap)} here"
     point, point_gap = None, None
     if tells.any():
         place = int(tells.argmax())

@@ -155,8 +155,8 @@ class Whole(NamedTuple):
         """What shares of paths are shares of."""
         of = " of a metric, program or system" if self.several else ""
         if self.inclusive:
-            return f"share of the outermost paths{of}, each value with all that it calls"
-        return f"share of the sum of all paths{of}"
+            return f"% of total{of} (inclusive)"
+        return f"% of total{of} (exclusive)"
 
 
 def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats) -> Whole:

@@ -126,7 +126,7 @@ def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     measurements = gathered(data, options)
     if not measurements.paths:
         name, reason = next(iter(measurements.unfitted.items()))
-        which = f"none of {len(measurements.unfitted)} paths can be fitted; " if len(measurements.unfitted) > 1 else ""
+        which = f"none of {len(measurements.unfitted)} paths can be fitted: " if len(measurements.unfitted) > 1 else ""
         raise DataError(f"{data.source}: {which}{name}: {reason}")
     if options.show is not None:
         _require_path(options.show, [*measurements.paths, *measurements.unfitted], measurements.unfitted)
@@ -338,11 +338,11 @@ def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int
     """Why these points do not do; empty where they do."""
     symbols = list(shown_names(parameters).values())
     if len(points) < (least := _least_points(len(symbols), n_points)):
-        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
+        return f"{len(points)} distinct point{'s' if len(points) != 1 else ''}; {least} are required"
     levels = [len(np.unique(column)) for column in points.T]
     for symbol, count in zip(symbols, levels, strict=True):
         if count < 2:
-            return f"measured at one level of {symbol}; measure at more, or hold it with --where"
+            return f"only one value of {symbol}; add values or fix it with --where"
     logs = np.log(points)
     centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
     if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
@@ -355,7 +355,7 @@ def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int
                     f"--parameter '{left}'"
                 )
         names = " and ".join(symbols)
-        return f"{names} were varied together only (the points lie on a line); vary one while the other is held"
+        return f"{names} are collinear; vary one while holding the other fixed"
     return ""
 
 

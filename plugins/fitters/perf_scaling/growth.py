@@ -115,7 +115,7 @@ def _statement(kind: int, best: int, least: int, most: int) -> str:
         return f"at least {CLASSES[least]}"
     if most < last:
         return f"at most {CLASSES[most]}"
-    return "not determined"
+    return "inconclusive"
 
 
 def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:

@@ -36,7 +36,7 @@ _MOST_RIVALS = 12  # less likely ones differ more and mean less
 
 
 class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
-    """Scaling models of paths: what was measured at points of some parameters, and what the data leave open of each.
+    """Scaling models of paths: what was measured at points of some parameters, and the posterior of each.
 
     It predicts with bounds that hold which model is right, says how sure growth is, and what to measure next.
     """
@@ -188,7 +188,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return other
 
     def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
-        """Draws from what the data leave open, of all paths or of some, at points (T, q)."""
+        """Draws from the posterior, of all paths or of some, at points (T, q)."""
         posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
         return posterior.draws(points)
 
@@ -215,7 +215,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return quantiles[:, :, [1, 0, 2]]
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the unit of the data: the median of what the data leave open."""
+        """Predicted values in the unit of the data: the posterior median."""
         if interval is not None:
             check_coverage(interval)
         levels, path_numbers = self._places(points)

@@ -47,7 +47,7 @@ def parse_target(raw: Any) -> tuple[str, ...]:
     except (PerfError, ValueError, ZeroDivisionError):
         is_point = False
     if not is_point:
-        raise ValueError("NAME=LEVEL is expected, such as p=4096, one level of each parameter")
+        raise ValueError("expected NAME=VALUE for each parameter, e.g. p=4096")
     return tuple(f"{name}={text}" for name, text in places.items())
 
 
@@ -68,7 +68,7 @@ class ScalingOptions:
     where: tuple[str, ...] = option(
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
-    duplicates: str = option("refuse", "what to do with identical rows", choices=DUPLICATES)
+    duplicates: str = option("refuse", "treatment of identical rows", choices=DUPLICATES)
     at: tuple[str, ...] = option(
         (), "target point (default: four times the largest level of each parameter)",
         parse=parse_target, metavar="NAME=LEVEL,...",
@@ -85,4 +85,4 @@ class ScalingOptions:
         "auto", "weak: the problem grows with p; strong: it does not; auto: from the table",
         choices=("auto", "weak", "strong"),
     )  # fmt: skip
-    show: str | None = option(None, "call path whose candidate models are listed", metavar="PATH")
+    show: str | None = option(None, "call path whose candidate models are listed", metavar="NAME")

@@ -197,7 +197,7 @@ def _kinds(model: ScalingModel, paths: Sequence[int]) -> dict[str, Any]:
     """Names of what is drawn of paths, with what a legend shows of each."""
     line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
     kinds: dict[str, Any] = {
-        "mean of runs, standard error": Line2D([], [], color=INK, marker="o", markersize=4, linewidth=0.8),
+        "mean ± SE": Line2D([], [], color=INK, marker="o", markersize=4, linewidth=0.8),
         "prediction (median)": Line2D([], [], **line),
         "likely (50% interval)": Patch(facecolor=_COLOUR, alpha=0.41),
         "95% interval": Patch(facecolor=_COLOUR, alpha=0.13),

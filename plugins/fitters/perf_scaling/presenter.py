@@ -249,7 +249,7 @@ def _path_columns(model: ScalingModel) -> list[Column]:
 def _advice_columns(model: ScalingModel) -> list[Column]:
     return [
         Column("path", "path"),
-        Column("grows as", lambda entry: " or ".join(entry.rivals)),
+        Column("candidates", lambda entry: " or ".join(entry.rivals)),
         Column("difference here", "here", format=percent),
         Column("next measurement", lambda entry: None if entry.point is None else model.point_text(entry.point)),
         Column("difference there", "there", format=percent),

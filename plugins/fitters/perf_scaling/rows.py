@@ -116,10 +116,10 @@ DEVIATES = 0.5  # probability from which on a last level is said to deviate
 
 def note_of(row: PathRow, top: Mapping[str, float]) -> str:
     """What to keep in mind about a path; `top` are the largest levels that any path was measured at."""
-    notes = [] if row.determined else ["not determined"]
+    notes = [] if row.determined else ["inconclusive"]
     if row.misses > 1.0:
-        notes.insert(0, f"off by a factor of {row.misses:.2g} at a measured level")
+        notes.insert(0, f"residual {row.misses:.2g}x at a measured level")
     if row.deviates >= DEVIATES:
-        notes.append(f"last level may deviate ({row.deviates:.0%})")
+        notes.append(f"possible change point at largest level ({row.deviates:.0%})")
     notes += [f"measured to {name}={level:g}" for name, level in row.reach.items() if level < top[name]]
     return ", ".join(notes)

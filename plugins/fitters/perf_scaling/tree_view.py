@@ -162,7 +162,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     top = _top(tree, state)
     blocks: list[Block] = [
         *chosen_figures(model, _FIGURES),
-        *summary_blocks(model, (Link("Growth of the whole", (GROWTH,), state.query(name="", under="")),)),
+        *summary_blocks(model, (Link("Growth of the total", (GROWTH,), state.query(name="", under="")),)),
         *target_blocks(state, model, ()),
     ]
     blocks += [tree_chart(outlook, tree, inclusive_shares, top), _choice(outlook, state)]
@@ -282,7 +282,7 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
         if tree.paths[node] >= 0 and part in outlook.model.paths[tree.paths[node]].casefold()
     ]
     if not matches:
-        return (Notice(f"no path has {state.name!r} in its name"),)
+        return (Notice(f"no call path matches {state.name!r}"),)
     matches.sort(key=lambda one: _rank(state.order, outlook.rows[tree.paths[one[1]]]))
     start = min(state.start, (len(matches) - 1) // state.rows * state.rows)
     inclusive_shares = tree.with_callees(outlook.shares)
@@ -333,7 +333,7 @@ def unfitted_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     matches = [(name, reason) for name, reason in outlook.model.unfitted.items() if part in name.casefold()]
     if not matches:
         return ()
-    note = "" if len(matches) <= _MOST_UNFITTED else f"The first {_MOST_UNFITTED} of {len(matches):,}; search by name."
+    note = "" if len(matches) <= _MOST_UNFITTED else f"Showing {_MOST_UNFITTED} of {len(matches):,}; filter by name."
     return (Table(("path", "reason"), tuple(matches[:_MOST_UNFITTED]), "Not fitted", note),)
 
 

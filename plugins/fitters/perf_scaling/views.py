@@ -83,7 +83,7 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
     ]
     notices = [Notice(entry.text[0].upper() + entry.text[1:] + ".", "warning") for entry in advice(model, [path])]
     if row.misses > 1.0:
-        text = f"The fitted value is off by a factor of {row.misses:.2g} at a measured level; measure there again."
+        text = f"Residual {row.misses:.2g}x at a measured level; repeat that measurement."
         notices.insert(0, Notice(text, "warning"))
     if row.deviates >= 0.5:
         text = f"The largest value may deviate from the others (probability {row.deviates:.0%}): repeat it."
@@ -422,7 +422,7 @@ class ScalingViews:
         state = state_of(model, query)
         trail = (Link(self.title, (), state.query()),)
         if path == (GROWTH,):
-            return View("Growth of the whole", growth_blocks(self._outlooks.at(state.target), state), path, trail)
+            return View("Growth of the total", growth_blocks(self._outlooks.at(state.target), state), path, trail)
         if path == ():
             outlook = self._outlooks.at(state.target)
             if len(model.paths) > 1:

@@ -89,8 +89,8 @@ class ScalingOptions:
     where: tuple[str, ...] = option(
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
-    aggregate: str = option("median", "what stands for repeated runs", choices=AGGREGATES)
-    duplicates: str = option("refuse", "what to do with identical rows", choices=DUPLICATES)
+    aggregate: str = option("median", "aggregate of repeated runs", choices=AGGREGATES)
+    duplicates: str = option("refuse", "treatment of identical rows", choices=DUPLICATES)
     prepare: tuple[str, ...] = option(
         ("auto",),
         "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given, and "
@@ -140,7 +140,7 @@ class IndividualOptions(ScalingOptions):
     terms: str = option("1..3", "number of terms per model", parse=parse_terms, metavar="N|A..B")
     criterion: str = option(
         "loo",
-        "what models are compared by: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
+        "model selection criterion: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
         choices=tuple(CRITERIA),
     )
 
@@ -187,12 +187,12 @@ class JointOptions(ScalingOptions):
     reference: str | None = option(None, "reference system (default: most observations)", metavar="SYSTEM")
     loss: str = option("linear", "loss: linear (least squares) or robust", choices=_LOSSES)
     drop_outliers: bool = option(False, "refit without the reported outliers")
-    starts: int = option(5, "how many starting points are tried", minimum=1)
+    starts: int = option(5, "number of starting points", minimum=1)
     intervals: str = option(
         "asymptotic", "confidence intervals of the parameters: from standard errors, profile likelihood or bootstrap",
         choices=("asymptotic", "profile", "bootstrap"),
     )  # fmt: skip
     level: float = option(0.95, "coverage of the confidence intervals", parse=parse_coverage, metavar="0..1")
     draws: int = option(1000, "refits of the bootstrap", minimum=10)
-    seed: int = option(0, "of random starts and the bootstrap", minimum=0)
+    seed: int = option(0, "seed of random starts and the bootstrap", minimum=0)
     validate: bool = option(True, "leave-one-pair-out cross-validation")

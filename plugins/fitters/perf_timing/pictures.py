@@ -300,7 +300,7 @@ def _draw_estimates(
             axes.errorbar(x, row, xerr=e, fmt="o", color=SERIES[0], markersize=4, elinewidth=1.0, capsize=2)
             continue
         if not determined[row]:
-            place, side, text = 0.5, "center", "not determined" if is_open[row] else "without end"
+            place, side, text = 0.5, "center", "not identifiable" if is_open[row] else "without end"
         elif x < left:
             place, side, text = 0.02, "left", f"← {x:.3g} ± {e:.3g}"
         else:

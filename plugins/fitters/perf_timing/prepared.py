@@ -103,7 +103,7 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         steps = (
             TimesParameter(names[step.symbol]) if isinstance(step, TimesParameter) else step for step in self.steps
         )
-        return f"fitted in the scale {Preparation(tuple(steps)).formula}"
+        return f"response transformed to {Preparation(tuple(steps)).formula}"
 
     @property
     def of_parameters(self) -> Preparation:

@@ -158,7 +158,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             rows, in_cell = np.flatnonzero(cells == cell), measured == cell
             if not in_cell.any():
                 for place in rows:
-                    lines[place] = "never measured on this system"
+                    lines[place] = "extrapolated: no data for this code on this system"
                 continue
             outside: dict[int, list[str]] = {}
             for symbol, values in places.points.items():
@@ -245,7 +245,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         if not self.relative:
             return ""
         scaled = np.array(self.observations.value) * self.factor(self.measured_places)
-        return f", weights: relative, since nine tenths of the values differ by a factor of {span(scaled):,.0f} in it"
+        return f"; weights: relative (values span {span(scaled):,.0f}x, 5th to 95th percentile)"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`."""

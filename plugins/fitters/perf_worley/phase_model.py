@@ -196,7 +196,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     @property
     def bounds_meaning(self) -> str:
         """Which of two intervals `predict` gives."""
-        return "bounds: prediction interval of the utilization at a time, not of the mean of a phase"
+        return "prediction interval of the utilization at one time, not of the mean of a phase"
 
     def design_rows(self, points: Points) -> DesignRows:
         """None: phases are those of one run."""
@@ -236,7 +236,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Figures of the fit; R^2 both uncentered and centered."""
+        """Fit statistics; R^2 both uncentered and centered."""
         total, centered = self.total_squares, self.centered_squares
         return {
             "n_phases": len(self.phases),

@@ -99,7 +99,7 @@ def _span(model: PhaseModel, curve: UtilizationCurve | None) -> tuple[float, flo
 
 def _draw_model(model: PhaseModel, curve: UtilizationCurve | None, axes: Axes) -> None:
     if curve is None:
-        axes.set_ylabel("processors computing")
+        axes.set_ylabel("busy processors")
     else:
         draw_curve(axes, curve)
     place = time_axis(axes, *_span(model, curve), model.time_unit)

@@ -137,14 +137,14 @@ class PhasePresenter(Presenter):
 
     def title(self, result: PhaseModel) -> str:
         count = len(result.phases)
-        return f"{count} phase{'s' if count > 1 else ''} of {Path(result.origin.source).name}"
+        return f"{count} phase{'s' if count > 1 else ''} in {Path(result.origin.source).name}"
 
     def answer(self, result: PhaseModel) -> str:
         length = result.end - result.start
         areas = [_heights(result, phase)[0] * (phase.end - phase.start) for phase in result.phases]
         busy = sum(areas) / length if length else 0.0
         count = result.n_locations
-        of_all = f" of {count} processors ({busy / count:.0%}) busy" if count else ""
+        of_all = f" of {count} processor{'s' * (count > 1)} ({busy / count:.0%}) busy" if count else ""
         fit, how_long = result.statistics["r2_centered"], readable(length, result.time_unit, digits=3)
         line = f"{self.title(result)} ({how_long}); mean {busy:.3g}{of_all}"
         return line if fit is None else f"{line}, R^2 {fit:.2f}"
@@ -154,7 +154,7 @@ class PhasePresenter(Presenter):
         lines = [
             self.answer(result),
             f"{result.n_steps:,} steps; {_breakpoints(result)}",
-            f"largest local L2 error (epsilon): {result.epsilon:.6g}",
+            f"largest L2 error of a phase (epsilon): {result.epsilon:.6g}",
             f"SSE {result.sum_of_squares:.6g}",
         ]
         for name, label in (("r2_uncentered", "uncentered"), ("r2_centered", "centered")):
@@ -202,7 +202,7 @@ def _breakpoints(result: PhaseModel) -> str:
         return f"breakpoints: markers {listing(markers, 6)}"
     refined = ", refined" if options["refine"] and not result.functions else ""
     search = options.get("segmenter") or f"Algorithm {'M' if options['tolerance'] is None else 'K'}"
-    return f"breakpoints: least {result.objective} ({search}{refined})"
+    return f"breakpoints minimize {result.objective} ({search}{refined})"
 
 
 def _number_lines(result: PhaseModel) -> list[str]:

@@ -41,7 +41,7 @@ class TraceOptions(CurveOptions):
     """Options of every command that reads a trace."""
 
     region: str | None = option(
-        None, "from where a marker begins to where it ends; of several of one name from the first to the last",
+        None, "span of a marker; of several of one name, from the first to the last",
         metavar="MARKER",
     )  # fmt: skip
     only: tuple[str, ...] = option(
@@ -49,7 +49,7 @@ class TraceOptions(CurveOptions):
     )
     locations: str = option(
         "auto",
-        "what counts as a location, and whose events are read: those of GPUs (stream, device), of threads, or both; "
+        "locations whose events are read: GPUs (stream, device), threads, or both; "
         "auto: a GPU is one, whatever its streams, and everything else is as recorded",
         choices=LEVELS,
     )

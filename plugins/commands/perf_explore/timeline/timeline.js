@@ -58,7 +58,7 @@ class Timeline {
 
   build() {
     const bar = element("div", { class: "bar-of-tools", role: "toolbar", "aria-label": "Timeline" });
-    this.search = element("input", { type: "search", placeholder: "search a state", "aria-label": "Search a state",
+    this.search = element("input", { type: "search", placeholder: "filter states", "aria-label": "Search a state",
       list: "timeline-states", autocomplete: "off", spellcheck: "false" });
     const known = element("datalist", { id: "timeline-states" });
     for (const state of this.settings.states) known.append(element("option", { value: state }));

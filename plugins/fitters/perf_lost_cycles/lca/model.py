@@ -191,7 +191,7 @@ class LcaFitter(Fitter):
     Choose it to see which formula suits each overhead over processors, or over data size, and how well; `modgen` models
     several factors together. The model of the application is the sum of its categories' models.
 
-    Models are compared by the error of predicting each point from the others. In a study of data drawn from the
+    Models are compared by the leave-one-out cross-validation error. In a study of data drawn from the
     standard models (2 to 10% noise, 5 to 7 levels) what was so chosen missed four times the largest level by 1 to 8%
     in the median, against 1 to 12% with adjusted R^2 and 2 to 30% with the plain R^2 of the paper.
 

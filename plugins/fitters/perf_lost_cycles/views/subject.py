@@ -20,7 +20,7 @@ from perfcore.base.arrays import Floats, Ints
 CATEGORY, OVER, FORMULAE = "category", "over", "formulae"
 
 _DARKEST = 0.5  # a model that leaves half of the variance is as bad as none
-SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the times do not vary"
+SHADES = f"R^2 centered; color scale {_DARKEST:g} (dark) to 1 (bright); - = no variation"
 
 
 def category_path(category: str) -> ViewPath:

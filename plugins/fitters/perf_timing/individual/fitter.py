@@ -169,11 +169,11 @@ class Comparison:
         summary = (
             f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
-            f"total sum of squares: {total:.6g} (about the mean{'' if alone else 's of the pairs'}: {centered:.6g})",
+            f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(alone),
             *self._freedom_lines(),
             *observed.notes,
-            *([] if alone else ["notes count the pairs that they concern"]),
+            *([] if alone else ["note (n): n code/system pairs"]),
         )
         return Ranking(summary, tuple(candidates))
 

@@ -322,7 +322,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
-                lines[place] = "not determined by the points of this pair"
+                lines[place] = "not identifiable from the points of this pair"
             elif pair >= 0 and (freedom := self.pairs[pair].degrees_of_freedom) < LEAST_FREEDOM:
                 few = f"no bounds: {freedom} degree{'s' * (freedom != 1)} of freedom"
                 lines[place] = f"{lines[place]}; {few}" if lines[place] else few

@@ -139,7 +139,7 @@ class JointComparison:
             f"{len(self.combinations)} joint models of {len(data.codes)} codes on {len(data.systems)} systems: "
             f"{len(data):,} observations of {data.value_name}",
             self.prepared.preparation.line(data.columns),
-            f"total sum of squares: {total:.6g} (about the mean: {centered:.6g})",
+            f"total sum of squares {total:.6g} (centered {centered:.6g})",
             f"ordered by {JOINT_CRITERIA[self.options.criterion]}"
             + ("; those with negative parameters last" if self.options.sign == "nonnegative" else ""),
             *data.notes,
@@ -184,7 +184,7 @@ class JointComparison:
 
 
 _SHORT = {
-    JointStatus.UNDETERMINED: "parameters not determined",
+    JointStatus.UNDETERMINED: "not identifiable",
     JointStatus.NO_REFERENCE: "reference system has no part in a function",
     JointStatus.NOT_CONVERGED: "did not converge",
 }

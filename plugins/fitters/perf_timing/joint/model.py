@@ -211,7 +211,7 @@ def _given(
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
 _LEAST = 0.05  # of a measured value, below which a model that misses it has no logarithm
-_UNDETERMINED = "not determined by these data"
+_UNDETERMINED = "not identifiable from these data"
 
 
 class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -499,7 +499,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Figures of the fit; R^2 both uncentered and centered, in the scale of the fit."""
+        """Fit statistics; R^2 both uncentered and centered, in the scale of the fit."""
         n = len(self.observations.value)
         aicc, bic = (float(value) for value in information(self.sum_of_squares, n, self.rank))
         errors = self.errors()

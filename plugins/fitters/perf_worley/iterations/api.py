@@ -34,8 +34,8 @@ def iterations(
 ) -> Iterations:
     """Find the iterations of DATA, a trace or a utilization curve: how many, how long, which one differs and why.
 
-    States that count (step#1, step#2) say where they are. Without such, sections are found that have the course of
-    utilization and of the main states in common: 4 to 4,000, of 0.7 to 1.4 times their usual duration.
+    Numbered markers (step#1, step#2) delimit them. Without any, sections of similar utilization and main states are
+    found: 4 to 4,000, of 0.7 to 1.4 times their usual duration.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def iterations(
     markers : bool
         Use numbered markers (step#1, step#2) as iterations.
     marker : str, optional
-        Traces: what this marker spans, which `perf info` lists.
+        Traces: marker that spans one iteration (see `perf info`).
     representation : str, optional
-        What the durations become in ``--output`` and `Iterations.save` (default: as in `perf stochastic summarize`).
+        Representation of durations in ``--output`` and `Iterations.save` (default: as in `perf stochastic summarize`).
     read : callable, optional
         Reads a file; takes a path and the wanted types.
 

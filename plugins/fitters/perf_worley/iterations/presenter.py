@@ -86,7 +86,7 @@ class IterationsPresenter(Presenter):
 
 def _draw_mean(result: Iterations, axes: Axes) -> None:
     axes.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
-    axes.set(xlabel="position in the iteration [%]", ylabel="processors computing", xlim=(0.0, 100.0))
+    axes.set(xlabel="position in the iteration [%]", ylabel="busy processors", xlim=(0.0, 100.0))
     axes.set_ylim(bottom=0.0)
     axes.set_title("mean iteration", fontsize=9)
 

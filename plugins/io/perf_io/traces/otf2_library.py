@@ -368,7 +368,7 @@ def _check_anchor(anchor: Path, source: str) -> None:
     offset = content.find(b"\0", creator_end + 1) + 1
     n_properties = int.from_bytes(content[offset : offset + 4], "little")
     if n_properties > len(content):
-        raise InputError(source, f"the anchor file announces {n_properties} properties; it is cut short or damaged")
+        raise InputError(source, f"the anchor file announces {n_properties} properties; it is truncated or corrupt")
 
 
 class _Silent:

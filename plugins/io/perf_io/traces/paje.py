@@ -80,7 +80,7 @@ class VariableSamples:
         except ValueError:
             finite = False
         if not finite:
-            problem = f"the value of {container} {of_type} is {amount[:40]!r}; a finite number is expected"
+            problem = f"the value of {container} {of_type} is {amount[:40]!r}; expected a finite number"
             raise InputError(source, problem, line=line)
         number = Decimal(amount)
         code = self._codes.setdefault((container, of_type), len(self._codes))
@@ -181,7 +181,7 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
         name, names = definitions[words[0]]
         if len(words) <= len(names):
             counts = f"{len(words) - 1} fields, its definition has {len(names)}"
-            raise InputError(source, f"{name} has {counts}; the file is cut short or damaged", line=number)
+            raise InputError(source, f"{name} has {counts}; the file is truncated or corrupt", line=number)
         yield PajeEvent(name, dict(zip(names, words[1:], strict=False)), number)
 
 

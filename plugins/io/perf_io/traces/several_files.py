@@ -84,4 +84,4 @@ def _unpack(source: Source, folder: Path, endings: tuple[str, ...]) -> None:
                 with target.open("wb") as copy:
                     shutil.copyfileobj(cast("BinaryIO", content), copy, 1 << 20)
     except (tarfile.TarError, EOFError, zlib.error, OSError, UnicodeError, ValueError) as error:
-        raise InputError(source.name, f"the archive is cut short or damaged: {' '.join(str(error).split())}") from None
+        raise InputError(source.name, f"the archive is truncated or corrupt: {' '.join(str(error).split())}") from None

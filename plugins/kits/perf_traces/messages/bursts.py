@@ -269,7 +269,7 @@ class PopFactors:
     """Factors of one run, each in [0, 1]."""
 
     definition: Definition
-    runtime_ns: int  # of the run, and on a network that takes no time
+    runtime_ns: int  # of the run, and on an ideal network
     ideal_ns: int
     load_balance: float  # mean over longest computation of a location
     serialisation: float  # their product is ``communication``
