@@ -25,6 +25,7 @@ Importance = Literal["default", "brief", "verbose", "data"]
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST, _LEAST_WIDTH = 240, 12  # letters of a cell where the width is not limited, and where it is very small
 _LONGEST_HEADING = 20  # letters of one that is never shortened
+_SAME_UNIT = 100  # durations of a table that differ by less have one unit
 _ROWS, _MANY_DIGITS = 12, re.compile(r"\.[5-9]g")  # of the short form: rows, and formats that it rounds to four digits
 _JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
@@ -53,12 +54,19 @@ class Column:
             return ("_".join(re.findall(r"\w+", f"{self.name} {self.unit}".lower())),)
         return (self.key,) if isinstance(self.key, str) else self.key
 
-    def cells(self, values: Sequence[Any]) -> tuple[str, list[str]]:
-        """Heading and cells, all in one unit."""
+    def longest_ns(self, values: Sequence[Any]) -> float:
+        """The largest finite duration; 0 without any, and of other columns."""
+        if self.format != "time":
+            return 0
+        amounts = (abs(v) * _NANOSECONDS[self.unit] for value in values for v in _parts(value) if _is_known(v))
+        return max((amount for amount in amounts if amount != float("inf")), default=0)
+
+    def cells(self, values: Sequence[Any], longest_ns: float = 0) -> tuple[str, list[str]]:
+        """Heading and cells, all in one unit; durations not far below the table's longest in the unit of that."""
         if self.format != "time":
             return f"{self.name} [{self.unit}]" if self.unit else self.name, [_text(v, self.format) for v in values]
-        amounts = [abs(v) * _NANOSECONDS[self.unit] for value in values for v in _parts(value) if _is_known(v)]
-        largest = max((amount for amount in amounts if amount != float("inf")), default=0)
+        largest = self.longest_ns(values)
+        largest = largest if 0 < largest * _SAME_UNIT < longest_ns else longest_ns or largest
         unit = next((name for name, size in _NANOSECONDS.items() if largest >= size), "ns" if largest else "s")
         factor = _NANOSECONDS[self.unit] / _NANOSECONDS[unit]
         scaled = [tuple(v if v is None else v * factor for v in _parts(value)) for value in values]
@@ -112,14 +120,15 @@ class Table:
     def shown(self, verbose: bool = True) -> tuple[list[str], list[list[str]]]:
         """Header and cells of what is shown; columns without any value are left out."""
         header, columns = [], []
-        for column in self.columns:
-            if column.importance == "default" or (verbose and column.importance == "verbose"):
-                rounds = not verbose and isinstance(column.format, str) and _MANY_DIGITS.fullmatch(column.format)
-                kind = replace(column, format=".4g") if rounds else column
-                name, cells = kind.cells(self._values(column)[: self.most_rows(verbose)])
-                if not self.drops_empty or not cells or any(cell not in ("", "-") for cell in cells):
-                    header.append(name)
-                    columns.append(cells)
+        chosen = [c for c in self.columns if c.importance == "default" or (verbose and c.importance == "verbose")]
+        values = [self._values(column)[: self.most_rows(verbose)] for column in chosen]
+        longest_ns = max(map(Column.longest_ns, chosen, values), default=0)
+        for column, known in zip(chosen, values, strict=True):
+            rounds = not verbose and isinstance(column.format, str) and _MANY_DIGITS.fullmatch(column.format)
+            name, cells = (replace(column, format=".4g") if rounds else column).cells(known, longest_ns)
+            if not self.drops_empty or not cells or any(cell not in ("", "-") for cell in cells):
+                header.append(name)
+                columns.append(cells)
         return header, [list(row) for row in zip(*columns, strict=True)]
 
     def most_rows(self, verbose: bool = True) -> int | None:
@@ -192,8 +201,12 @@ def shorten(names: Sequence[str], width: int) -> list[str]:
     >>> shorten(["main/solve/exchange/wait", "main/solve/exchange/send"], 12)
     ['main/so…wait', 'main/so…send']
     """
-    short = list(names)
-    for tail in sorted(range(width), key=lambda tail: abs(tail - width // 3)):
+    short, long = list(names), [name for name in names if len(name) > width]
+
+    def cost(tail: int) -> float:  # letters off a third; beginning within a word costs a quarter
+        return abs(tail - width // 3) + width / 4 * sum(n[-tail - 1 :][:2].isalnum() for n in long) / (len(long) or 1)
+
+    for tail in sorted(range(width), key=cost):
         short = [n if len(n) <= width else f"{n[: width - tail - 1]}…{n[len(n) - tail :]}" for n in names]
         if len(set(short)) == len(set(names)):
             return short
@@ -209,17 +222,17 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
     """Header and rows as a terminal shows them, names shortened to its width, and which columns are of numbers."""
     header, rows = table.shown(verbose)
     columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
-    numeric = [_is_numeric(column[1:]) for column in columns]
-    limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width)
-    texts = [
-        shorten(column, most) if max(map(len, column)) > most else column
-        for column, most in zip(columns, limits, strict=True)
-    ]
-    lengths = [max(map(len, column)) + 2 for column in texts]
-    while not verbose and len(lengths) > 1 and width is not None and sum(lengths) - 2 > width:
-        lengths.pop()  # what is declared first matters most
-    texts = texts[: len(lengths)]
-    return list(zip(*texts, strict=True)) or [()], numeric[: len(lengths)]
+    while True:
+        numeric = [_is_numeric(column[1:]) for column in columns]
+        limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width)
+        texts = [
+            shorten(column, most) if max(map(len, column)) > most else column
+            for column, most in zip(columns, limits, strict=True)
+        ]
+        needed = sum(max(map(len, column)) + 2 for column in texts) - 2
+        if verbose or width is None or needed <= width or len(texts) < 2:
+            return list(zip(*texts, strict=True)) or [()], numeric
+        columns.pop()  # what is declared first matters most
 
 
 def _limits(columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[int]:

@@ -74,6 +74,64 @@ def rocprof_text(process=None):
     return json.dumps({"rocprofiler-sdk-tool": [process or rocprofv3()]}, indent=1)
 
 
+def proto(*fields):
+    """A message of pairs of numbers and values: integers, texts, or messages."""
+    return b"".join(
+        varint(number << 3) + varint(value) if isinstance(value, int) else
+        varint(number << 3 | 2) + varint(len(content := value.encode() if isinstance(value, str) else value)) + content
+        for number, value in fields)  # fmt: skip
+
+
+def varint(value):
+    value %= 1 << 64
+    return bytes([value]) if value < 128 else bytes([value % 128 | 128]) + varint(value >> 7)
+
+
+XPLANE_BEGAN = 1_700_000_000 * 10**9
+
+
+def xplane(name, *lines, **about):
+    """A plane by its lines: number, name and events, which are name, begin and end in nanoseconds, and stats."""
+    events = sorted({event[0] for *_, listed in lines for event in listed})
+    stats = ["flops", *sorted({key for *_, listed in lines for event in listed for key in event[3]}), *about]
+
+    def stat(key, value):
+        return proto((1, stats.index(key) + 1), (5 if isinstance(value, str) else 3, value))
+
+    def event(name, start, end, described):
+        of_event = [(4, stat(*each)) for each in [("flops", 300), *described.items()]]
+        return proto((1, events.index(name) + 1), (2, start * 1000), (3, (end - start) * 1000), *of_event)
+
+    def table(number, names):
+        return [(number, proto((1, k), (2, proto((1, k), (2, text))))) for k, text in enumerate(names, 1)]
+
+    return proto(
+        (2, name),
+        *((3, proto((1, number), (2, text), (3, XPLANE_BEGAN), *((4, event(*each)) for each in listed)))
+          for number, text, listed in lines),
+        *table(4, events), *table(5, stats), *((6, stat(*each)) for each in about.items()))  # fmt: skip
+
+
+HOST = (4243, "python", [
+    ("train", 0, 60_000, {"step_num": 7}), ("cuMemcpyHtoDAsync", 1_000, 5_000, {"correlation_id": 2}),
+    ("cuLaunchKernel", 7_000, 9_000, {"correlation_id": 3}),
+    ("cuLaunchKernel", 10_000, 12_000, {"correlation_id": 4})])  # fmt: skip
+STREAM = (7, "Stream #7(Compute,MemcpyH2D)", [
+    ("MemcpyH2D", 6_000, 16_000, {"correlation_id": 2, "memcpy_details": "kind_src:pinned size:4096"}),
+    ("gemm", 20_000, 40_000, {"correlation_id": 3}), ("add", 40_500, 45_501, {"correlation_id": 4})])  # fmt: skip
+DERIVED = (1 << 62, "XLA Ops", [("fusion.1", 20_000, 45_501, {"hlo_op": "fusion.1"})])
+
+
+def xspace(*planes):
+    return proto(*((1, plane) for plane in planes))
+
+
+def jax():
+    """A step of 60 us with a copy and two kernels, which a line of XLA's operations repeats."""
+    gpu = xplane("/device:GPU:0", STREAM, DERIVED, device_vendor="Nvidia", gpu_device_name="NVIDIA H100")
+    return xspace(xplane("/host:CPU", HOST), gpu)
+
+
 PROJECTIONS_STS = """\
 VERSION 9.0
 MACHINE net-linux
@@ -191,6 +249,7 @@ TRACE_SAMPLES: dict[str, list[tuple[str, str | bytes]]] = {
     ],
     "nsight": [("report.sqlite", nsight())],
     "rocprofv3": [("1234_results.json", rocprof_text())],
+    "xplane": [("host.xplane.pb", jax())],
 }
 
 

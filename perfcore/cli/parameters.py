@@ -8,13 +8,12 @@ import typer
 
 from perfcore.cli.signature import names_of
 
-__all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
+__all__ = ["At", "Data", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
 
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
 ]
-Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="Fitter.", autocompletion=names_of("fitters"))]
 FitterOfKind = Annotated[
     str | None,
     typer.Option(

@@ -11,14 +11,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import is_time
 
-KINDS_OF_DATA = {
-    "trace": "state intervals of processes, threads or streams",
-    "curve": "a utilization curve",
-    "series": "samples over time",
-    "categories": "measurements with a column that says what a part of the time was spent in",
-    "codes x systems": "measurements of two or more codes and two or more systems that have pairs in common",
-    "timings": "all other measurements",
-}
 _SEVERAL = 2
 _TYPES = {Trace: "a trace", UtilizationCurve: "a utilization curve", Series: "a series", Measurements: "measurements"}
 

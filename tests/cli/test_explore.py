@@ -18,7 +18,7 @@ import pytest
         (["none.json"], "none.json: there is no such file"),
         (["curve.csv", "--port", "0"], "--port"),
         (["curve.csv", "--reader", "nope"], "unknown reader 'nope'"),
-        ([], "Missing argument 'FILES...'"),
+        ([], "Missing argument 'FILES'"),
     ],
 )
 def test_mistakes(refused, folder, words, message):

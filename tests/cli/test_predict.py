@@ -29,7 +29,7 @@ def test_a_table_of_points_and_values(perf):
 def test_bounds(perf):
     printed = perf("predict", "model.json", "--at", "t=50", "--interval", "0.95")
     assert [line.split() for line in printed.lines[2:4]] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
-    assert printed.lines[5].startswith("Uncertain: bounds: prediction interval of the utilization")
+    assert printed.lines[5].startswith("Uncertain: prediction interval of the utilization")
     points = json.loads(perf("predict", "model.json", "--at", "t=50", "--interval", "0.5", "--json").out)["rows"]
     assert points == [{"t": 50, "value": 5, "lower": 5, "upper": 5}]
 

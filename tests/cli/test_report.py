@@ -29,7 +29,7 @@ def test_data_and_models_in_one_file(perf, folder):
         (["none.csv", "-o", "x.html"], "none.csv: there is no such file"),
         (["curve.csv", "-o", "x.html", "--port", "8000"], "--port and --no-browser are of the page"),
         (["curve.csv", "--views", "2"], "--views belongs to -o FILE"),
-        ([], "Missing argument 'FILES...'"),
+        ([], "Missing argument 'FILES'"),
     ],
 )
 def test_mistakes_write_nothing(refused, folder, words, message):

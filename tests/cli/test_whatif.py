@@ -68,7 +68,7 @@ def test_mistakes(run, perf, refused):
     assert "a share is expected" in refused("whatif", run, "--noise", "much")
     assert "belongs to --noise" in refused("whatif", run, "-o", "x.json")
     Path("run.csv").write_text("start_us,end_us,location,state\n0,100,a,run\n")
-    assert "no calls of a communication library" in refused("whatif", "run.csv")
+    assert "no MPI or NCCL calls recorded" in refused("whatif", "run.csv")
     Path("table.csv").write_text("p,time_s\n1,8\n2,4\n")
     assert "table.csv: holds no states or messages; give a trace" in refused("whatif", "table.csv")
     Path("run2.csv").write_text(Path("run.csv").read_text())

@@ -44,11 +44,11 @@ def test_path_and_replay_by_hand(tmp_path):
     found = perfcore.whatif(write(tmp_path / "t.json", step(0)), region="step#0")
     assert classes(found) == {"GPU": 383, "operators": 50, "no operator": 30, "launch": 15, "runtime calls": 10,
                               "return from waiting": 10, "gaps of the GPU": 2}  # fmt: skip
-    collectives = {"collectives 2x faster": 500, "zero-time collectives": 500}
-    assert runtimes(found) == {"GPU 2x faster": 308.5, "zero-time GPU": 180, "host 2x faster": 460,
-                               "zero-time host": 445, **collectives}  # fmt: skip
+    collectives = {"collectives 2x faster": 500, "ideal collectives": 500}
+    assert runtimes(found) == {"GPU 2x faster": 308.5, "ideal GPU": 180, "host 2x faster": 460,
+                               "ideal host": 445, **collectives}  # fmt: skip
     asked = perfcore.whatif(tmp_path / "t.json", region="step#0", faster=["GEMM=2", "host=inf"])
-    assert runtimes(asked) == {"GEMM 2x faster, zero-time host": 345}
+    assert runtimes(asked) == {"GEMM 2x faster, ideal host": 345}
     assert found.path.by_kernel == {"gemm": 200_000, "relu": 183_000}
 
 
@@ -95,7 +95,7 @@ def test_a_full_launch_queue_is_waiting(tmp_path):
     found = perfcore.whatif(write(tmp_path / "t.json", events))
     assert classes(found) == {"launch": 5, "GPU": 110_000, "return from waiting": 10}
     assert found.full_queue["launches"] == stopped > 80
-    assert runtimes(found)["zero-time GPU"] < 2000
+    assert runtimes(found)["ideal GPU"] < 2000
 
 
 def test_traces_that_lack_something(tmp_path):
@@ -190,7 +190,7 @@ def test_paths_of_real_traces(real_data, file):
     assert found.runtime_ns / 1000 == pytest.approx(length, rel=0, abs=off)
     for name, time in expected.items():
         assert found.path.by_class[name] / 1000 == pytest.approx(time, rel=0, abs=off)
-    for name, time in zip(["GPU 2x faster", "zero-time GPU", "host 2x faster", "zero-time host"], times, strict=True):
+    for name, time in zip(["GPU 2x faster", "ideal GPU", "host 2x faster", "ideal host"], times, strict=True):
         assert time is None or runtimes(found)[name] == pytest.approx(time, rel=0, abs=off)
 
 

@@ -81,7 +81,7 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
         free = np.inf in question.values()
         savings = tuple(step.runtime_ns - step.runtime_with(*each) for step in (steps if faster or not free else ()))
         names = [(name.replace("gpu", "GPU") if name in _PARTS else name, times) for name, times in question.items()]
-        text = ", ".join(f"zero-time {n}" if times == np.inf else f"{n} {times:g}x faster" for n, times in names)
+        text = ", ".join(f"ideal {n}" if times == np.inf else f"{n} {times:g}x faster" for n, times in names)
         part = "" if faster else next(iter(question))
         scenarios.append(Scenario(text, part, free, run.runtime_with(*each), savings))
     alone, busiest = run.runtime_with(gpu=np.inf), run.busiest_stream_ns()
@@ -93,7 +93,7 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
         activity.source, region or "", run.runtime_ns, path,
         sum(time for name, time in path.by_kernel.items() if _COLLECTIVE.search(name)),
         () if error else tuple(scenarios), max(alone, busiest),
-        "the host beside a zero-time GPU" if alone >= busiest else "the work of the busiest stream",
+        "the host with an ideal GPU" if alone >= busiest else "the work of the busiest stream",
         tuple(step.runtime_ns for step in steps), {"launches": len(full), "time_ns": time} if len(full) else {},
         tuple(_notes(trace)), tuple(_uncertain(run, error)),
     )  # fmt: skip
@@ -153,7 +153,7 @@ def _notes(trace: HostGpuTrace) -> list[str]:
         return [f"{lacking}: what the GPU waits for is unknown (activities=[CPU, CUDA] records them)", *activity.notes]
     if not activity.syncs and (called & _WAITS_OF_STREAMS or len(np.unique(activity.pieces["location"])) > 1):
         option = "enable_cuda_sync_events=True in the profiler's experimental_config"
-        return [f"event waits of streams, which are among gaps ({option} records them)", *activity.notes]
+        return [f"event waits of streams, counted as gaps ({option} records them)", *activity.notes]
     return list(activity.notes)
 
 

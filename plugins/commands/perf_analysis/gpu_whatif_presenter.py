@@ -12,7 +12,7 @@ from perfcore.data.units import readable
 from perfcore.results import Column, Presenter, Table, Tables
 
 _MOST_KERNELS, _MOST_ACTIVITIES, _LETTERS = 3, 2, 34
-_BOUND = "zero time is a bound; calls of the host take longer while they are recorded"
+_BOUND = "an ideal part has zero duration, a lower bound; recording slows calls of the host"
 
 
 class GpuAnswersPresenter(Presenter):
@@ -24,11 +24,11 @@ class GpuAnswersPresenter(Presenter):
     def answer(self, result: GpuAnswers) -> str:
         whole, gpu, host = result.runtime_ns, result.path.by_class[GPU], result.path.host_ns
         of = f"{Path(result.source).name}{f', {result.region}' if result.region else ''}"
-        subject = "GPU kernels are" if gpu >= host else "The host is"
-        text = f"{subject} {max(gpu, host) / whole:.1%} of the critical path of {_time(whole)} ({of})"
+        subject = "GPU kernels are" if gpu >= host else "the host is"
+        text = f"{of}: {subject} {max(gpu, host) / whole:.1%} of the critical path of {_time(whole)}"
         saved = [(each.question, whole - each.runtime_ns) for each in _asked(result)]
-        gains = [f"{name} {f'{_time(time)} ({time / whole:.0%})' if time else 'nothing'}" for name, time in saved]
-        return f"{text}; would save: {', '.join(gains)}" if gains else text
+        gains = [f"{name} saves {f'{_time(time)} ({time / whole:.0%})' if time else 'nothing'}" for name, time in saved]
+        return f"{text}; {', '.join(gains)}" if gains else text
 
     def caveats(self, result: GpuAnswers) -> dict[str, Sequence[str]]:
         path = result.path
@@ -70,7 +70,7 @@ class GpuAnswersPresenter(Presenter):
         share = Column("share", lambda row: row[1] / whole, format=".1%")
         columns = [
             Column("critical path", 0), Column("time", 1, "ns", "time"), share,
-            Column("if it took no time", 2, "ns", "time"), Column("if twice as fast", 3, "ns", "time"),
+            Column("ideal", 2, "ns", "time"), Column("2x faster", 3, "ns", "time"),
         ]  # fmt: skip
         scenarios = [
             Column("scenario", "question"), Column("runtime", "runtime_ns", "ns", "time"),

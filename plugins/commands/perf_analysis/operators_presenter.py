@@ -190,16 +190,14 @@ class LaunchTimesPresenter(Presenter):
         n = len(result.sources)
         name = Path(result.sources[0]).name if n == 1 else f"{n} files"
         call, time = (readable(whole[key], "ns", 2) for key in ("mean_call_ns", "mean_time_ns"))
-        mean, empty = first["mean_queued"] or 0.0, f"the queue is empty {first['empty_share'] or 0.0:.0%} of the time"
+        mean, empty = first["mean_queued"] or 0.0, f"queue empty {first['empty_share'] or 0.0:.0%} of the time"
         waiting = result.idle_ns[WAITING] / max(result.span_ns, 1)
         if first["most_queued"] >= _FULL:
-            verdict = (
-                f"the launch queue is full: {mean:.4g} pieces wait on average, {whole['long_calls']} calls are long"
-            )
+            verdict = f"the launch queue is full: mean queue length {mean:.4g}, {whole['long_calls']} calls are long"
         elif waiting >= _LATE:
             verdict = f"the host is late: {call} to launch, kernels of {time}; {empty}"
         else:
-            verdict = f"the GPU waits {waiting:.0%} of the time for the host; {mean:.3g} pieces are queued, {empty}"
+            verdict = f"the GPU waits {waiting:.0%} of the time for the host; mean queue length {mean:.3g}, {empty}"
         return f"{name}: {verdict}"
 
     def caveats(self, result: LaunchTimes) -> dict[str, Sequence[str]]:

@@ -34,7 +34,6 @@ _LEVEL = {
     "GPU communication": 3, "GPU orchestration": 3,
 }  # fmt: skip
 _MOST_COLUMNS = 16  # whose numbers can be read; of more, some that lie evenly between the first and the last
-_MOST_LETTERS_EFFICIENCY_PICTURE = 14
 _LABEL_POINTS = 125  # as wide as the longest name with its indentation
 # Efficiencies below have the darkest colour; POP's own tables are red from 80 % down, but half is not all.
 _DARKEST, _LIGHTEST = 0.4, 1.0

@@ -186,9 +186,8 @@ class RecommendationPresenter(Presenter):
         values = [rival.value for rival in result.rivals]
         uncertain = []
         if values:
-            uncertain.append(
-                f"{len(values)} competing model{'s' * (len(values) != 1)}: {min(values):.3g}..{max(values):.3g}{unit}"
-            )
+            span = "..".join(dict.fromkeys(f"{value:.3g}" for value in (min(values), max(values))))
+            uncertain.append(f"{len(values)} competing model{'s' * (len(values) != 1)}: {span}{unit}")
         return {"Assumed": [] if result.is_averaged else ["the model is correct"], "Uncertain": uncertain}
 
     def tables(self, result: Recommendation) -> Tables:
@@ -198,7 +197,7 @@ class RecommendationPresenter(Presenter):
             Column("SE after", "error", format=".3g", key="error"),
             Column("variance reduction", "gain", format=".1%", key="gain"),
             Column("cost", "cost_s", format=duration_text, key="cost_s"),
-            Column("reduction per s", "gain_per_s", format=".3%", key="gain_per_s"),
+            Column("reduction per s", "gain_per_s", format=".4g", key="gain_per_s"),
             Column("in all", "in_all", importance="data"),
         ]
         return [Table(columns, result.choices)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
-GroupBy = Literal["operator", "kernel", "shape"]
 _LEVEL, _LEAST_STEPS = 0.05, 3
 
 

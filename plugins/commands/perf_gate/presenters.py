@@ -103,7 +103,7 @@ class VersionGatePresenter(Presenter):
 
     def answer(self, result: VersionGate) -> str:
         count, limit = len(result), f"{result.judged.threshold:g}x"
-        of = f"of {count} benchmarks"
+        of = f"of {count} benchmark{'s' * (count != 1)}"
         if slow := int(result.judged.slower.sum()):
             errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
             text = f"FAIL  {slow} {of} slower than {limit} ({errors})"
@@ -229,7 +229,8 @@ def _doubts(result: VersionGate) -> list[str]:
     texts = [f"the machines differ ({result.machines}), so two sessions decide nothing"] if result.machines else []
     noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
     if noisy:
-        texts.append(f"{noisy} with noise above {NOISY:.0%}: two sessions fail only beyond {NOISY_LIMIT:g}x")
+        which = f"noise above {NOISY:.0%} in {noisy} of {len(result)}"
+        texts.append(f"{which}: two sessions fail only beyond {NOISY_LIMIT:g}x")
     few = ~result.estimates.decides & (result.estimates.rounds < FEWEST_ROUNDS)
     if few.any():
         rounds = int(result.estimates.rounds[few].min())
@@ -252,12 +253,12 @@ class HistoryGatePresenter(Presenter):
         able = [each for each in result.judged if each.detected is not None]
         first, outcome = (able or result.judged)[0], result.outcome
         where = f"since {_name(result.since)}" if result.since is not None else f"in the last {WINDOW} values"
-        name = shortened(first.series.name, _NAME)
+        name, of = shortened(first.series.name, _NAME), f"{len(able)} benchmark{'s' * (len(able) != 1)}"
         if first.alarm is not None:
             count, step = sum(each.outcome is outcome for each in able), first.alarm
             size = f"{change_of(step.size):+.1%} [{change_of(step.lower):+.1%}, {change_of(step.upper):+.1%}]"
             how = "gradually since" if step.is_gradual else "since"
-            text = f"FAIL  {count} of {len(able)} benchmarks slower {where}"
+            text = f"FAIL  {count} of {of} slower {where}"
             return f"{text}; {name} {size} {how} {_name(first.commit_of(step))}"
         if not able:
             longest = max(len(each.series.logs) for each in result.judged)
@@ -266,7 +267,7 @@ class HistoryGatePresenter(Presenter):
             change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
             return f"INCONCLUSIVE  newest commit {_name(first.series.commits[-1])}: {name} {change}; run it again"
         sight = max(each.detected.sight for each in able if each.detected is not None)
-        text = f"PASS  none of {len(able)} benchmarks slower {where}"
+        text = f"PASS  none of {of} slower {where}"
         return f"{text}; {change_of(sight):+.1%} six commits ago is detectable (90%)"
 
     def caveats(self, result: HistoryGate) -> dict[str, Sequence[str]]:

@@ -15,8 +15,6 @@ from perfcore.data.units import readable
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Column, Panel, Panels, Table, Tables
 
-_BRIEF = 6
-
 
 class ProjectionPresenter(ModelPresenter):
     """Text, tables and picture of a projection, or of the model that it is the answer of."""

@@ -60,6 +60,7 @@ def _plain(value: float) -> str:
 
 
 _MOST_SHOWN = 40
+_DIGITS = 4  # of coefficients in the short form
 _NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm
 
 
@@ -89,7 +90,7 @@ def _largest_first(fits: Sequence[Any], share: Any, error: Any, result: ModgenMo
         Column("share", share[order], format=".1%"),
         Column("leave-one-out R^2", [fits[k].r2_leave_one_out for k in order], format=".3f"),
         Column("error of total", error[order], format=".2%"),
-        Column("model", [fits[k].text(result.shown_names) for k in order]),
+        Column("model", [fits[k].text(result.shown_names, _DIGITS) for k in order]),
     ]
     return Table(columns, importance="brief")
 
@@ -119,7 +120,7 @@ class LcaPresenter(_CategoryPresenter):
         part, factor = shares(result), result.factor_name
         largest = max(range(len(result.fits)), key=lambda k: part[k])
         fit = result.fits[largest]
-        model, unit = fit.model.text(factor), f" {result.unit}" if result.unit else ""
+        model, unit = fit.model.text(factor, _DIGITS), f" {result.unit}" if result.unit else ""
         return f"{fit.category} is {part[largest]:.0%} of the time, {model}{unit} ({self.title(result)})"
 
     def next_command(self, result: LcaModel) -> str:
@@ -158,7 +159,8 @@ class LcaPresenter(_CategoryPresenter):
             Column("note", [fit.note for fit in fits], key=()),
         ]
         categories = Table(columns, title="Best default model by category", importance="verbose")
-        brief = [*columns[:2], Column("model", columns[3].value, result.unit or ""), *columns[5:6], *columns[7:8]]
+        model = Column("model", [fit.text(factor, _DIGITS) for fit in fits], result.unit or "")
+        brief = [*columns[:2], model, *columns[5:6], *columns[7:8]]
         shown = [fit for fit in result.fits if fit.category == result.origin.options.get("show")]
         return [
             Table(brief, importance="brief"),
@@ -189,7 +191,7 @@ class ModgenPresenter(_CategoryPresenter):
         share, _ = category_figures(result)
         largest = int(np.argmax(share))
         fit, median = result.categories[largest], result.statistics["median_relative_error"]
-        formula = fit.text(result.shown_names)
+        formula = fit.text(result.shown_names, _DIGITS)
         return f"{fit.name} is {share[largest]:.0%} of the time, {formula}; median error of the total {median:.1%}"
 
     def next_command(self, result: ModgenModel) -> str:

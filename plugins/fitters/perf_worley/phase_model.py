@@ -196,7 +196,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     @property
     def bounds_meaning(self) -> str:
         """Which of two intervals `predict` gives."""
-        return "bounds: prediction interval of the utilization at a time, not of the mean of a phase"
+        return "prediction interval of the utilization at one time, not of the mean of a phase"
 
     def design_rows(self, points: Points) -> DesignRows:
         """None: phases are those of one run."""

@@ -144,7 +144,7 @@ class PhasePresenter(Presenter):
         areas = [_heights(result, phase)[0] * (phase.end - phase.start) for phase in result.phases]
         busy = sum(areas) / length if length else 0.0
         count = result.n_locations
-        of_all = f" of {count} processors ({busy / count:.0%}) busy" if count else ""
+        of_all = f" of {count} processor{'s' * (count > 1)} ({busy / count:.0%}) busy" if count else ""
         fit, how_long = result.statistics["r2_centered"], readable(length, result.time_unit, digits=3)
         line = f"{self.title(result)} ({how_long}); mean {busy:.3g}{of_all}"
         return line if fit is None else f"{line}, R^2 {fit:.2f}"

@@ -72,6 +72,7 @@ _READERS = (
      "Nsight Systems, its SQLite export", "NsightOptions"),
     ("rocprofv3", "perf_io.traces.rocprofv3:RocprofReader", ".json",
      "rocprofv3 of ROCm, --output-format json", "NsightOptions"),
+    ("xplane", "perf_io.traces.xplane:XplaneReader", ".pb", "XPlane of JAX and TensorFlow", "NsightOptions"),
 )  # fmt: skip
 
 

@@ -53,12 +53,12 @@ def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
         raise InputError(path, f"not TOML: {error}") from None
 
 
-def sum_of_terms(coefficients: Sequence[float], functions: Sequence[str]) -> str:
-    """A linear combination, its coefficients with six digits."""
+def sum_of_terms(coefficients: Sequence[float], functions: Sequence[str], digits: int = 6) -> str:
+    """A linear combination with its coefficients."""
     text = ""
     for coefficient, function in zip(coefficients, functions, strict=True):
         sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
-        text += f"{sign}{abs(coefficient):.6g}" + ("" if function == "1" else f" {function}")
+        text += f"{sign}{abs(coefficient):.{digits}g}" + ("" if function == "1" else f" {function}")
     return text or "0"
 
 

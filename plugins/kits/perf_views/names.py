@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from perfcore.tables import shorten
+
 LABEL_LETTERS = 34  # of a name next to an axis, where a picture still has most of its width
 
 
@@ -20,13 +22,8 @@ def shortened(name: str, most: int = LABEL_LETTERS) -> str:
 
 
 def shortened_apart(names: Sequence[str], most: int) -> list[str]:
-    """Names shortened so that different ones still look different; where they need more letters, they get them."""
-    longest = max(map(len, names), default=0)
-    labels = [shortened(name, most) for name in names]
-    while len(set(labels)) < len(set(names)) and most < longest:
-        most *= 2
-        labels = [shortened(name, most) for name in names]
-    return labels
+    """Names on one line, shortened so that different ones still look different."""
+    return shorten([" ".join(name.split()) for name in names], most)
 
 
 def unique_suffixes(names: Sequence[str]) -> list[str]:

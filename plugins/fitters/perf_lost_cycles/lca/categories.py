@@ -48,9 +48,9 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return self.formula
         return Formula(self.formula).substituted(self._factor_in(factor)).canonical
 
-    def text(self, factor: str) -> str:
+    def text(self, factor: str, digits: int = 6) -> str:
         """The formula with its coefficients, as a person reads it."""
-        numbers = {n: Formula(f"{c or 0.0:.6g}") for n, c in zip(self.names, self.coefficients, strict=True)}
+        numbers = {n: Formula(f"{c or 0.0:.{digits}g}") for n, c in zip(self.names, self.coefficients, strict=True)}
         return Formula(self.formula).substituted({**self._factor_in(factor), **numbers}).canonical.replace("+ -", "- ")
 
     def _factor_in(self, factor: str) -> dict[str, Formula]:

@@ -40,11 +40,11 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(lengths) > 1 or not self.terms or any(len(row) != len(self.terms) for row in self.covariance):
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
 
-    def text(self, names: Mapping[str, str]) -> str:
+    def text(self, names: Mapping[str, str], digits: int = 6) -> str:
         """The model as a person reads it, in other names of factors; a term that is a sum stands in parentheses."""
         # A product with a sum is written with parentheses around it.
         terms = [Formula(f"1*({renamed(term, names)})").canonical.removeprefix("1*") for term in self.terms]
-        return sum_of_terms(self.coefficients, terms)
+        return sum_of_terms(self.coefficients, terms, digits)
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""GPU work of a trace (Kineto, rocprofv3) with the host calls that launched it and the operators around these.
+"""GPU work of a trace (Kineto, rocprofv3, XPlane) with the host calls that launched it and the operators around these.
 
 A piece is a kernel, copy or memset of a GPU. Its launch is the host runtime call of the same correlation number, and
 its owner the innermost operator (``cpu_op``) that encloses the launch on its thread. Times are whole nanoseconds.
@@ -21,8 +21,9 @@ import numpy.typing as npt
 from perf_io.traces.chrome import ChromeReader
 from perf_io.traces.intervals import UNLAUNCHED, clip_at_next
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
-from perf_io.traces.rocprofv3 import like_kineto
+from perf_io.traces.rocprofv3 import RocprofReader
 from perf_io.traces.trace_events import CALLS, EXACT, Codes, TimeError, correlation_of, exactly, nanoseconds
+from perf_io.traces.xplane import XplaneReader
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError
@@ -176,12 +177,13 @@ def read_gpu_activity(
 ) -> GpuActivity | None:
     """Read the GPU activity of a file, with the arguments of operators of these names.
 
-    None where it is no Chrome trace and not of rocprofv3, or has no work of GPUs.
+    None where it is no Chrome trace, not of rocprofv3 and no XPlane file, or has no work of GPUs.
     """
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as named:
-        source = like_kineto(named)
+        converter = next((each for each in (RocprofReader(), XplaneReader()) if each.sniff(named)), None)
+        source = converter.convert(named) if converter else named
         return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
 
 
@@ -190,8 +192,8 @@ def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[
     activity = read_gpu_activity(path, arguments_of)
     if activity is None:
         raise DataError(
-            f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's profiler "
-            "or JSON of rocprofv3 --runtime-trace"
+            f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's or JAX's "
+            "profiler or JSON of rocprofv3 --runtime-trace"
         )
     return activity
 

@@ -89,6 +89,9 @@ class _Process(msgspec.Struct):
     buffer_records: _Records = msgspec.field(default_factory=_Records)
 
 
+Row = tuple[str, str, int | str, int | str, int, int, int]  # category, name, pid, tid, start, end, correlation
+
+
 class RocprofReader(ChromeReader):
     """Kernels and copies of GPU streams, or calls of HIP and HSA of threads, with ranges of ROCTx.
 
@@ -102,46 +105,48 @@ class RocprofReader(ChromeReader):
         return 0.95 if source.head.lstrip()[:1] == b"{" and f'"{_KEY}"'.encode() in source.head else 0.0
 
     def read(self, source: Source, options: NsightOptions) -> Trace:  # type: ignore[override]
-        return super().read(like_kineto(source), ChromeOptions(locations=options.locations))
+        return super().read(self.convert(source), ChromeOptions(locations=options.locations))
+
+    def convert(self, source: Source) -> Source:
+        """What Kineto would have written."""
+        processes = decode_document(source, dict[str, list[_Process]], "JSON of rocprofv3", _LARGEST).get(_KEY, [])
+        if len(processes) != 1:
+            raise InputError(source.name, f"holds {len(processes)} processes; give the file of one")
+        gpus = [agent for agent in processes[0].agents if agent.type in _GPU]
+        rows = list(_rows(processes[0], {_number(gpu.id): number for number, gpu in enumerate(gpus)}))
+        names = {number: gpu.product_name or gpu.name for number, gpu in enumerate(gpus)}
+        return Converted(
+            source, rows, names, "kernel dispatches, copies or calls; rocprofv3 --runtime-trace records them"
+        )
 
 
-class _Converted(Source):
-    """A file with other content."""
+class Converted(Source):
+    """A file with other content: events, and names of GPUs."""
 
-    def __init__(self, source: Source, text: bytes) -> None:
+    def __init__(self, source: Source, rows: list[Row], gpus: dict[int, str], content: str) -> None:
         self.name, self.suffix = source.name, source.suffix
-        self.head, self._text = text[:HEAD_BYTES], text
+        base = min((start for *_, start, end, _ in rows if end >= start), default=None)
+        if base is None:
+            raise InputError(source.name, f"holds no {content}")
+        events = b",".join(map(msgspec.json.Encoder().encode, (
+            {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
+             "dur": (end - start) / 1000, "args": {"correlation": correlation} if correlation > 0 else {}}
+            for category, name, pid, tid, start, end, correlation in rows)))  # fmt: skip
+        described = [{"id": number, "name": name} for number, name in gpus.items()]
+        facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
+        self._text = b'{"traceEvents":[' + events + b"]," + facts[1:]
+        self.head = self._text[:HEAD_BYTES]
 
     @contextlib.contextmanager
     def open(self) -> Iterator[io.BufferedReader]:
         yield io.BufferedReader(io.BytesIO(self._text))  # type: ignore[arg-type]
 
 
-def like_kineto(source: Source) -> Source:
-    """The source itself; of rocprofv3 what Kineto would have written."""
-    if not RocprofReader().sniff(source):
-        return source
-    processes = decode_document(source, dict[str, list[_Process]], "JSON of rocprofv3", _LARGEST).get(_KEY, [])
-    if len(processes) != 1:
-        raise InputError(source.name, f"holds {len(processes)} processes; give the file of one")
-    lists = msgspec.structs.asdict(processes[0].buffer_records).values()
-    base = min((each.start_timestamp for records in lists for each in records if each.start_timestamp > 0), default=0)
-    if not base:
-        problem = "holds no kernel dispatches, copies or calls; rocprofv3 --runtime-trace records them"
-        raise InputError(source.name, problem)
-    gpus = [agent for agent in processes[0].agents if agent.type in _GPU]
-    described = [{"id": number, "name": gpu.product_name or gpu.name} for number, gpu in enumerate(gpus)]
-    numbers = {_number(gpu.id): number for number, gpu in enumerate(gpus)}
-    events = b",".join(map(msgspec.json.Encoder().encode, _events(processes[0], numbers, base)))
-    facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
-    return _Converted(source, b'{"traceEvents":[' + events + b"]," + facts[1:])
-
-
 def _number(identifier: int | _Id | None) -> int:
     return identifier.handle or identifier.internal if isinstance(identifier, _Id) else identifier or 0
 
 
-def _events(process: _Process, gpus: dict[int, int], base: int) -> Iterator[dict[str, Any]]:
+def _rows(process: _Process, gpus: dict[int, int]) -> Iterator[Row]:
     pid, records = str(process.metadata.get("pid", 0)), process.buffer_records  # a text is no number of a GPU
     kinds, messages = process.strings.buffer_records, {each.key: each.value for each in process.strings.marker_api}
     kernels = {each.kernel_id: each.formatted_kernel_name or each.kernel_name for each in process.kernel_symbols}
@@ -154,11 +159,10 @@ def _events(process: _Process, gpus: dict[int, int], base: int) -> Iterator[dict
             operation = entry.operations[operation] if in_list else f"operation {operation}"
         return entry.kind, operation
 
-    def event(record: _Record, category: str, name: str, pid: int | str, tid: int | str) -> dict[str, Any]:
-        start, correlation = record.start_timestamp, _number(record.correlation_id)
-        return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
-                "dur": (record.end_timestamp - start) / 1000 if start > 0 else -1,
-                "args": {"correlation": correlation} if correlation > 0 else {}}  # fmt: skip
+    def row(record: _Record, category: str, name: str, pid: int | str, tid: int | str) -> Row:
+        start = record.start_timestamp
+        end = record.end_timestamp if start > 0 else start - 1
+        return category, name, pid, tid, start, end, _number(record.correlation_id)
 
     work = [*records.kernel_dispatch, *records.memory_copy]
     streams = {_number(record.stream_id) for record in work if record.stream_id is not None}
@@ -171,13 +175,13 @@ def _events(process: _Process, gpus: dict[int, int], base: int) -> Iterator[dict
         gpu = next((gpus[_number(agent)] for agent in agents if _number(agent) in gpus), 0)
         tid = _number(record.stream_id) if by_stream else _number(dispatch.queue_id) if dispatch else "copies"
         name = kernels.get(dispatch.kernel_id) or f"kernel {dispatch.kernel_id}" if dispatch else named(record)[1]
-        yield event(record, "kernel" if dispatch else "gpu_memcpy", name, gpu, tid)
+        yield row(record, "kernel" if dispatch else "gpu_memcpy", name, gpu, tid)
     for key, category in _CALLS.items():
         for record in getattr(records, key):
-            yield event(record, category, named(record)[1], pid, record.thread_id)
+            yield row(record, category, named(record)[1], pid, record.thread_id)
     for record in records.marker_api:
         kind, operation = named(record)
         message = messages.get(_number(record.correlation_id))  # ends of ranges and control of the profiler have none
         if message is not None and kind.startswith("MARKER_CORE"):
             for category in ("user_annotation", "cpu_op")[: 1 + operation.startswith(_OF_THREADS)]:
-                yield event(record, category, message, pid, record.thread_id)
+                yield row(record, category, message, pid, record.thread_id)
