@@ -97,7 +97,7 @@ def test_times_are_exact_and_in_the_unit_that_is_told(read):
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ("106 1 S p1t1\n", r"SetState has 3 fields, its definition has 4; the file is cut short"),
+        ("106 1 S p1t1\n", r"SetState has 3 fields, its definition has 4; the file is truncated or corrupt"),
         ("999 1 S p1t1\n", r"event '999' has no %EventDef"),
         ("106 1 S nobody r\n", r"container 'nobody' was not created"),
         ("106 1 nothing p1t1 r\n", r"type 'nothing' was not defined"),
@@ -105,7 +105,7 @@ def test_times_are_exact_and_in_the_unit_that_is_told(read):
         ("106 x S p1t1 r\n", r"time 'x' is not a finite number"),
         ("106 inf S p1t1 r\n", r"time 'inf' is not a finite number"),
         ("106 1e999999999 S p1t1 r\n", r"time '1e999999999' is not a finite number"),
-        ("110 1 V p1t1 nan\n", r"is 'nan'; a finite number"),
+        ("110 1 V p1t1 nan\n", r"is 'nan'; expected a finite number"),
         ("%EventDef PajeSetState\n", r"no line of an event's definition"),
         ("%EndEventDef\n", r"without %EventDef"),
     ],
