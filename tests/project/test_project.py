@@ -167,7 +167,7 @@ def test_runs_are_checked(folder):
         perfcore.project([two], at="p=8")
     with pytest.raises(DataError, match="once"):
         perfcore.project([two, two, four], at="p=8")
-    with pytest.raises(DataError, match="1 point"):
+    with pytest.raises(DataError, match="1 distinct point"):
         perfcore.project(table((4,)), at="p=8")
     with pytest.raises(OptionError, match="tables"):
         perfcore.project([two, four], at="p=8", value="time_s")
@@ -178,14 +178,14 @@ def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (1, 2, 4)]
     model = perfcore.project(runs)
     assert model.answer.at[0].point == {"p": 16}
-    assert "no scaling model of load imbalance and transfer (measured at 2 points" in model.notes["Uncertain"][0]
+    assert "no scaling model of load imbalance and transfer (2 distinct points; 3 are required" in model.notes["Uncertain"][0]
     assert model.check.p == 4
     assert "target p=16, four times the largest scale (set with --at)" in model.notes["Assumed"]
     assert model.sizes.tolist() == [1, 2, 4]
     _, low, high = model.predict([16.0], 0.95)[0]
     assert low <= 8.09e-3 <= high  # as it was measured
     two = perfcore.project(runs[:2], at="p=4")
-    assert "no scaling model of load imbalance and transfer (measured at 1 point" in two.notes["Uncertain"][0]
+    assert "no scaling model of load imbalance and transfer (1 distinct point" in two.notes["Uncertain"][0]
     _, low, high = two.predict([4.0], 0.95)[0]
     assert low <= model.elapsed[2] <= high
 
