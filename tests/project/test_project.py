@@ -178,7 +178,8 @@ def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (1, 2, 4)]
     model = perfcore.project(runs)
     assert model.answer.at[0].point == {"p": 16}
-    assert "no scaling model of load imbalance and transfer (2 distinct points; 3 are required" in model.notes["Uncertain"][0]
+    missing = "no scaling model of load imbalance and transfer (2 distinct points; 3 are required"
+    assert missing in model.notes["Uncertain"][0]
     assert model.check.p == 4
     assert "target p=16, four times the largest scale (set with --at)" in model.notes["Assumed"]
     assert model.sizes.tolist() == [1, 2, 4]

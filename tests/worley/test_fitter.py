@@ -327,7 +327,7 @@ def test_few_cells_have_no_errors():
 
 def test_predictions_say_what_their_bounds_are(tmp_path, capsys):
     model = perfcore.fit(dependent(3, 0.5), phases=2)
-    assert "of the utilization at a time" in model.bounds_meaning
+    assert "of the utilization at one time" in model.bounds_meaning
     assert perfcore.predict(model, at="t=5").meaning == ""
     found = perfcore.predict(model, at="t=5", interval=0.95)
     assert found.meaning == model.bounds_meaning
