@@ -136,15 +136,12 @@ class Profiles(Result):
         _refuse_different_programs(self.runs)
 
     def __len__(self) -> int:
-        """Number of runs."""
         return len(self.runs)
 
     def __iter__(self) -> Iterator[RunProfile]:
-        """The profiles, in the order of the traces."""
         return iter(self.runs)
 
     def __getitem__(self, run: int) -> RunProfile:
-        """The profile of one run, counted from 0."""
         return self.runs[run]
 
     @property

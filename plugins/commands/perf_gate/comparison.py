@@ -264,7 +264,6 @@ class Comparison(Result):
     called: Mapping[str, str] = field(default_factory=dict)  # what texts call symbols that are not called by themselves
 
     def __len__(self) -> int:
-        """How many points."""
         return int(self.totals.values.shape[1])
 
     @property

@@ -264,7 +264,6 @@ class HistoryGate(Result):
     undecided: Outcome  # what undecided counts as
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.judged)
 
     @property

@@ -100,7 +100,6 @@ class SelfTest(Result):
     left_out: tuple[str, ...]  # benchmarks of fewer runs than are needed
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.benchmarks)
 
     @property

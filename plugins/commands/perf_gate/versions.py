@@ -236,7 +236,6 @@ class VersionGate(Result):
     undecided: Outcome  # what undecided counts as
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.benchmarks)
 
     @property

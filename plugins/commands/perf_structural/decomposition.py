@@ -74,25 +74,20 @@ class _Drawn:
 
     @property
     def mean(self) -> float:
-        """Their mean."""
         return float(self.values.mean())
 
     @property
     def std(self) -> float:
-        """Their standard deviation."""
         return float(self.values.std())
 
     @property
     def support(self) -> tuple[float, float]:
-        """The least and the largest."""
         return float(self.values.min()), float(self.values.max())
 
     def quantile(self, q: float, /) -> float:
-        """A quantile."""
         return float(np.quantile(self.values, q, method="hazen"))
 
     def cdf(self, x: float, /) -> float:
-        """The share that is at most ``x``."""
         return float((self.values <= x).mean())
 
 

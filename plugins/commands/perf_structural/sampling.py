@@ -38,7 +38,6 @@ class _Crossing:
     high: float = -math.inf
 
     def add(self, values: Floats) -> None:
-        """Look at further values."""
         below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
         self.below, self.zero, self.above = self.below + below, self.zero + zero, self.above + above
         self.low = min(self.low, values.min(initial=math.inf))

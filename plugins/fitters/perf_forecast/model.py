@@ -74,7 +74,6 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     kind: ClassVar[str] = "forecast"
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         if not self.ahead:
             raise ValueError("a forecast is of one step at least")
         if self.time_unit not in NANOSECONDS:

@@ -59,7 +59,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     reciprocal: bool = False  # what was measured are rates, and the laws are of one over them
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(next(iter(self.points.values()), ()))
         if set(self.points) != set(self.columns) or any(len(p) != n for p in self.points.values()) or not n:
             raise ValueError("the points are not those of the model's parameters")

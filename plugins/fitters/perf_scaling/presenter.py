@@ -277,14 +277,12 @@ class ScalingPresenter(Presenter):
     """Text, tables, picture and page of `ScalingModel`."""
 
     def title(self, result: ScalingModel) -> str:
-        """How many paths, and the source."""
         source = Path(result.origin.source).name
         if len(result.paths) == 1:
             return f"Scaling of {result.paths[0]} in {source}"
         return f"Scaling of {len(result.paths):,} paths in {source}"
 
     def formula(self, result: ScalingModel) -> str:
-        """The best-fitting model."""
         return result.formula
 
     def answer(self, result: ScalingModel) -> str:
@@ -330,7 +328,6 @@ class ScalingPresenter(Presenter):
         return {"Model": _model_lines(result), "Assumed": assumed, "Uncertain": uncertain, "Left out": left_out}
 
     def next_command(self, result: ScalingModel) -> str:
-        """What to measure next."""
         return _next_measurement(result)
 
     def tables(self, result: ScalingModel) -> Tables:

@@ -182,7 +182,6 @@ def _next_table(outlook: Outlook, path: int) -> Table:
 
 
 def _coefficient_table(outlook: Outlook, path: int) -> Table:
-    """The best-fitting model."""
     model = outlook.model
     fit = model.best.named[path]
     rows = tuple(

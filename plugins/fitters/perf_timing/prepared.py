@@ -87,7 +87,6 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...] = ()
 
     def __add__(self, other: Preparation) -> Preparation:
-        """These steps, then the other's."""
         return Preparation(self.steps + other.steps)
 
     @property

@@ -32,7 +32,6 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     spread: tuple[float | None, ...]
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths."""
         columns = (*self.points.values(), self.code, self.system, self.repetitions, self.spread)
         if not self.value or any(len(column) != len(self.value) for column in columns):
             raise ValueError("the observations have columns of different lengths, or none")
@@ -68,7 +67,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     needed_options: ClassVar[tuple[str, ...]] = ("weights",)  # of the fit, which predictions and tables go by
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         if missing := set(self.needed_options) - set(self.origin.options):
             raise ValueError(f"of the fit's options {listing(sorted(missing), 3)} is missing")
         observed = self.observations

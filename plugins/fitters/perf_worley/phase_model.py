@@ -120,7 +120,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     iterations: Repetition | None = None  # sections that repeat; None where there are none
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         if not self.phases:
             raise ValueError("a model has at least one phase")
         if self.time_unit not in NANOSECONDS:

@@ -44,7 +44,6 @@ class CaliperRecords(io.TextIOBase):
         self.line = 0
 
     def error(self, error: Exception) -> InputError:
-        """What the library says of a damaged line."""
         problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
         return InputError(self._source.name, problem, line=self.line or None)
 

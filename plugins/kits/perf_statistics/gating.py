@@ -41,7 +41,6 @@ class Estimates:
     sure: float = SURE  # confidence: more than 95% where interim analyses share the error rate
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.log_ratio)
 
     def p_slow(self, log_threshold: float) -> Floats:

@@ -66,7 +66,6 @@ class SortedIntervals:
         return cls(n_groups, first.astype(np.int64), start, before, state)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self.start_ns)
 
     def only(self, states: npt.NDArray[np.bool_]) -> SortedIntervals:

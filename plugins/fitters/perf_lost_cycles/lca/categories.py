@@ -37,7 +37,6 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str  # what stands against the fit, such as dropped singular values
 
     def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
         lengths = {len(part) for part in (self.terms, self.names, self.coefficients, self.standard_errors)}
         if len(lengths) > 1 or not self.terms:
             raise ValueError(f"{self.formula} has not as many coefficients as terms")
@@ -69,7 +68,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidates: tuple[DefaultFit, ...]  # best first; the first is the category's model
 
     def __post_init__(self) -> None:
-        """Refuse a category without a model."""
         if not self.candidates or None in self.candidates[0].coefficients:
             raise ValueError(f"category {self.category!r} has no model")
         if len(self.measured) != len(self.spread):

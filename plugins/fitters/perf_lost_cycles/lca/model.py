@@ -57,7 +57,6 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     kind: ClassVar[str] = "lost cycles of one factor"
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(self.levels_of_factor)
         lengths = {len(self.total), len(self.root_weights), *(len(fit.measured) for fit in self.fits)}
         if not self.fits or lengths != {n}:

@@ -35,7 +35,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     r2_leave_one_out: float | None
 
     def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
         lengths = {len(self.terms), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
         if len(lengths) > 1 or not self.terms or any(len(row) != len(self.terms) for row in self.covariance):
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
@@ -56,7 +55,6 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetitions: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths."""
         columns = (*self.points.values(), *self.values, self.repetitions)
         if not self.total or any(len(column) != len(self.total) for column in columns):
             raise ValueError("the observations have columns of different lengths, or none")
@@ -235,7 +233,6 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
     kind: ClassVar[str] = "sum of categories"
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(self.observations.total)
         names = [category.name for category in self.categories]
         if not names or len(set(names)) < len(names) or len(names) != len(self.observations.values):

@@ -297,7 +297,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "functions", "terms")
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold."""
         super().__post_init__()
         for pair in self.pairs:
             if pair.code not in self.codes or pair.system not in self.systems:

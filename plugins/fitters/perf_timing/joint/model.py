@@ -281,7 +281,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold."""
         super().__post_init__()
         count = len(self.functions)
         parameters = count * (len(self.codes) + len(self.systems) - 1)
