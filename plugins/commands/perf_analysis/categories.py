@@ -161,7 +161,6 @@ class StateClasses:
     unmet: tuple[str, ...] = ()  # patterns of the user's that no state fits
 
     def states_of(self, name: str) -> tuple[str, ...]:
-        """States of one class."""
         class_index = self.classes.index(name)
         return tuple(
             state for state, state_class in zip(self.states, self.class_of, strict=True) if state_class == class_index

@@ -235,11 +235,9 @@ class TracePresenter(Presenter):
     """What the page of a trace, and that of a model of it, have of lost cycles."""
 
     def title(self, result: Trace) -> str:
-        """On the link that leads there."""
         return "Lost cycles"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
-        """Time by category, and by phase where the model has phases; classes of states can be chosen."""
         edges = model_edges(data) if getattr(data, "phases", None) else None
         return page.OneView(_TITLE, lambda query: _view(result, edges, query))
 

@@ -49,7 +49,6 @@ class RunProfile:
 
     @property
     def elapsed_ns(self) -> int:
-        """Duration of the run."""
         return int(self.parts_ns.sum())
 
     @property
@@ -79,7 +78,6 @@ class RunProfile:
 
     @property
     def present(self) -> frozenset[str]:
-        """Names of the functions that the run has."""
         return frozenset(name for name, occurs in zip(self.functions, self.occurs.tolist(), strict=True) if occurs)
 
 
@@ -184,11 +182,9 @@ class Profiles(Result):
 
     @property
     def source(self) -> str:
-        """The trace, or how many."""
         return self.runs[0].source if len(self.runs) == 1 else f"{len(self.runs)} traces"
 
     def table(self) -> pd.DataFrame:
-        """The rows of `measurements`."""
         import pandas as pd
 
         functions = self.functions
@@ -228,7 +224,6 @@ class Profiles(Result):
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data; times in whole nanoseconds and, as means over locations, in seconds."""
         return {
             "by": self.by,
             "runs": [

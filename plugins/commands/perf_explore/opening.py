@@ -130,7 +130,6 @@ class DataViews:
 
     @property
     def title(self) -> str:
-        """Name of the file."""
         return Path(self._name).name or self._name
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:

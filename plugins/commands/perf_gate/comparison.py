@@ -229,7 +229,6 @@ class RatioDraws(NamedTuple):
     second: Floats
 
     def rows(self, chosen: Sequence[int]) -> RatioDraws:
-        """Of some of them."""
         return RatioDraws(self.first[chosen], self.second[chosen])
 
     def bounds(self, coverage: float = 0.95) -> Floats:

@@ -104,16 +104,13 @@ class SelfTest(Result):
 
     @property
     def status(self) -> int:
-        """Exit status: it is no verdict."""
         return 0
 
     @property
     def cases(self) -> list[tuple[str, str, str]]:
-        """None: it is no verdict."""
         return []
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready."""
         chances = self.chances
         return {
             "source": self.source,

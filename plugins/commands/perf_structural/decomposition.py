@@ -41,7 +41,6 @@ class Decomposition(Result):
     finish: StochasticValue | None = None  # time at which the last machine is done, of all at the same draws
 
     def to_dict(self) -> dict[str, Any]:
-        """The division as JSON-ready values."""
         return {
             "by": self.statistic.name,
             "unit": self.unit,
@@ -62,7 +61,6 @@ class Draws:
     decide: bool = True
 
     def times(self, share: float) -> Floats:
-        """Of a share, at each point (n,)."""
         return np.asarray(self.fixed + share * self.unit_time)
 
 
@@ -144,7 +142,6 @@ class _Machine:
         self.seen: dict[float, float] = {}
 
     def time(self, share: float) -> StochasticValue:
-        """Its time for a share."""
         if self.draws is not None:
             drawn: StochasticValue = default_representation("distributions").from_draws(self.draws.times(share), _BINS)
             return drawn

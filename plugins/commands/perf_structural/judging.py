@@ -90,7 +90,6 @@ class Judgement(Result):
         return {"runs": len(self.actual), **{name: _mean(values) for name, values in figures.items()}}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; NaN becomes null when it is printed."""
         return {
             **self.statistics,
             "representations": self.representations,
@@ -343,7 +342,6 @@ class Recalibration(Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `perf validate --recalibrate -o` wrote."""
         name = os.fspath(path)
         try:
             content = json.loads(read_text(path))["recalibration"]
@@ -369,7 +367,6 @@ class Recalibration(Result):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `read` takes."""
         write_json(path, {"recalibration": self.to_dict()})
 
     @property

@@ -250,7 +250,6 @@ class _Evaluated:
         self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
 
     def add(self, net: int, offset: int, uniforms: Floats) -> None:
-        """Values at further points (keys, n)."""
         quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
         try:
             self.rows[net, offset : offset + uniforms.shape[1]] = self.pointwise.values_at(quantities)

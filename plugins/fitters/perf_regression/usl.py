@@ -66,7 +66,6 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @functools.cached_property
     def estimates(self) -> dict[tuple[str, ...], Estimates]:
-        """What statsmodels gives for the law linearized at the coefficients without bounds."""
         return {(): regress(self.parametric, self.groups[0], self.options, np.array(self.free))}
 
     @property
@@ -113,7 +112,6 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         return value, (low, high)
 
     def details(self) -> dict[str, Any]:
-        """Those of a regression, and what follows from the law."""
         return super().details() | {"derived": [each._asdict() for each in self.derived()]}
 
 
@@ -146,7 +144,6 @@ class UslFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether it is a throughput of one program at enough points."""
         try:
             runs = _measured(data, UslOptions())
             return _quantity(runs, UslOptions()) == "throughput" and bool(_checked(runs))
@@ -154,7 +151,6 @@ class UslFitter(Fitter):
             return False
 
     def fit(self, data: Any, options: UslOptions, **parts: Any) -> UslModel:
-        """Fit; see `perfcore.fit`."""
         runs = _measured(data, options)
         quantity = _quantity(runs, options)
         runs = _checked(runs)

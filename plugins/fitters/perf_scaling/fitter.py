@@ -68,13 +68,6 @@ class ScalingFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         measurements = scaling_data(data, options)
         points = np.stack(list(measurements.points.values()), axis=1)
         fewer = left_out(points, options.exponents, options.logarithms)

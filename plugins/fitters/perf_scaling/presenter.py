@@ -290,7 +290,6 @@ class ScalingPresenter(Presenter):
         return _answer(result)
 
     def summary(self, result: ScalingModel) -> list[str]:
-        """The answer; then the data, how they grow, and what is uncertain."""
         unit = f" [{result.unit}]" if result.unit else ""
         over = ", ".join(_over(result, symbol) for symbol in result.symbols)
         return [
@@ -365,19 +364,16 @@ class ScalingPresenter(Presenter):
         return tables
 
     def heading(self, result: ScalingModel, data: Any = None) -> str:
-        """The title, and how many paths are drawn."""
         from perf_scaling.picture import left_out_text
 
         return self.title(result) + left_out_text(result)
 
     def panels(self, result: ScalingModel, data: Any = None) -> Panels:
-        """The paths that matter most at the target, a panel for each: means, law, bounds."""
         from perf_scaling.picture import model_panels
 
         return model_panels(result)
 
     def views(self, result: ScalingModel, data: Any = None, file: Path | None = None) -> ScalingViews:
-        """The call tree coloured by growth, the growth of the whole, and each path's laws."""
         from perf_scaling.views import ScalingViews
 
         return ScalingViews(result)

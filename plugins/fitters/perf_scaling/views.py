@@ -412,7 +412,6 @@ class ScalingViews:
 
     @property
     def title(self) -> str:
-        """That of the model."""
         return self._outlooks.model.title
 
     def view(self, path: ViewPath, query: Query) -> View:

@@ -38,7 +38,6 @@ class TimesParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
 
     @property
     def text(self) -> str:
-        """As it follows the t in the scale's formula."""
         return f"* {self.symbol}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
@@ -54,7 +53,6 @@ class OverCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="ove
 
     @property
     def text(self) -> str:
-        """As it follows the t in the scale's formula."""
         return f"/ {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
@@ -70,7 +68,6 @@ class TimesSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     @property
     def text(self) -> str:
-        """As it follows the t in the scale's formula."""
         return f"* {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:

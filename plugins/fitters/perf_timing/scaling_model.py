@@ -38,7 +38,6 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     @classmethod
     def of(cls, observed: Observations) -> FittedObservations:
-        """The columns of observations."""
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in observed.points.items()},
             value=tuple(observed.value.tolist()),
@@ -87,7 +86,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The parameters, and code and system where there are several."""
         names = dict(self.columns)
         for role, labels in (("code", self.codes), ("system", self.systems)):
             if len(labels) > 1:
@@ -96,13 +94,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
-        """The codes and the systems."""
         every = {"code": self.codes, "system": self.systems}
         return {name: every[name] for name in self.variables if name in every}
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest measured value of each parameter."""
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
@@ -139,13 +135,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def fitted_points(self) -> Mapping[str, Any]:
-        """Points that it was fitted to (n,), by symbol."""
         seen = self.observations
         named = {"code": [self.codes[k] for k in seen.code], "system": [self.systems[k] for k in seen.system]}
         return {**seen.points, **{name: column for name, column in named.items() if name in self.levels}}
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a pair was never measured, or a parameter is outside of what was measured for it."""
         places, measured_places = self.places(points), self.measured_places
         lines = [""] * len(places)
         cells, measured = (
@@ -181,7 +175,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return points
 
     def errors(self) -> Floats:
-        """Relative errors at the observations (n,)."""
         observed = self.observations
         names = {
             "code": [self.codes[k] for k in observed.code],
@@ -246,7 +239,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return f"; weights: relative (values span {span(scaled):,.0f}x, 5th to 95th percentile)"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`."""
         options = self.origin.options
         roles = {role: options.get(role) for role in ("value", "code", "system", "unit")}
         runs = measurements_for(self, data, options.get("where") if where is None else where, roles)

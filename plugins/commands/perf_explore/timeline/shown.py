@@ -105,11 +105,9 @@ class SortedIntervals:
         return np.concatenate(indices)
 
     def end_ns(self, which: Any) -> Any:
-        """Where intervals end."""
         return self.start_ns[which] + self.before_ns[which + 1] - self.before_ns[which]
 
     def location_of(self, which: int) -> int:
-        """The location of an interval."""
         return int(np.searchsorted(self.first, which, side="right") - 1) // self.n_groups
 
     def longest(self) -> int:
@@ -250,7 +248,6 @@ class TimelineData:
 
     @functools.cached_property
     def curve(self) -> UtilizationCurve | None:
-        """How many locations compute; None where no state is known to."""
         try:
             return self.given.utilization()
         except PerfError:
@@ -267,7 +264,6 @@ class TimelineData:
         return edges, np.concatenate([[0.0], np.cumsum(np.diff(edges) * self.curve.heights)])
 
     def window(self, query: Any) -> Window:
-        """What an address asks for; see `Window.of`."""
         return Window.of(query, self.given, self.run_ns)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:

@@ -104,11 +104,9 @@ class TimelinePresenter(Presenter):
     """Presents traces by their lanes."""
 
     def title(self, result: Trace) -> str:
-        """On the link that leads there."""
         return "Timeline"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
-        """The timeline, with the phases of a model that is given; none of a trace that does not last."""
         try:
             return TimelineViews(timeline_data(result), self.title(result), data if _has_phases(data) else None)
         except DataError:
@@ -124,7 +122,6 @@ class TimelineViews:
 
     @property
     def title(self) -> str:
-        """That of the presenter."""
         return self._title
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:

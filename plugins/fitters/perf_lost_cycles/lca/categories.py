@@ -75,12 +75,10 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def model(self) -> DefaultFit:
-        """The one that was chosen."""
         return self.candidates[0]
 
     @property
     def n_points(self) -> int:
-        """Points at which it was measured."""
         return sum(value is not None for value in self.measured)
 
 
@@ -286,7 +284,6 @@ class FittedCategories(NamedTuple):
         return tuple(map(self.category, self.table.categories))
 
     def category(self, name: str) -> CategoryFit:
-        """One of them; see `categories`."""
         return _category(self, self.table.categories.index(name))
 
 

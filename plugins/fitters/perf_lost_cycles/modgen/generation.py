@@ -273,12 +273,10 @@ class ModgenFitter(Fitter):
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:
-        """Points, categories and totals; see `Fitter.facts`."""
         return category_facts(data)
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether a model can be generated, which is quick enough to be tried; see `Fitter.suits`."""
         try:
             cls().fit(data, ModgenOptions(duplicates="drop"))
         except PerfError:
@@ -286,13 +284,6 @@ class ModgenFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         table = _table(data, options)
         aside = np.zeros(len(table), dtype=np.bool_)
         chosen = np.random.default_rng(options.seed).permutation(len(table))

@@ -256,12 +256,10 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The categories."""
         return tuple(category.name for category in self.categories)
 
     @property
     def factors(self) -> Mapping[str, str]:
-        """Symbol in formulas to the column's name in the data."""
         return self.columns
 
     @property
@@ -273,28 +271,23 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def fitted_points(self) -> dict[str, Floats]:
-        """Points that the model was fitted to, by factor (n,)."""
         kept = self.fitted
         return {symbol: np.array(values)[kept] for symbol, values in self.observations.points.items()}
 
     @property
     def fitted_root_weights(self) -> Floats:
-        """Square roots of the weights of these points (n,)."""
         return np.array(self.root_weights)[self.fitted]
 
     @property
     def fitted_values(self) -> Floats:
-        """Measured times of each category at these points (C, n); NaN where there are none."""
         return np.array(self.observations.values, dtype=np.float64)[:, self.fitted]
 
     @property
     def fitted_repetitions(self) -> Ints:
-        """Runs that each of these points stands for (n,)."""
         return np.array(self.observations.repetitions)[self.fitted]
 
     @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
-        """Terms of each category as formulas of the factors, and their coefficients."""
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
@@ -341,7 +334,6 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of every category."""
         return tuple(
             Parameter(f"{category.name}: {renamed(term, self.shown_names)}", coefficient, error, self.unit)
             for category in self.categories
@@ -367,5 +359,4 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def formula(self) -> str:
-        """One line for each category."""
         return "\n".join(f"{category.name} = {category.text(self.shown_names)}" for category in self.categories)

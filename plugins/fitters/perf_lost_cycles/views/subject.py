@@ -97,7 +97,6 @@ class ModgenSubject:
 
     @property
     def model(self) -> ModgenModel:
-        """The model itself."""
         return self._model
 
     @property
@@ -175,7 +174,6 @@ class LcaSubject:
 
     @property
     def model(self) -> LcaModel:
-        """The model itself."""
         return self._model
 
     @property

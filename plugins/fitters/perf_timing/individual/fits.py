@@ -55,7 +55,6 @@ class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Points minus coefficients."""
         return self.n_observations - len(self.functions)
 
     @property

@@ -341,13 +341,6 @@ class IndividualFitter(Fitter):
         return len(observed.points) == 1 and bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
 
     def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         compared = Comparison(prepare(data, options, "individual"), options)
         observed = compared.prepared.seen
         return IndividualModel(
@@ -374,5 +367,4 @@ class IndividualFitter(Fitter):
         )
 
     def rank(self, data: Any, options: IndividualOptions, **parts: Any) -> Ranking:
-        """Compare all combinations of functions, each used for all pairs; see `perfcore.rank`."""
         return Comparison(prepare(data, options, "individual"), options).ranking()

@@ -305,7 +305,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{pair.code} on {pair.system} has a function that the model does not have")
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the user's unit."""
         if interval is not None:
             check_coverage(interval)
         places = self.places(points)
@@ -316,7 +315,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return values if interval is None else pair_bounds(self, self.pairs, places, values, interval)
 
     def remarks(self, points: Points) -> list[str]:
-        """Where nothing determines a pair's model, or too little its bounds, or a parameter is outside of the data."""
         lines, places = super().remarks(points), self.places(points)
         pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
         for place, pair in enumerate(pair_at):
@@ -328,17 +326,9 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the pairs that the points belong to, each pair a separate part.
-
-        Raises
-        ------
-        DataError
-            A pair was never measured, or has no degrees of freedom.
-        """
         return individual_rows(self, self.pairs, points)
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        """Other functions for the pair that the points belong to; none where they belong to several."""
         return individual_rivals(self, self.pairs, self.ranking, points)
 
     def _parts(self, places: Places) -> Iterator[_Part]:
@@ -396,7 +386,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of every pair, in the scale of the fit."""
         return tuple(
             Parameter(f"{self._name(pair)}: {function}", coefficient, error, self.coefficient_unit)
             for pair in self.pairs
@@ -411,7 +400,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Figures of all pairs together; R^2 both uncentered and centered, in the scale of the fit."""
         n = sum(pair.n_observations for pair in self.pairs)
         count = sum(len(pair.functions) for pair in self.pairs)
         squares = sum(pair.sum_of_squares for pair in self.pairs)
@@ -434,7 +422,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def formula(self) -> str:
-        """One line for each pair, in the scale of the fit where there is one."""
         return "\n".join(self._formula(pair) for pair in self.pairs)
 
     def _formula(self, pair: PairFit) -> str:
