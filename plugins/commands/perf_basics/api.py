@@ -107,11 +107,6 @@ def info(data: Any, **options: Any) -> Facts:
     **options
         Of the reader; see `perfcore.read`.
 
-    Raises
-    ------
-    PerfError
-        The file cannot be read.
-
     Examples
     --------
     >>> info("examples/step.csv")["kind"]

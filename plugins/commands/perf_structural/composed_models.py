@@ -381,11 +381,6 @@ def max_(*parts: Model | float) -> ComposedModel:
     *parts : Model or float
         At least one model; numbers are finite and not negative.
 
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
-
     Examples
     --------
     >>> import pandas as pd

@@ -161,11 +161,6 @@ def judge(
     Judgement
         Coverage, scores and places; ``to_frame()`` has a row for each run.
 
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
-
     Notes
     -----
     Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling" (1999),

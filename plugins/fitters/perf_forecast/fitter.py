@@ -90,13 +90,7 @@ class ForecastFitter(Fitter):
             )
             progress.note(f"{window.source}: {told_by} tell {horizon} steps ahead, and not {options.horizon}")
         return ForecastModel(
-            origin=Origin(
-                fitter="forecast",
-                options=to_dict(options),
-                source=window.source,
-                fingerprint=_fingerprint(window),
-                version=perfcore.__version__,
-            ),
+            origin=Origin("forecast", to_dict(options), window.source, _fingerprint(window), perfcore.__version__),
             column=window.column,
             time_unit=window.time_unit,
             last_time=float(window.times[-1]),

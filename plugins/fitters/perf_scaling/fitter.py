@@ -80,11 +80,7 @@ class ScalingFitter(Fitter):
         laws, settings, data = stored(posterior, tuple(measurements.points))
         return ScalingModel(
             origin=Origin(
-                fitter="scaling",
-                options=to_dict(options),
-                source=measurements.source,
-                fingerprint=measurements.fingerprint,
-                version=perfcore.__version__,
+                "scaling", to_dict(options), measurements.source, measurements.fingerprint, perfcore.__version__
             ),
             columns=dict(measurements.columns),
             value_name=measurements.value_name,

@@ -133,13 +133,7 @@ def _model(
 ) -> PhaseModel:
     maker = found.maker
     return PhaseModel(
-        origin=Origin(
-            fitter=fitter,
-            options=options,
-            source=curve.source,
-            fingerprint=curve.fingerprint,
-            version=perfcore.__version__,
-        ),
+        origin=Origin(fitter, options, curve.source, curve.fingerprint, perfcore.__version__),
         time_unit=curve.time_unit,
         phases=tuple(phases),
         sequence=tuple(found.sequence),

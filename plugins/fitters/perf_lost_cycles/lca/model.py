@@ -221,13 +221,7 @@ class LcaFitter(Fitter):
         fitted = _fit(data, options)
         table = fitted.table
         return LcaModel(
-            origin=Origin(
-                fitter="lca",
-                options=to_dict(options),
-                source=table.source,
-                fingerprint=table.fingerprint(),
-                version=perfcore.__version__,
-            ),
+            origin=Origin("lca", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
             factor=fitted.factor,
             column=table.columns[fitted.factor],
             held={

@@ -203,13 +203,7 @@ def _model(
         for symbol, models in zip(table.points, of_category, strict=True)
     }
     return ModgenModel(
-        origin=Origin(
-            fitter="modgen",
-            options=to_dict(options),
-            source=table.source,
-            fingerprint=table.fingerprint(),
-            version=perfcore.__version__,
-        ),
+        origin=Origin("modgen", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
         columns=dict(table.columns),
         value_name=table.value_name,
         unit=table.unit,

@@ -345,11 +345,7 @@ class IndividualFitter(Fitter):
         observed = compared.prepared.seen
         return IndividualModel(
             origin=Origin(
-                fitter="individual",
-                options=to_dict(options),
-                source=observed.source,
-                fingerprint=observed.fingerprint(),
-                version=perfcore.__version__,
+                "individual", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__
             ),
             columns=dict(observed.columns),
             value_name=observed.value_name,

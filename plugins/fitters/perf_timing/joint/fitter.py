@@ -317,13 +317,7 @@ def _model(
     total, centered = compared.totals()
     has_covariance = bool(np.isfinite(fit.covariance).all())
     model = JointModel(
-        origin=Origin(
-            fitter="strohmaier",
-            options=to_dict(options),
-            source=observed.source,
-            fingerprint=observed.fingerprint(),
-            version=perfcore.__version__,
-        ),
+        origin=Origin("strohmaier", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__),
         columns=dict(observed.columns),
         value_name=observed.value_name,
         unit=observed.unit,
