@@ -119,10 +119,7 @@ def _over_runs(profiles: Profiles) -> Table:
         columns.append(Column(label_of(profiles, run), [_mean_ns(run, group) for group in groups], format=_nanoseconds))
     shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
     imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
-    columns += [
-        Column("last share", shares, format=".2%"),
-        Column("last imbalance", imbalances, format=".2f"),
-    ]
+    columns += [Column("last share", shares, format=".2%"), Column("last imbalance", imbalances, format=".2f")]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
     return Table(columns, title=f"Mean exclusive time per location{more}")
 

@@ -21,15 +21,7 @@ from perfcore.base.errors import (
     UnknownNameError,
 )
 from perfcore.base.files import check_files, replacements
-from perfcore.cli.output import (
-    VERBOSE,
-    print_findings,
-    print_json,
-    print_plainly,
-    print_result,
-    print_table,
-    reporting,
-)
+from perfcore.cli.output import VERBOSE, print_findings, print_json, print_plainly, print_result, print_table, reporting
 from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 from perfcore.hooks.options import OptionField, describe
@@ -44,17 +36,14 @@ if TYPE_CHECKING:
 On = Annotated[
     str | None,
     typer.Option(
-        "--parallel",
-        metavar="WHERE",
-        help="Parallel fit, where the fitter supports it: local:N or dask://HOST:PORT.",
+        "--parallel", metavar="WHERE", help="Parallel fit, where the fitter supports it: local:N or dask://HOST:PORT."
     ),
 ]
 
 
 def info(
     data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern."),
+        str | None, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
     ] = None,
     *,
     how: HowToReadTraces,

@@ -307,11 +307,7 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     """Select, check, join and scale; see `ScalingOptions`."""
     runs = _as_measurements(data, fitter)
     runs = runs.with_roles(
-        parameters=options.parameter,
-        value=options.value,
-        code=options.code,
-        system=options.system,
-        unit=options.unit,
+        parameters=options.parameter, value=options.value, code=options.code, system=options.system, unit=options.unit
     )
     if options.where:
         runs = runs.where(options.where)

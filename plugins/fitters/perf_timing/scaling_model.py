@@ -176,10 +176,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def errors(self) -> Floats:
         observed = self.observations
-        names = {
-            "code": [self.codes[k] for k in observed.code],
-            "system": [self.systems[k] for k in observed.system],
-        }
+        names = {"code": [self.codes[k] for k in observed.code], "system": [self.systems[k] for k in observed.system]}
         return relative_errors(self.predict({**observed.points, **names}), np.array(observed.value))
 
     def describe(self, place: int) -> str:
@@ -220,7 +217,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         lines = [
             f"{len(self.observations.value):,} observations of {self.value_name}{unit} over {over}"
             + (f"; codes: {listing(self.codes, 8)}" if len(self.codes) > 1 else "")
-            + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else ""),
+            + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else "")
         ]
         scale = self.preparation.line(self.columns)
         lines.append(f"{scale}{self._weights_line()}; predictions in original units")

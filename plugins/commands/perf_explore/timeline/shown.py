@@ -133,14 +133,7 @@ class SortedIntervals:
 
 @kernel(small=20_000)
 def _add_time(
-    first: Ints,
-    start: Ints,
-    before: Ints,
-    edges: Ints,
-    locations: Ints,
-    first_row: Ints,
-    rows: Ints,
-    time: Ints,
+    first: Ints, start: Ints, before: Ints, edges: Ints, locations: Ints, first_row: Ints, rows: Ints, time: Ints
 ) -> None:
     n_groups = time.shape[1]
     for place in range(len(locations)):

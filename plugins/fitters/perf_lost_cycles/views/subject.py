@@ -184,10 +184,7 @@ class LcaSubject:
     def averages(self) -> dict[str, list[float | None]]:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         chosen = [fit.model for fit in self._model.fits]
-        return {
-            self._model.factor: [one.r2 for one in chosen],
-            _LEFT_OUT: [one.r2_leave_one_out for one in chosen],
-        }
+        return {self._model.factor: [one.r2 for one in chosen], _LEFT_OUT: [one.r2_leave_one_out for one in chosen]}
 
     def formulas(self) -> tuple[str, ...]:
         """The model of each category as a person reads it (C,)."""

@@ -180,13 +180,7 @@ class _Given:
 
 
 def _given(
-    off: Floats,
-    gradient: Floats,
-    groups: Sequence[_Group],
-    far: Floats,
-    level: Floats,
-    effect: float,
-    drift: float,
+    off: Floats, gradient: Floats, groups: Sequence[_Group], far: Floats, level: Floats, effect: float, drift: float
 ) -> _Given:
     """Generalised least squares for variances of level (n,), effect and drift of a pair."""
     count = gradient.shape[1]
