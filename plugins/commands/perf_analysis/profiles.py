@@ -165,11 +165,8 @@ class Profiles(Result):
     @property
     def measurements(self) -> Measurements:
         """The table with its roles, which `perfcore.fit` takes and `perfcore.write` writes."""
-        words = [
-            name
-            for name, value in self.runs[0].parameters.items()
-            if isinstance(value, str) and name not in REPETITIONS
-        ]
+        parameters = self.runs[0].parameters.items()
+        words = [name for name, value in parameters if isinstance(value, str) and name not in REPETITIONS]
         return Measurements(
             self.table(),
             self.parameters,

@@ -20,12 +20,8 @@ from perf_formulas.parser import INFIX, PREFIX, QUANTILE
 from perf_structural.functions import EQUATION_FUNCTIONS, compute
 from perfcore.base.errors import DataError
 
-SYMBOLS = {
-    rule.ufunc: symbol
-    for table in (INFIX, PREFIX, EQUATION_FUNCTIONS)
-    for symbol, rule in table.items()
-    if symbol != "**"
-}
+_RULES = [pair for table in (INFIX, PREFIX, EQUATION_FUNCTIONS) for pair in table.items()]
+SYMBOLS = {rule.ufunc: symbol for symbol, rule in _RULES if symbol != "**"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

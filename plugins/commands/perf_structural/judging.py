@@ -367,12 +367,8 @@ class Recalibration(Result):
     @property
     def statistics(self) -> dict[str, float | int]:
         """How many runs taught it, and what it gains on runs that did not."""
-        return {
-            "runs": self.runs,
-            "outside": self.outside,
-            "score_before": self.score_before,
-            "score_after": self.score_after,
-        }
+        names = ("runs", "outside", "score_before", "score_after")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def note(self) -> str:

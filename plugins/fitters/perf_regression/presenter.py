@@ -48,11 +48,8 @@ class RegressionPresenter(Presenter):
         def median(name: str) -> float:
             return float(np.median([each.get(name, np.nan) for each in figures]))
 
-        texts = [
-            f"error {median('relative_error'):.2%}"
-            if result.is_relative
-            else f"error {median('residual_error'):.3g}{unit}"
-        ]
+        error = f"{median('relative_error'):.2%}" if result.is_relative else f"{median('residual_error'):.3g}{unit}"
+        texts = [f"error {error}"]
         if np.isfinite(left_out := median("leave_one_out_rmse")):
             texts.append(f"leave-one-out {left_out:.3g}{unit}")
         r2 = median("r2_centered" if result.options.quantile is None else "pseudo_r2_centered")

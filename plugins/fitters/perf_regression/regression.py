@@ -243,12 +243,8 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         """How well a group is fitted; criteria and leave-one-out errors where they are defined."""
         from statsmodels.tools.eval_measures import aicc, bic
 
-        results, y, n, k = (
-            self.estimates[group.names].results,
-            np.array(group.value),
-            len(group.value),
-            len(self.coefficients),
-        )
+        results, y = self.estimates[group.names].results, np.array(group.value)
+        n, k = len(y), len(self.coefficients)
         residuals = y - self.parametric.at(group.points, group.estimates)[0]
         figures: dict[str, float | int] = {"n_runs": n, "n_coefficients": k}
         figures |= {"residual_error": float(np.sqrt(residuals @ residuals / (n - k)))}

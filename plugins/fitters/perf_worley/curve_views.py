@@ -198,11 +198,8 @@ def zoom_blocks(
         Field(FROM, "from (1.2s or 10%)", zoom.text(zoom.start)),
         Field(TO, "to", zoom.text(zoom.end)),
     )
-    return (
-        curve_chart(summary, zoom, path, state, overlay),
-        Text(links=zoom.links(path, state)),
-        Form(fields, path, "Show"),
-    )
+    form = Form(fields, path, "Show")
+    return curve_chart(summary, zoom, path, state, overlay), Text(links=zoom.links(path, state)), form
 
 
 def curve_chart(

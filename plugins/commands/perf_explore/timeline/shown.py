@@ -396,11 +396,8 @@ class TimelineData:
         return {name: self._longest_at(self.index, which) for name, which in longest_intervals if which is not None}
 
     def _longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
-        location, start, end = (
-            intervals.location_of(which),
-            int(intervals.start_ns[which]),
-            int(intervals.end_ns(which)),
-        )
+        location, start = intervals.location_of(which), int(intervals.start_ns[which])
+        end = int(intervals.end_ns(which))
         name = state_name(self.trace.states[int(intervals.state[which])])
         text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
         return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)

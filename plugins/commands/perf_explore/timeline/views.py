@@ -73,11 +73,8 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Lin
         rows.append(
             (page.Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
         )
-    title = (
-        "Iterations"
-        if iterations.count <= _MOST_ROWS
-        else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
-    )
+    longest = f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
+    title = "Iterations" if iterations.count <= _MOST_ROWS else longest
     figures = [
         page.KeyFigure("iterations", f"{iterations.count:,}"),
         page.KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
@@ -247,13 +244,8 @@ class TimelineViews:
             name, start, end = markers[index]
             begin = start - self.data.run_ns[0]
             link = self._link(state_name(name), begin, end - self.data.run_ns[0])
-            rows.append(
-                (
-                    page.Cell(link.text, link),
-                    readable(begin + self.data.shown_from_ns, "ns"),
-                    readable(end - start, "ns"),
-                )
-            )
+            lasts = readable(end - start, "ns")
+            rows.append((page.Cell(link.text, link), readable(begin + self.data.shown_from_ns, "ns"), lasts))
         title = "Markers" if len(markers) <= _MOST_LISTED else f"The {_MOST_LISTED} longest of {len(markers):,} markers"
         return page.Table(("marker", "start", "duration"), tuple(rows), title)
 

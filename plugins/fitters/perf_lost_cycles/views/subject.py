@@ -107,11 +107,8 @@ class ModgenSubject:
     def averages(self) -> dict[str, list[float | None]]:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         fits = self._model.categories
-        return {
-            **overview(self._model),
-            _ALL: [fit.r2_centered for fit in fits],
-            _LEFT_OUT: [fit.r2_leave_one_out for fit in fits],
-        }
+        chosen = {_ALL: [fit.r2_centered for fit in fits], _LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
+        return {**overview(self._model), **chosen}
 
     def formulas(self) -> tuple[str, ...]:
         """The model of each category as a person reads it (C,)."""

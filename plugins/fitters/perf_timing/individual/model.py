@@ -102,11 +102,8 @@ def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Poi
     places, measured_places = model.places(points), model.measured_places
     cells, measured_cells = _cells(model, places), _cells(model, measured_places)
     rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
-    root, basis, measured = (
-        np.array(model.root_weights),
-        model.scaled_design(places),
-        model.scaled_design(measured_places),
-    )
+    root = np.array(model.root_weights)
+    basis, measured = model.scaled_design(places), model.scaled_design(measured_places)
     for cell in np.unique(cells).tolist():
         pair = _pair(model, pairs, cell)
         freedom = pair.degrees_of_freedom
