@@ -105,9 +105,7 @@ def given_classes(trace: Trace, query: page.Query) -> Classes:
     for state, name in chosen.items():
         if name != named[state]:
             user_classes.setdefault(name, []).append(glob.escape(state))
-    return Classes(
-        rules, file, user_classes, chosen, frozenset(state for state in trace.states if query.get(_key(state)))
-    )
+    return Classes(rules, file, user_classes, chosen, frozenset(s for s in trace.states if query.get(_key(s))))
 
 
 def class_form(trace: Trace, classes: Classes) -> page.Form:

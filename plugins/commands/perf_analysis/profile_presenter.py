@@ -45,9 +45,7 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
     if not total:
         return "-"
     order = np.argsort(-times_ns, kind="stable")[:_MOST_IN_MIXTURE]
-    parts = [
-        f"{times_ns[index] / total:.0%} {names[index]}" for index in order if times_ns[index] >= _LEAST_SHARE * total
-    ]
+    parts = [f"{times_ns[k] / total:.0%} {names[k]}" for k in order if times_ns[k] >= _LEAST_SHARE * total]
     return ", ".join(parts)
 
 

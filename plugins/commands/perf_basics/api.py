@@ -193,9 +193,7 @@ def plugins() -> Listing:
     """
     entries = [each for kind in registry().kinds if kind not in _HIDDEN for each in registry().entries(kind).values()]
     entries.sort(key=lambda each: each.distribution == "perfcore")  # others first
-    rows = [
-        {"kind": each.kind[:-1], "name": each.name, "from": each.distribution, "help": each.help} for each in entries
-    ]
+    rows = [{"kind": e.kind[:-1], "name": e.name, "from": e.distribution, "help": e.help} for e in entries]
     return Listing("implementations", rows, "plugins")
 
 

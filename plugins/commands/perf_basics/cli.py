@@ -462,9 +462,7 @@ def _check(entries: list[Entry], plugin: str | None) -> None:
         plugin_names = {name for each in registry().plugins for name in (each.name, each.distribution)}
         raise UnknownNameError("plugin to check", str(plugin), plugin_names)
     names = {each.name for each in chosen}
-    problems = [
-        f"plugin {each.name} of {each.distribution} is skipped: {each.problem}" for each in chosen if each.problem
-    ]
+    problems = [f"plugin {e.name} of {e.distribution} is skipped: {e.problem}" for e in chosen if e.problem]
     selected = [entry for entry in entries if entry.plugin in names]
     missing = []
     for entry in selected:

@@ -129,9 +129,7 @@ class UslPresenter(RegressionPresenter):
             what = "Time is shortest" if is_time else "Throughput peaks"
             return f"{what} at p = {_with_interval(found['p*'])}: {_with_interval(found['peak'])}{unit}"
         if "limit" not in found:  # sigma is 0
-            return (
-                f"{'Speedup' if is_time else 'Throughput'} is linear in p: estimates of contention and coherency are 0"
-            )
+            return f"{'Speedup' if is_time else 'Throughput'} is linear in p: contention and coherency are 0"
         limit = f"{_with_interval(found['limit'])}{unit}"
         return f"No {result.quantity} peak: kappa is not distinguishable from 0 (Amdahl); limit {limit}"
 

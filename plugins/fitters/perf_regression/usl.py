@@ -101,9 +101,7 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         half = spread(0.0, largest - 1.0, largest * (largest - 1.0))
         bounds = (1.0 / (cost + half), 1.0 / (cost - half) if cost > half else np.inf)
         found.append(Derived(f"efficiency at {largest:g}", 1.0 / cost, bounds))
-        return [
-            Derived(each.name, float(each.value), (float(each.interval[0]), float(each.interval[1]))) for each in found
-        ]
+        return [Derived(d.name, float(d.value), (float(d.interval[0]), float(d.interval[1]))) for d in found]
 
     def _in_unit(self, value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
         """A throughput with its interval, as a time where times were measured."""

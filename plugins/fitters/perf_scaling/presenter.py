@@ -59,7 +59,7 @@ def _deviation_lines(model: ScalingModel) -> list[str]:
         return []
     names = listing((f"{row.path} ({row.deviates:.0%})" for row in rows), _MOST_NAMED)
     last_point = " and ".join(
-        f"{model.parameter_names[symbol]} = {max(levels):g}" for symbol, levels in model.points.items()
+        f"{model.parameter_names[name]} = {max(levels):g}" for name, levels in model.points.items()
     )
     return [f"the value at {last_point} is an outlier or a change: {names}; repeat it"]
 

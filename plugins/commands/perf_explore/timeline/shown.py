@@ -308,9 +308,7 @@ class TimelineData:
     def bins(self, window: Window, n_columns: int) -> Bins:
         """What the lanes of a window do, in columns of equal width."""
         positions = self.lanes.shown(window.toggled)
-        visible = [
-            (position, self.lanes.all[position]) for position in positions[window.top : window.top + window.rows]
-        ]
+        visible = [(k, self.lanes.all[k]) for k in positions[window.top : window.top + window.rows]]
         locations = np.array([each for _, lane in visible for each in lane.locations], dtype=np.int64)
         rows = np.repeat(np.arange(len(visible)), [len(lane.locations) for _, lane in visible])
         width = window.end_ns - window.start_ns

@@ -73,8 +73,8 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Lin
         rows.append(
             (page.Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
         )
-    longest = f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
-    title = "Iterations" if iterations.count <= _MOST_ROWS else longest
+    few = iterations.count <= _MOST_ROWS
+    title = "Iterations" if few else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
     figures = [
         page.KeyFigure("iterations", f"{iterations.count:,}"),
         page.KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
@@ -203,9 +203,7 @@ class TimelineViews:
     def way_to(self, text: str, stretch: page.RunStretch) -> page.Link:
         """To a stretch, the lane of its location, and its states as a search; see `perf_views.contents.Timeline`."""
         begin, lanes = self.data.run_ns[0], self.data.lanes.all
-        location = next(
-            (lane.locations[0] for lane in lanes if stretch.location and lane.name == stretch.location), None
-        )
+        location = next((one.locations[0] for one in lanes if stretch.location and one.name == stretch.location), None)
         find = self.data.find_text(stretch.states)
         return self._link(text, stretch.start_ns - begin, stretch.end_ns - begin, location, find)
 

@@ -173,9 +173,7 @@ def _model(
     options: ModgenOptions,
     notes: Sequence[str],
 ) -> ModgenModel:
-    numbers = sorted(
-        {term for generated, *_ in fitted for form in generated.chosen for term in generated.forms.forms[form]}
-    )
+    numbers = sorted({term for made, *_ in fitted for form in made.chosen for term in made.forms.forms[form]})
     texts = {term: terms.text(term) for term in numbers}
     categories: dict[int, CategoryFit] = {}
     for generated, members, points, fits in fitted:

@@ -241,10 +241,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
             raise ValueError("the observations are not those of the model's factors")
         if self.set_aside and not 0 <= min(self.set_aside) <= max(self.set_aside) < n:
             raise ValueError("a point is set aside that is not among the observations")
-        forms = [
-            *(category.terms for category in self.categories),
-            *(form for g in self.generations for form in g.forms),
-        ]
+        forms = [*(each.terms for each in self.categories), *(form for g in self.generations for form in g.forms)]
         try:
             strange = {name for text in {t for form in forms for t in form} for name in Formula(text).names}
         except PerfError as error:

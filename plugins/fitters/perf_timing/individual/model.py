@@ -258,9 +258,7 @@ def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tup
 
 
 def _some(places: Places, rows: npt.NDArray[np.int64]) -> Places:
-    return Places(
-        {name: column[rows] for name, column in places.points.items()}, places.code[rows], places.system[rows]
-    )
+    return Places({name: x[rows] for name, x in places.points.items()}, places.code[rows], places.system[rows])
 
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
