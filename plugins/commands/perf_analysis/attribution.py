@@ -33,14 +33,7 @@ from perf_analysis.categories import (
     time_by_state,
 )
 from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
-from perf_analysis.concurrency import (
-    DeviceTimes,
-    MarkedStretches,
-    MarkerTimes,
-    device_times,
-    devices_of,
-    unions_of,
-)
+from perf_analysis.concurrency import DeviceTimes, MarkedStretches, MarkerTimes, device_times, devices_of, unions_of
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
 from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED

@@ -298,9 +298,7 @@ class HostGpuRun:
         on_path = np.zeros(len(self._seg_event) + 1, np.int64)
         np.add.at(on_path, self._first[nodes], 1)
         np.add.at(on_path, self._after[nodes], -1)
-        within = np.array(
-            [node for node in nodes if self._on[node] != self._place[node] and self._rest[node]], np.int64
-        )
+        within = np.array([n for n in nodes if self._on[n] != self._place[n] and self._rest[n]], np.int64)
         event = np.append(self._seg_event, self._seg_event[self._after[within]])
         time = np.append((self._seg_end - self._seg_start) * np.cumsum(on_path)[:-1], self._rest[within])
         event, time = event[event >= 0], time[event >= 0]

@@ -66,7 +66,6 @@ class GpuAnswers(Result):
         raise OptionError("--output FILE belongs to --noise SHARE, which a GPU trace does not take; use --json")
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data; times in whole nanoseconds."""
         return asdict(self)
 
 

@@ -38,7 +38,6 @@ class LaunchTimes(Result):
     finer: str = "operator"  # what a profile can be by
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data."""
         return {**vars(self), "sources": list(self.sources), "streams": list(self.streams), "notes": list(self.notes)}
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:

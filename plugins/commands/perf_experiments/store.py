@@ -355,7 +355,6 @@ class Store:
                 self._write_job((*row[:-1], name))
 
     def _write_job(self, row: Sequence[Any]) -> None:
-        """Keep the name and the checksum of a job."""
         self._connection.execute("UPDATE jobs SET job = ?, checksum = ? WHERE id = ?", (row[-1], checksum(row), row[0]))
         self._commit()
 

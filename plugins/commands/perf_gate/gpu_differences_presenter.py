@@ -26,9 +26,7 @@ class GpuDifferencePresenter(Presenter):
         change = change if new != old else "as long as"
         unit = " per step" if result.per_step else ""
         idle = sum(pair[1] - pair[0] for name, pair in result.parts.items() if "GPU work" not in name)
-        changes = {name: pair[1] - pair[0] for name, pair in result.parts.items() if "GPU work" in name} | {
-            "idle": idle
-        }
+        changes = {name: two[1] - two[0] for name, two in result.parts.items() if "GPU work" in name} | {"idle": idle}
         causes = ", ".join(f"{name} {_signed(change)}" for name, change in changes.items() if change)
         return (
             f"{result.names[1]} takes {change} {result.names[0]}{unit} "

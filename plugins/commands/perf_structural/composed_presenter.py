@@ -109,12 +109,7 @@ def _draw(result: Any, data: Any, axes: Axes) -> None:
         for name in fixed.keys() & observed.points.keys():
             is_drawn &= np.asarray(observed.points[name]) == fixed[name]
         axes.plot(
-            observed.points[symbol][is_drawn],
-            observed.value[is_drawn],
-            "o",
-            color=DARK,
-            markersize=3,
-            label="measured",
+            observed.points[symbol][is_drawn], observed.value[is_drawn], "o", color=DARK, markersize=3, label="measured"
         )
     if wide:
         axes.set_xscale("log")

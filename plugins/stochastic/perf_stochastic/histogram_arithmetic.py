@@ -43,17 +43,14 @@ class ProductLaw(_OfPositive):
         super().__post_init__()
 
     def combine(self, x: Floats, y: Floats) -> Floats:
-        """X Y."""
         return x * y
 
     @property
     def support(self) -> tuple[float, float]:
-        """Products of the ends."""
         return self.x.support[0] * self.y.support[0], self.x.support[1] * self.y.support[1]
 
     @property
     def mean(self) -> float:
-        """Product of the means."""
         return self.x.mean * self.y.mean
 
     @cached_property
@@ -101,17 +98,14 @@ class QuotientLaw(_OfPositive):
     """X / Y of positive operands, the second bounded away from 0."""
 
     def combine(self, x: Floats, y: Floats) -> Floats:
-        """X / Y."""
         return x / y
 
     @property
     def support(self) -> tuple[float, float]:
-        """Quotients of opposite ends."""
         return self.x.support[0] / self.y.support[1], self.x.support[1] / self.y.support[0]
 
     @property
     def mean(self) -> float:
-        """E[X] E[1/Y]."""
         return self.x.mean * float(_inverses(self.y).sum())
 
     @cached_property
@@ -133,7 +127,6 @@ class QuotientLaw(_OfPositive):
         return -(jumps @ (integral + ahead * (start + 0.5 * slope * ahead))) / z, -(jumps @ total)
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
-        """By F_X and its integral."""
         cdf, integral = self.x.cdf_and_integral(z * atoms)
         return masses @ cdf, (masses / atoms[:, 0]) @ integral
 

@@ -211,9 +211,7 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
     """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
-    names = {
-        name: Formula(VARIABLE) for name in Formula(model.formula).names if plain_name(name) in _plain(model.factor)
-    }
+    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in _plain(model.factor)}
     formula = Formula(model.formula).substituted(names).canonical if names else model.formula
     return DefaultModel(category, "|".join(factors), formula, model.origin)
 

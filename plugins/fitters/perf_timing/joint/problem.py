@@ -75,7 +75,6 @@ class JointProblem:
 
     @property
     def n_rows(self) -> int:
-        """Number of observations."""
         return len(self.target)
 
     @property
@@ -113,11 +112,9 @@ class JointProblem:
         return place
 
     def work_index(self, function: int, code: int) -> int:
-        """Place of w in theta."""
         return function * self.n_codes + code
 
     def inverse_speed_index(self, function: int, system: int) -> int:
-        """Place of v in theta."""
         if system == self.reference:
             raise ValueError(f"system {system} is the reference: its inverse speed is 1 and is not fitted")
         before = self.n_functions * self.n_codes + function * len(self.fitted_systems)

@@ -212,7 +212,6 @@ class JointFit:
 
     @property
     def r(self) -> Floats:
-        """Speeds (m, S), 1/v; infinite where v is 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / self.v)
 

@@ -69,7 +69,6 @@ class GpuActivity:
 
     @functools.cached_property
     def time_ns(self) -> Ints:
-        """Duration of each piece."""
         return self.pieces["end"] - self.pieces["start"]
 
     @property
