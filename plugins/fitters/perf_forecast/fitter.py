@@ -75,7 +75,7 @@ class ForecastFitter(Fitter):
         DataError
             Fewer than three samples, or one outside of the declared bounds, or a negative length of time.
         OptionError
-            The column is not known, or there are several and none was named.
+            The column is not known.
         """
         window = take_window(data, options.window, options.column)
         values = window.values
