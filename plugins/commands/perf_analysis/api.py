@@ -408,7 +408,8 @@ def whatif(
     Parameters
     ----------
     trace : Trace, str or path
-        Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
+        Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
+        one file or those of all ranks.
     network : str, optional
         0 is ideal, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
@@ -450,13 +451,15 @@ def whatif(
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.whatif import answers_of
-    from perf_io.traces.gpu_activity import read_gpu_activity
+    from perf_traces.runs import known_files
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
-    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace, with_shapes=False)):
-        if network is not None or balance or _share(noise):
-            raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
-        return gpu_answers(activity, region, factors)
+    if isinstance(trace, (str, os.PathLike)):
+        paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
+        if (answers := gpu_answers(trace, paths, region, factors, read)) is not None:
+            if network is not None or balance or _share(noise):
+                raise OptionError(f"{answers.source}: a GPU trace takes --faster and --region, no other question")
+            return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
