@@ -46,9 +46,7 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
     if not total:
         return "-"
     order = np.argsort(-times_ns, kind="stable")[:_MOST_IN_MIXTURE]
-    parts = [
-        f"{times_ns[index] / total:.0%} {names[index]}" for index in order if times_ns[index] >= _LEAST_SHARE * total
-    ]
+    parts = [f"{times_ns[k] / total:.0%} {names[k]}" for k in order if times_ns[k] >= _LEAST_SHARE * total]
     return ", ".join(parts)
 
 
@@ -120,10 +118,7 @@ def _over_runs(profiles: Profiles) -> Table:
         columns.append(time_column(label_of(profiles, run), [_mean_ns(run, group) for group in groups]))
     shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
     imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
-    columns += [
-        Column("last share", shares, format=".2%"),
-        Column("last imbalance", imbalances, format=".2f"),
-    ]
+    columns += [Column("last share", shares, format=".2%"), Column("last imbalance", imbalances, format=".2f")]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
     return Table(columns, title=f"Mean exclusive time per location{more}")
 

@@ -175,7 +175,6 @@ class ExternalMetrics:
     factors: Mapping[str, float]  # shares by name
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
         return {"source": self.source, "p": self.p, **self.factors}
 
 

@@ -125,11 +125,9 @@ class InlinePresenter(Presenter):
     """Where no frame can be shown: what would be in it."""
 
     def title(self, result: Inline) -> str:
-        """Of what is shown."""
         return result.name
 
     def tables(self, result: Inline) -> Tables:
-        """What it is, and what it adds to the notebook."""
         columns = [Column("shown", 0), Column("size", 1, "kB", ".0f", key="kB")]
         return [Table(columns, [(result.name, len(result.page.encode()) / 1e3)])]
 

@@ -416,7 +416,6 @@ class MeasuredValue(Result):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The value as its file has it, its figures, and where it comes from, as JSON-ready values."""
         stretch: dict[str, Any] = {}
         if isinstance(self.window, Window):
             times = self.window.times

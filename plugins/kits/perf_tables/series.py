@@ -34,7 +34,6 @@ class Window:
 
     @property
     def variation(self) -> float:
-        """Largest minus smallest value."""
         return float(np.ptp(self.values))
 
     def describe(self) -> str:

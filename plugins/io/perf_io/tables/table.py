@@ -85,7 +85,6 @@ class Table:
         return self.database.source
 
     def number(self, column: Column) -> str:
-        """SQL for the column as what SQL reads numbers from."""
         return sql_number(column.name, self.decimal if self.types[column.name] == "text" else ".")
 
     def ns(self, column: Column, time_unit: str) -> str:
