@@ -120,13 +120,7 @@ class Division:
     source: str  # for messages
 
     def of(self, part: Trace) -> Cycles:
-        """The time of the locations of a trace, whose predicates count these locations.
-
-        Raises
-        ------
-        DataError
-            A location is in no category, or in two.
-        """
+        """The time of the locations of a trace, whose predicates count these locations."""
         rules, names = self.rules, self.names
         steps = (np.zeros(0, np.int64), np.zeros(0)) if self.ready is None else self.ready
         values, index = np.unique(steps[1], return_inverse=True)

@@ -56,13 +56,7 @@ class Estimates:
 
 
 def regress(formula: ParametricFormula, group: Group, options: RegressionOptions, at: Floats) -> Estimates:
-    """Estimates for a formula linearized at these coefficients.
-
-    Raises
-    ------
-    DataError
-        Terms are not finite or not independent, or the regression does not converge; without the source.
-    """
+    """Estimates for a formula linearized at these coefficients."""
     (value, design), y = formula.at(group.points, at), np.array(group.value)
     bad = ~np.isfinite(np.column_stack([value, design])).all(axis=1)
     if bad.any():

@@ -259,10 +259,6 @@ class Histogram(StochasticValue):
             problem = "a value is too large or too small for a float; change the unit"
             raise DataError(f"{operation} of {operand_text}: {problem}") from None
 
-    def rebinned(self, bins: int) -> Self:
-        """The same distribution in at most so many bins, whose masses and means stay exact."""
-        return type(self)(*rebin(self.distribution, bins), notes=self.notes)
-
     @property
     def bins(self) -> Bins:
         return Bins(self.edges, self.masses, self.means)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_stochastic import laws
 from perf_stochastic.bins import Bins, rebin, single_value, spread
@@ -443,11 +442,3 @@ def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None
         return Bins(edges, bin_masses / bin_masses.sum(), 0.5 * (edges[1:] + edges[:-1]))
 
     return functools.reduce(combine, operands)
-
-
-def overlap_mass(operation: str, x: Bins, y: Bins, edges: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
-    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it."""
-    intervals, masses = intermediate_results(operation, x, y)
-    places = np.unique(intervals) if edges is None else np.asarray(edges, dtype=np.float64)
-    overlaps = (intervals[:, :1] < places[1:]) & (intervals[:, 1:] > places[:-1])
-    return places, masses @ overlaps

@@ -43,14 +43,7 @@ _MOST_ROWS = 100
 
 
 def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Link]) -> tuple[page.Block, ...]:
-    """What `perf iterations` says and draws of the trace, and its iterations in the order of time; of many the longest.
-
-    Parameters
-    ----------
-    data : TimelineData
-    way : callable
-        Makes a link of a text, and of a stretch in nanoseconds since the run's start.
-    """
+    """What `perf iterations` says and draws of the trace, and its iterations in order; of many the longest."""
     try:
         iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute

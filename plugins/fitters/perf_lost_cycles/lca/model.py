@@ -269,15 +269,7 @@ def _fit(data: Any, options: LcaOptions) -> FittedCategories:
 
 
 def _factor(table: CategoryTable, name: str | None) -> str:
-    """The factor to model over: the one that is named, or the only one that varies.
-
-    Raises
-    ------
-    OptionError
-        It is none of the parameters, or several vary.
-    DataError
-        It has one level.
-    """
+    """The factor to model over: the one that is named, or the only one that varies."""
     symbols = {
         **{column: symbol for symbol, column in table.columns.items()},
         **{symbol: symbol for symbol in table.points},

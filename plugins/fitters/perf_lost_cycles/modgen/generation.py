@@ -122,13 +122,7 @@ def _fit(
     defaults: Sequence[Sequence[tuple[DefaultModel, ...]]],
     options: ModgenOptions,
 ) -> tuple[list[tuple[Generated, list[int], Ints, list[FormFit]]], list[Generation]]:
-    """Generate and fit the categories, those that were measured at the same points together.
-
-    Raises
-    ------
-    DataError
-        The design does not determine the model of a category.
-    """
+    """Generate and fit the categories, those that were measured at the same points together."""
     as_forms = [
         [
             tuple(tuple(sorted(functions.index(text) * stride for text in model.terms)) for model in of_factor)

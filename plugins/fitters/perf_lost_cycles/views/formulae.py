@@ -240,15 +240,7 @@ _MOST_ROWS = 200
 
 
 def difference_blocks(before: Subject, after: Subject, category: str, symbol: str) -> tuple[Block, ...]:
-    """Tables of what changes.
-
-    Parameters
-    ----------
-    before, after : Subject
-        Models of the same observations.
-    category, symbol : str
-        Whose formulas were changed; their lines are shown one by one.
-    """
+    """Tables of what changes."""
     names, old, new = before.model.names, before.averages(), after.averages()
     changed = {
         (name, title): (values[k], new[title][k])
@@ -322,15 +314,7 @@ _FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
 
 
 def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
-    """The candidates with where they are from and how often each was chosen, and the form to change them.
-
-    Parameters
-    ----------
-    subject : Subject
-    category, symbol : str
-    file : Path or None
-        The model's file.
-    """
+    """The candidates with where they are from and how often each was chosen, and the form to change them."""
     names = _names(subject)
     try:
         models = models_for(find_models(names), category, symbol)

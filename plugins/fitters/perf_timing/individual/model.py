@@ -92,13 +92,7 @@ _MOST = 10
 
 
 def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Points) -> DesignRows:
-    """Rows of the pairs that the points belong to.
-
-    Raises
-    ------
-    DataError
-        A pair was never measured, or has no degrees of freedom.
-    """
+    """Rows of the pairs that the points belong to."""
     places, measured_places = model.places(points), model.measured_places
     cells, measured_cells = _cells(model, places), _cells(model, measured_places)
     rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
