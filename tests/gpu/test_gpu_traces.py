@@ -61,7 +61,7 @@ def test_traces_that_lack_something(tmp_path):
 
 
 def test_tables_of_operators_can_be_gated(tmp_path):
-    """Of two operators one takes 1.2 times as long; their numbers of calls differ, and the outer one has no own time."""
+    """Of two operators one takes 1.2 times as long; numbers of calls differ, and the outer one has no own time."""
     for k in range(4):
         for version, times in {"old": 1.0, "new": 1.2}.items():
             events = [event("cpu_op", "outer", 0, 500)]
