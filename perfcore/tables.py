@@ -70,7 +70,7 @@ class Column:
         unit = next((name for name, size in _NANOSECONDS.items() if largest >= size), "ns" if largest else "s")
         factor = _NANOSECONDS[self.unit] / _NANOSECONDS[unit]
         scaled = [tuple(v if v is None else v * factor for v in _parts(value)) for value in values]
-        return f"{self.name} [{unit}]", [_text(v[0] if len(v) == 1 else v, ".4g") for v in scaled]
+        return f"{self.name} [{unit}]", [_text(v[0], ".4g") if len(v) == 1 else _text(v, ".3g") for v in scaled]
 
 
 @dataclass(frozen=True)

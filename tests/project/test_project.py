@@ -97,14 +97,24 @@ def test_what_if_changes_its_components(folder):
     for each in base.components:
         if each.name not in STEPS:
             assert times[each.name] == pytest.approx(each.time[0] / 2)
-    checked = perfcore.project(sources, at="p=16", ideal_network=True)
-    assert "a replay of the trace" in checked.notes["What if"][1]
+    runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)]
+    for change, time in (({"compute": ["2x"]}, "7.935 ms"), ({"ideal_network": True}, "11.87 ms")):
+        checked = perfcore.project(runs, at="p=16", **change)
+        assert checked.notes["What if"][1] == f"at p=8 the components give {time}, a replay of the trace {time}"
+        at = checked.answer.at[0]
+        assert at.baseline == pytest.approx(perfcore.project(runs, at="p=16").answer.at[0].elapsed[0])
+        assert at.efficiencies["computation scalability"][0] == pytest.approx(1.0, abs=0.1)  # on one machine
     with pytest.raises(OptionError, match="2x"):
         perfcore.project(sources, at="p=16", network="0x")
     with pytest.raises(perfcore.PerfError, match="solver"):
         perfcore.project(sources, at="p=16", compute=["solver=2x"])
     with pytest.raises(OptionError, match="no transfer"):
         perfcore.project(table(), at="p=16", network="2x")
+
+
+def test_other_targets_change_nothing(projection):
+    alone = projection.predict([32.0], 0.95)[0]
+    assert projection.predict([32.0, 48.0, 4096.0], 0.95)[0] == pytest.approx(alone, rel=1e-12)
 
 
 def test_tables_and_the_holdout_check():

@@ -26,10 +26,12 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 from perfcore.models.model import Origin
 from perfcore.reading.many_files import NamePattern
 
 _FITTER = "scaling"
+_OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
@@ -415,7 +417,10 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
         if equals and name not in known:
             raise UnknownNameError("component", name, known)
         faster = _times(text, "--compute")
-        factors.update(dict.fromkeys([name] if equals else known, 1.0 / faster))
+        # Faster computation of all ranks alike makes its differences and dependencies as much faster.
+        waiting = [each for each in model.measured if each in model.alone and each.endswith(_OF_COMPUTING)]
+        changed = [name] if equals else [*known, *waiting]
+        factors.update({each: factors.get(each, 1.0) / faster for each in changed})
         replay["faster" if not equals else "class"] = {"computing": faster}
         texts.append(f"{name or 'computation'} {faster:g}x as fast")
     if not factors:
@@ -437,8 +442,8 @@ def _replayed(
     except PerfError:  # no messages, or changes that a replay cannot combine
         return []
     return [
-        f"at {model.symbol}={model.sizes[largest]:g} the components give {changed:.4g} s, a replay of the trace "
-        f"{seconds:.4g} s"
+        f"at {model.symbol}={model.sizes[largest]:g} the components give {readable(float(changed), 's', 4)}, a replay "
+        f"of the trace {readable(seconds, 's', 4)}"
     ]
 
 
