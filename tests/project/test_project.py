@@ -211,6 +211,47 @@ def test_times_without_a_sum_are_refused_and_missing_ones_named():
     assert "1 component without a time at some p took none there" in missing.notes["Assumed"]
 
 
+def gpu_run(folder, p):
+    """Ranks that compute 1 ms in each of 4 steps, copy for 10 us, and gather for p - 1 times 100 us."""
+    run = folder / f"p{p}"
+    run.mkdir()
+    group = {"Group size": p, "Process Group Name": "0", "Process Group Ranks": str(list(range(p)))}
+    count = {"Collective name": "allgather", "In msg nelems": 10**6, "Out msg nelems": 10**6, "dtype": "Float"}
+    times = (
+        ("kernel", "gemm", 1000, {}),
+        ("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 10, {}),
+        ("kernel", "ncclDevKernel_AllGather_RING_LL", 100 * (p - 1), {**count, **group}),
+    )
+    for rank in range(p):
+        events, at = [], 10
+        for number in range(12):
+            category, name, duration, more = times[number % 3]
+            launch, known = {"correlation": number}, {"device": 0, "stream": 7, "correlation": number, **more}
+            cpu = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "ts": at - 5, "dur": 2, "args": launch}
+            gpu = {"cat": category, "name": name, "pid": 0, "ts": at, "dur": duration, "args": known}
+            events += [{"ph": "X", "tid": 7, **cpu}, {"ph": "X", "tid": 7, **gpu}]
+            at += duration
+        document = {"traceEvents": events, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": p}}
+        (run / f"rank{rank}.json").write_text(json.dumps(document | {"baseTimeNanoseconds": 0}))
+    return run
+
+
+def test_gpu_communication_is_divided_by_collective(tmp_path):
+    model = perfcore.project([gpu_run(tmp_path, p) for p in (2, 4, 8)], at="p=16")
+    gather, copies = "GPU communication: allgather 4 MB", "GPU communication: copies"
+    assert model.measured[gather] == pytest.approx([4e-4 * (p - 1) for p in (2, 4, 8)])
+    assert model.measured[copies] == pytest.approx([4e-5] * 3)
+    at = model.answer.at[0]
+    assert at.limits.name == gather
+    assert at.elapsed[1] <= 4 * (1e-3 + 1e-5 + 1.5e-3) <= at.elapsed[2]
+    value = {name: bounds[0] for name, bounds in at.efficiencies.items()}
+    assert value["load balance"] * value["GPU communication"] * value["GPU orchestration"] == pytest.approx(
+        value["parallel"]
+    )
+    faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", ideal_network=True)
+    assert faster.answer.at[0].elapsed[0] == pytest.approx(4e-3 + 4e-5, rel=0.02)
+
+
 @pytest.mark.real_data
 def test_epoch(real_data):
     """Runs on 2 and 8 ranks; on 16 the run was measured to take 2.34 s."""

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import perfcore
-from perf_project.model import MEAN, TOTAL, Check, ProjectionModel
+from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
 from perf_traces.ranks import without_rank
@@ -31,6 +31,7 @@ from perfcore.models.model import Origin
 from perfcore.reading.many_files import NamePattern
 
 _FITTER = "scaling"
+_LOCAL = ("GPU communication: copies",)  # without network
 _OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
@@ -397,7 +398,7 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
     texts = []
 
     def scale(option: str, endings: Sequence[str], factor: float, what: str) -> None:
-        names = [name for name in model.measured if name in model.alone and name.endswith(tuple(endings))]
+        names = [name for name in model.alone if step_of(name).endswith(tuple(endings)) and name not in _LOCAL]
         if not names:
             raise OptionError(f"{option}: the runs have no {what} as a component; leave it out")
         factors.update(dict.fromkeys(names, factor))

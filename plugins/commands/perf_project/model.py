@@ -38,6 +38,11 @@ _UNLIKELY = (0.1, 0.3)  # weight of other exponents: of traces, and of tables, w
 _SPREAD = 0.8  # standard deviation of the exponent of a component without a law: that of waiting in other codes
 
 
+def step_of(name: str) -> str:
+    """The step from computing to the elapsed time that a component is a part of."""
+    return name.partition(": ")[0]
+
+
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The largest scale, predicted from the others."""
 
@@ -231,7 +236,10 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         if not self.alone:
             return {"scaling": ideal * sum(reference.values()) / sum(times.values())}
         computed = sum(times[name] for name in computing)
-        factors = factors_of(computed, {name: times[name] for name in self.alone if name in times})
+        lost: dict[str, Any] = {}
+        for name in times.keys() & self.alone.keys():
+            lost[step_of(name)] = lost.get(step_of(name), 0.0) + times[name]
+        factors = factors_of(computed, {step_of(name): lost[step_of(name)] for name in self.alone if name in times})
         scalability = ideal * sum(reference[name] for name in computing) / computed
         return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
 

@@ -52,8 +52,8 @@ class ProjectionPresenter(ModelPresenter):
         )  # fmt: skip
         return (
             f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}){saved}, "
-            f"speedup {at.speedup[0]:.3g} over {_smallest(model)}{' with the same change' if saved else ''}, {name} "
-            f"efficiency {at.efficiencies[name][0]:.1%}{limited}"
+            f"{_against_smallest(model, at)}{' with the same change' if saved else ''}, {name} efficiency "
+            f"{at.efficiencies[name][0]:.1%}{limited}"
         )
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:
@@ -83,8 +83,13 @@ class ProjectionPresenter(ModelPresenter):
             name = _main_efficiency(found.at[-1])
             columns: list[Column] = [
                 *(Column(names[symbol], lambda each, s=symbol: each.point[s]) for symbol in found.model.points),
-                Column("elapsed", lambda each: each.elapsed, unit, _duration(unit),
-                       ("elapsed", "elapsed_lower", "elapsed_upper")),
+                Column(
+                    "elapsed",
+                    lambda each: each.elapsed,
+                    unit,
+                    _duration(unit),
+                    ("elapsed", "elapsed_lower", "elapsed_upper"),
+                ),
                 Column("speedup", lambda each: each.speedup[0], format=".3g"),
                 Column(f"{name} efficiency", lambda each: each.efficiencies[name][0], format=".1%"),
                 Column("limited by", lambda each: each.limits.name),
@@ -124,6 +129,12 @@ def _text(model: Any, point: Mapping[str, float]) -> str:
 
 def _smallest(model: Any) -> str:
     return _text(model, {model.symbol: model.sizes.min()})
+
+
+def _against_smallest(model: Any, at: At) -> str:
+    if model.scaling == "weak":
+        return f"{1.0 / at.speedup[0]:.3g}x the time at {_smallest(model)}"
+    return f"speedup {at.speedup[0]:.3g} over {_smallest(model)}"
 
 
 def _time(value: float, unit: str) -> str:
