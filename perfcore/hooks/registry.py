@@ -97,7 +97,6 @@ class Registry:
     _distributions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Declare the hooks of the core."""
         self.manager.add_hookspecs(specs)
 
     @property

@@ -75,7 +75,6 @@ class OperatorTimes(Result):
         return [f"table: {os.fspath(path)}", next_step(os.fspath(path), self.parameters, symbols_of(self.parameters))]
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data; times in whole nanoseconds."""
         return {
             "by": self.by, "sources": list(self.sources), "parameters": [dict(each) for each in self.parameters],
             "busy_ns": self.busy_ns, "elapsed_ns": self.elapsed_ns, "own_ns": self.own_ns, "rows": list(self.rows),
@@ -204,7 +203,6 @@ class GpuMemory(Result):
         return sum(row["allocated"] for row in self.operators), sum(row["freed"] for row in self.operators)
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data."""
         at = self.peak
         arrays = {name: getattr(self, name).tolist() for name in ("time_ns", "allocated", "reserved")}
         return {

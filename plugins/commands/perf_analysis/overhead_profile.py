@@ -51,7 +51,6 @@ class OverheadProfile(Result):
 
     @property
     def elapsed_ns(self) -> int:
-        """Duration of the run."""
         return int(self.edges_ns[-1] - self.edges_ns[0])
 
     @property
@@ -61,7 +60,6 @@ class OverheadProfile(Result):
 
     @property
     def n_phases(self) -> int:
-        """Number of phases; 1 where the run was not divided."""
         return len(self.edges_ns) - 1
 
     @functools.cached_property
@@ -94,7 +92,6 @@ class OverheadProfile(Result):
         return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
         levels = level_factors(self)
         return {

@@ -105,9 +105,7 @@ def given_classes(trace: Trace, query: page.Query) -> Classes:
     for state, name in chosen.items():
         if name != named[state]:
             user_classes.setdefault(name, []).append(glob.escape(state))
-    return Classes(
-        rules, file, user_classes, chosen, frozenset(state for state in trace.states if query.get(_key(state)))
-    )
+    return Classes(rules, file, user_classes, chosen, frozenset(s for s in trace.states if query.get(_key(s))))
 
 
 def class_form(trace: Trace, classes: Classes) -> page.Form:
@@ -235,11 +233,9 @@ class TracePresenter(Presenter):
     """What the page of a trace, and that of a model of it, have of lost cycles."""
 
     def title(self, result: Trace) -> str:
-        """On the link that leads there."""
         return "Lost cycles"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
-        """Time by category, and by phase where the model has phases; classes of states can be chosen."""
         edges = model_edges(data) if getattr(data, "phases", None) else None
         return page.OneView(_TITLE, lambda query: _view(result, edges, query))
 

@@ -64,9 +64,7 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
         )
     locations = np.array([len(each.locations) for each in profiles])
     times = {name: np.asarray(times * 1e-9, float) for name, times in parts.items()}
-    return TimeComponents(
-        locations, times, alone, is_alone, _counters(profiles), tuple(each.source for each in profiles)
-    )
+    return TimeComponents(locations, times, alone, is_alone, _counters(profiles), tuple(p.source for p in profiles))
 
 
 def _by_collective(profiles: Sequence[OverheadProfile], exchanging: Floats) -> dict[str, Floats]:

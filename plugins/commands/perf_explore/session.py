@@ -51,7 +51,6 @@ class Session:
 
     @property
     def subject(self) -> page.Viewable:
-        """What is shown now."""
         return self._subject
 
     @property

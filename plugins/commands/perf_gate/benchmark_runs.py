@@ -429,7 +429,6 @@ class Runs(NamedTuple):
         return names, np.array([np.median(self.value[places == k]) for k in range(len(names))])
 
     def take(self, rows: Any) -> Runs:
-        """Some rows, in any order."""
         return Runs(*(column[rows] for column in self))
 
     def in_time(self) -> Runs:

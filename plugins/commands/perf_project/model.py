@@ -90,7 +90,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The scale, and what else was varied."""
         return {symbol: column for symbol, column in self.law.variables.items() if symbol in self.points}
 
     @property
@@ -100,22 +99,18 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def unit(self) -> str | None:
-        """Seconds, or the unit of the table."""
         return self.law.unit
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest measured value."""
         return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
 
     @property
     def target(self) -> Mapping[str, float]:
-        """The last of the targets."""
         return self.targets[-1]
 
     @property
     def sizes(self) -> Floats:
-        """The scales that were measured."""
         return np.array(self.points[self.symbol])
 
     @property
@@ -220,7 +215,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.stack([levels[symbol] for symbol in self.points], axis=1)
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Elapsed time: the sum of the components' medians, and bounds for a single run."""
         drawn = self.changed(self.component_draws(self.places(points)))
         value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
         if interval is None:
@@ -248,7 +242,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.ones_like(size) if self.scaling == "weak" else self.sizes.min() / size
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a point is outside of what was measured."""
         low, high = self.ranges[self.symbol]
         return [
             "" if low <= p <= high else f"extrapolated: {self.symbol} was {low:g} to {high:g}"
@@ -274,11 +267,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of each component's most probable law."""
         return self.law.parameters
 
     def to_dict(self) -> dict[str, Any]:
-        """The model file's content, with those of the components' models inside."""
         models = {name: getattr(self, name) for name in _MODELS}
         names = [name for name in _Plain.__struct_fields__ if name not in Origin.__struct_fields__ and name != "origin"]
         content = {name: msgspec.to_builtins(getattr(self, name)) for name in names}
@@ -288,7 +279,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The model of a file's content."""
         written = dict(content["model"])
         fields: dict[str, Any] = {name: model_of(written.pop(name)) for name in _MODELS if name in written}
         if "law" not in fields:

@@ -47,7 +47,6 @@ class At:
         return max(self.components, key=lambda each: each.lost)
 
     def to_dict(self, unit: str | None) -> dict[str, Any]:
-        """As plain data."""
         return {
             "at": self.point,
             "elapsed": {**_plain(self.elapsed), "unit": unit},

@@ -50,11 +50,9 @@ class Unit:
         return product
 
     def times(self, other: Unit) -> Unit:
-        """Unit of a product."""
         return Unit(_collected((*self.powers, *other.powers)))
 
     def power(self, exponent: Fraction) -> Unit:
-        """Unit of a power."""
         return Unit(_collected((label, power * exponent) for label, power in self.powers))
 
     def scale_to(self, other: Unit) -> float:
@@ -112,7 +110,6 @@ class Indexed:
 
     @property
     def described(self) -> str:
-        """Text and unit."""
         return f"{self.text!r} is in {self.unit}" if self.unit.powers else f"{self.text!r} has no unit"
 
 

@@ -55,7 +55,6 @@ class SpreadColumns(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is taken from where."""
         runs = f"{self.number} runs each" if self.number else "their number is unknown: two, the fewest"
         return f"noise from {self.spread}, {runs}"
 

@@ -98,7 +98,6 @@ class RunStretch:
 
     @property
     def duration_ns(self) -> int:
-        """How long it lasts."""
         return self.end_ns - self.start_ns
 
 
@@ -293,14 +292,12 @@ class OneView:
     show: Callable[[Query], View | Iterable[Block]]  # the view in a state, or the blocks of one with this title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The only view; see `Viewable.view`."""
         if path:
             raise NoViewError(path)
         shown = self.show(query)
         return shown if isinstance(shown, View) else View(self.title, tuple(shown))
 
     def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
         return [()]
 
 

@@ -125,11 +125,9 @@ class RankingPresenter(Presenter):
     """A row for each candidate."""
 
     def title(self, result: Ranking) -> str:
-        """What was compared."""
         return result.lines[0] if result.lines else "ranking"
 
     def answer(self, result: Ranking) -> str:
-        """The best model, and of how many."""
         if not result.candidates:
             return self.title(result)
         best = next((c for c in result.candidates if not c.functions[0].startswith("best of")), result.candidates[0])
@@ -138,11 +136,9 @@ class RankingPresenter(Presenter):
         return f"{' + '.join(best.functions)} is the best of {self.title(result)}{f' ({figures})' if figures else ''}"
 
     def summary(self, result: Ranking) -> list[str]:
-        """The best model, what was compared, on which scale, and by what."""
         return [self.answer(result), *result.lines]
 
     def tables(self, result: Ranking) -> Tables:
-        """The candidates with their figures."""
         return [candidate_table(result.candidates)]
 
 

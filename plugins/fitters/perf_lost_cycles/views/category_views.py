@@ -300,7 +300,6 @@ class LostCyclesViews:
 
     @property
     def title(self) -> str:
-        """That of the model."""
         return self._model.title
 
     @property

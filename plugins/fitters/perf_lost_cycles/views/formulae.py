@@ -211,9 +211,7 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
     """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
-    names = {
-        name: Formula(VARIABLE) for name in Formula(model.formula).names if plain_name(name) in _plain(model.factor)
-    }
+    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in _plain(model.factor)}
     formula = Formula(model.formula).substituted(names).canonical if names else model.formula
     return DefaultModel(category, "|".join(factors), formula, model.origin)
 
@@ -242,15 +240,7 @@ _MOST_ROWS = 200
 
 
 def difference_blocks(before: Subject, after: Subject, category: str, symbol: str) -> tuple[Block, ...]:
-    """Tables of what changes.
-
-    Parameters
-    ----------
-    before, after : Subject
-        Models of the same observations.
-    category, symbol : str
-        Whose formulas were changed; their lines are shown one by one.
-    """
+    """Tables of what changes."""
     names, old, new = before.model.names, before.averages(), after.averages()
     changed = {
         (name, title): (values[k], new[title][k])
@@ -324,15 +314,7 @@ _FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
 
 
 def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
-    """The candidates with where they are from and how often each was chosen, and the form to change them.
-
-    Parameters
-    ----------
-    subject : Subject
-    category, symbol : str
-    file : Path or None
-        The model's file.
-    """
+    """The candidates with where they are from and how often each was chosen, and the form to change them."""
     names = _names(subject)
     try:
         models = models_for(find_models(names), category, symbol)

@@ -341,22 +341,11 @@ class IndividualFitter(Fitter):
         return len(observed.points) == 1 and bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
 
     def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         compared = Comparison(prepare(data, options, "individual"), options)
         observed = compared.prepared.seen
         return IndividualModel(
             origin=Origin(
-                fitter="individual",
-                options=to_dict(options),
-                source=observed.source,
-                fingerprint=observed.fingerprint(),
-                version=perfcore.__version__,
+                "individual", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__
             ),
             columns=dict(observed.columns),
             value_name=observed.value_name,
@@ -374,5 +363,4 @@ class IndividualFitter(Fitter):
         )
 
     def rank(self, data: Any, options: IndividualOptions, **parts: Any) -> Ranking:
-        """Compare all combinations of functions, each used for all pairs; see `perfcore.rank`."""
         return Comparison(prepare(data, options, "individual"), options).ranking()
