@@ -158,7 +158,7 @@ def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read
     >>> import perfcore
     >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     >>> view(perfcore.fit(curve, phases=2, degree=0), curve)
-    <Inline: 2 phases of curve>
+    <Inline: 2 phases in curve>
     """
     if not _LEAST_HEIGHT <= height <= _MOST_HEIGHT:
         raise OptionError(f"height {height}: {_LEAST_HEIGHT} to {_MOST_HEIGHT} pixels are accepted")

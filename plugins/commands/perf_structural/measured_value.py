@@ -278,7 +278,7 @@ def _samples_in_window(
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
     selected = take_window(data, window, column, until)
-    everything = take_window(data, "all", column, until)
+    everything = take_window(data, "all", selected.column, until)
     count, of_all = len(selected.values), len(everything.values)
     if count < min(_FEWEST_OF_WINDOW, of_all):
         note = f"--window {window} holds only {count} sample{'s' if count > 1 else ''}: all {of_all} are used"
