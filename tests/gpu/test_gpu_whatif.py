@@ -103,6 +103,7 @@ def test_traces_that_lack_something(tmp_path):
     bare = perfcore.whatif(write(tmp_path / "bare.json", kernels))
     assert classes(bare) == {"GPU": 10, "launch not recorded": 4}
     assert "activities" in bare.notes[0]
+    assert bare.details == "kernel"
     without = [{**e, "args": {}} for e in step(0)]
     assert "launches of GPU work" in perfcore.whatif(write(tmp_path / "without.json", without)).notes[0]
     whole = write(tmp_path / "t.json", step(0))

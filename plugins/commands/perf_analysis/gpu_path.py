@@ -101,7 +101,7 @@ class HostGpuTrace:
             candidates = [
                 self._latest_launched(place, before) for place in self._streams
                 if activity.locations[place][0] == args.get("device", activity.locations[place][0])
-                and stream in (None, activity.locations[place][1])
+                and stream in (None, -1, activity.locations[place][1])  # Kineto's -1 is an unknown stream
             ]  # fmt: skip
             ends = {int(pieces["end"][piece]): piece for piece in candidates if piece >= 0}
             if within := [end for end in ends if host["start"][row] <= end <= host["end"][row]]:
