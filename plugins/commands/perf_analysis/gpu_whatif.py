@@ -104,8 +104,9 @@ def gpu_answers(
     whole = replay([None if region is None else (int(starts.min()), int(ends.max())) for starts, ends in spans])
     path, error = whole.path(), whole.largest_error_ns()
     n_steps = min(len(starts) for starts, _ in spans) if len({len(starts) for starts, _ in spans}) == 1 else 0
-    steps = [replay([(int(starts[k]), int(ends[k])) for starts, ends in spans])
-             for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
+    windows = [[(int(starts[k]), int(ends[k])) for starts, ends in spans]
+               for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
+    steps = [replay(each) for each in windows if all(end > start for start, end in each)]
     scenarios = []
     for question, each in zip(questions, divisors, strict=True):
         free = np.inf in question.values()
