@@ -179,7 +179,7 @@ def overheads(
             others.extend(runs_of_table(trace, FACTORS))
             return
         if not isinstance(trace, Trace):
-            raise DataError(f"{item} holds {type(trace).__name__}; states of locations are needed: use a trace")
+            raise DataError(f"{item} holds {type(trace).__name__}; states of each location are needed: give a trace")
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         if phases is not None and isinstance(trace, SummarizedTrace):
@@ -199,7 +199,9 @@ def overheads(
     table_by = by or (None if phases is None else "phase")
     profiles = tuple(itertools.chain.from_iterable(map(profiles_of, sources)))
     if not profiles:
-        raise DataError(f"{others[0].source}: efficiencies of another tool are compared with traces; add one")
+        raise DataError(
+            f"{others[0].source}: efficiencies of another tool are compared with those of traces; add a trace"
+        )
     if table_by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
         raise DataError(
             f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
