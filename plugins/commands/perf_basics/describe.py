@@ -204,7 +204,7 @@ def _series(part: Measurements) -> list[str]:
 def _mixed_runs(data: Measurements) -> str:
     """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
     try:
-        refuse_unnamed_of_codes(data)
+        refuse_unnamed_of_codes(data, by="path")
     except OptionError as error:
         return str(error)
     return ""

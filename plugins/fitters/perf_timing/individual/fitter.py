@@ -162,12 +162,13 @@ class Comparison:
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
             candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
-        where = (
-            observed.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
-        )
+        where = f" of {len(self._cells):,} pairs of a code and a system"
+        if alone:  # a table without codes and systems is called "all"
+            name = observed.cell_name(int(self._cells[0]))
+            where = "" if name == "all" else f" of {name}"
         total, centered = (float(values.sum()) for values in self._totals())
         summary = (
-            f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
+            f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(alone),
