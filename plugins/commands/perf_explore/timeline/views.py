@@ -98,7 +98,9 @@ class TimelinePresenter(Presenter):
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
         try:
-            return TimelineViews(timeline_data(result), self.title(result), data if _has_phases(data) else None)
+            return TimelineViews(
+                timeline_data(result), self.title(result), data if getattr(data, "phases", ()) else None
+            )
         except DataError:
             return None
 
@@ -343,12 +345,7 @@ class TimelineViews:
         return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
 
     def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
-
         return page.Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
-
-
-def _has_phases(model: Any) -> bool:
-    return bool(getattr(model, "phases", ()))
 
 
 def _stretch_query(data: TimelineData, start_ns: int, end_ns: int) -> dict[str, str]:

@@ -161,7 +161,7 @@ class Comparison:
         alone = len(self._cells) == 1
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
-            candidates.insert(0, self._best_of_each())
+            candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
         where = f" of {len(self._cells):,} pairs of a code and a system"
         if alone:  # a table without codes and systems is called "all"
             name = observed.cell_name(int(self._cells[0]))
@@ -234,9 +234,6 @@ class Comparison:
             extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
         names = tuple(self.names[f] for f in fits.hypotheses[h])
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
-
-    def _best_of_each(self) -> Candidate:
-        return Candidate(BEST_OF_EACH, self._figures(self._taken, self._best()))
 
     def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
         """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""
