@@ -115,7 +115,7 @@ def _total(result: Predictions) -> float | None:
     if model is None or len(parts) != 1 or any(len(set(column)) > 1 for column in numbers.values()):
         return None
     draws = model.part_draws({symbols[name]: np.array(column[:1]) for name, column in numbers.items()})
-    if draws is None:
+    if draws is None or not draws.add_up:
         return None
     return float(draws.parts.values.sum() if draws.total is None else draws.total.values[0])
 

@@ -235,7 +235,9 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Chart) and block.live:
         block = replace(block, live=block.live.mounted(prefix, query))
     if isinstance(block, (Chart, Table)):
-        mounted: Block = _with_cells(block, lambda cell: _mounted_cell(cell, prefix, query))
+        mounted: Block = _with_cells(
+            block, lambda cell: replace(cell, link=cell.link.mounted(prefix, query)) if cell.link else cell
+        )
         return mounted
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
@@ -244,10 +246,6 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
         )
         return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
     return block
-
-
-def _mounted_cell(cell: Cell, prefix: ViewPath, query: Query) -> Cell:
-    return cell if cell.link is None else replace(cell, link=cell.link.mounted(prefix, query))
 
 
 def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
