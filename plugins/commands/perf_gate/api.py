@@ -203,7 +203,6 @@ def gate(
     version = next(iter(version_options), None)
 
     def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
-        """The verdict, once all reports of it are written."""
         if summary is not None or junit is not None:
             from perf_gate.presenters import append_markdown, write_junit
 

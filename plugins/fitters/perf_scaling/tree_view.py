@@ -298,7 +298,6 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
 
 
 def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
-    """What paths are sorted by."""
     if order == "fastest growth":
         kind, exponent = max((CLASSES.index(growth.name), growth.exponent) for growth in row.growths)
         return -kind, -exponent
@@ -308,7 +307,6 @@ def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
 
 
 def _choice(outlook: Outlook, state: State) -> Form:
-    """How the paths are listed."""
     metrics = tuple(tree.metric for tree in outlook.model.whole.trees)
     fields = [Field("metric", "metric or system", state.metric, "choice", metrics)] if len(metrics) > 1 else []
     fields += [

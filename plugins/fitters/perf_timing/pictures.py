@@ -421,7 +421,6 @@ def _explain(selection: Selection, kinds: set[str], axes: Axes) -> None:
 
 
 def _draw_panel(selection: Selection, every_curve: Callable[[], list[Curve]], code: int, axes: Axes) -> None:
-    """Draw points and lines of one code."""
     model, places, drawn = selection.model, selection.at, set[str]()
     curves = [curve for curve in every_curve() if curve.code == code]
     across, value = places.points[selection.first], selection.value

@@ -236,7 +236,6 @@ def _number_lines(result: PhaseModel) -> list[str]:
 
 
 def _evidence(evidence: Evidence) -> str:
-    """Why so many."""
     if evidence.needed is None:
         return evidence.reason
     gain = f"{evidence.gain:.3g}" if evidence.gain < 1e4 else "over 10000"

@@ -108,7 +108,6 @@ class CallRecorder:
         self._joined.extend((self.n_calls - 1, communicator, alone, min(size, _LARGEST), is_root, len(members) or 1))
 
     def _rank(self, communicator: int, rank: int) -> int | None:
-        """The location of a rank; None where there is none."""
         members = self._members.get(communicator, ())
         if not members:
             return self._place

@@ -56,7 +56,6 @@ def _first_line(head: bytes) -> bytes:
 
 
 def _header(line: str) -> dict[str, int] | None:
-    """Positions of the fields by a header line; None where it is none."""
     names = [name.strip().strip('"').lower() for name in line.split(",")]
     positions = {
         role: names.index(name) for role, options in _HEADER_NAMES.items() for name in options if name in names
