@@ -220,17 +220,8 @@ def gate(
         for option, option_value in {**others, "--new": new, "--design": design, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
-        how = Measuring(
-            run,
-            first,
-            store,
-            values,
-            launcher,
-            limit,
-            warmup,
-            max_rounds,
-            None if budget is None else parse_duration(str(budget)) / 1e9,
-        )
+        budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
+        how = Measuring(run, first, store, values, launcher, limit, warmup, max_rounds, budget_s)
         try:
             return reported(gate_own_runs(how, preferred, policy, self_test=self_test))
         except KeyboardInterrupt:

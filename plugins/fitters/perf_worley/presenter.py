@@ -271,11 +271,8 @@ class PhaseComparisonPresenter(Presenter):
             if side is not None and partner is None
         ]
         note = "intervals cover breakpoints, not run-to-run variation (one run each)"
-        how = {
-            True: "by activity and shape, in order",
-            False: "by shape, in order (names of activities differ)",
-            None: "in order",
-        }[result.by_name]
+        by_shape = "by shape, in order (names of activities differ)"
+        how = {True: "by activity and shape, in order", False: by_shape, None: "in order"}[result.by_name]
         return {
             "Assumed": [f"phases matched {how} (cost {result.cost:.2f}, limit {ALIKE})", *alone],
             "Uncertain": [note],
