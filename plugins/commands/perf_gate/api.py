@@ -490,12 +490,8 @@ def validate(
             raise OptionError(f"{model} is not validated as it is: `perf predict` gives its predictions")
         if interval is not None or where is not None:
             raise OptionError(f"--interval and --where are for fitted models; {model} holds predictions")
-        result: Result = opener.validate(
-            os.fspath(model),
-            data,
-            build(opener.Validation, options, name),
-            None if output is None else os.fspath(output),
-        )
+        target = None if output is None else os.fspath(output)
+        result: Result = opener.validate(os.fspath(model), data, build(opener.Validation, options, name), target)
         return result
     if not isinstance(model, Model) and not is_model_file(model):
         what = "is neither a model that `perf fit -o` wrote nor predictions in JSON"

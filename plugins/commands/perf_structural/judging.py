@@ -429,16 +429,10 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         )
     full = _map_of(places)
     low, high = np.array([value.support for value in values]).T
-    return Recalibration(
-        full.levels,
-        full.places,
-        len(places),
-        float(np.mean((actual < low) | (actual > high))),
-        float(before[scored].mean()),
-        float(after[scored].mean()),
-        _coverage(places),
-        _coverage(levels),
-    )
+    outside = float(np.mean((actual < low) | (actual > high)))
+    scores = float(before[scored].mean()), float(after[scored].mean())
+    held = _coverage(places), _coverage(levels)
+    return Recalibration(full.levels, full.places, len(places), outside, *scores, *held)
 
 
 def _map_of(places: Floats) -> Recalibration:

@@ -158,12 +158,9 @@ class LcaPresenter(_CategoryPresenter):
         model = Column("model", [fit.text(factor, _DIGITS) for fit in fits], result.unit or "")
         brief = [*columns[:2], model, *columns[5:6], *columns[7:8]]
         shown = [fit for fit in result.fits if fit.category == result.origin.options.get("show")]
-        return [
-            Table(brief, importance="brief"),
-            categories,
-            *(_candidates(fit, factor) for fit in shown),
-            replace(categories, title="", importance="data"),
-        ]
+        candidates = (_candidates(fit, factor) for fit in shown)
+        brief_table, data = Table(brief, importance="brief"), replace(categories, title="", importance="data")
+        return [brief_table, categories, *candidates, data]
 
     def heading(self, result: LcaModel, data: Any = None) -> str:
         from perf_lost_cycles.pictures import left_out_text
