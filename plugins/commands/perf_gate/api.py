@@ -203,7 +203,6 @@ def gate(
     version = next(iter(version_options), None)
 
     def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
-        """The verdict, once all reports of it are written."""
         if summary is not None or junit is not None:
             from perf_gate.presenters import append_markdown, write_junit
 
@@ -221,17 +220,8 @@ def gate(
         for option, option_value in {**others, "--new": new, "--design": design, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
-        how = Measuring(
-            run,
-            first,
-            store,
-            values,
-            launcher,
-            limit,
-            warmup,
-            max_rounds,
-            None if budget is None else parse_duration(str(budget)) / 1e9,
-        )
+        budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
+        how = Measuring(run, first, store, values, launcher, limit, warmup, max_rounds, budget_s)
         try:
             return reported(gate_own_runs(how, preferred, policy, self_test=self_test))
         except KeyboardInterrupt:

@@ -225,7 +225,6 @@ def recalibrate(
 def _paired(
     predictions: str | os.PathLike[str] | Sequence[StochasticValue], actual: npt.ArrayLike
 ) -> tuple[list[StochasticValue], Floats]:
-    """A prediction for each actual value."""
     if isinstance(predictions, (str, os.PathLike)):
         predictions = read_predictions(predictions)
     values = np.asarray(actual, dtype=np.float64)

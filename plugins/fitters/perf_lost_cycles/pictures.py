@@ -95,7 +95,6 @@ def lca_panels(model: LcaModel) -> Panels:
 
 
 def _shown(model: LcaModel) -> tuple[list[CategoryFit], list[CategoryFit]]:
-    """The category that is asked for, if one is, and what is drawn."""
     part = shares(model)
     selected = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
     largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_PANELS]

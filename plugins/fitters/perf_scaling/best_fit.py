@@ -266,7 +266,6 @@ def _named(
 
 
 def _factors(candidate: Candidate) -> tuple[float, ...]:
-    """Coefficients of the terms."""
     if candidate.is_power:
         return (float(np.exp(candidate.coefficients[0])),)
     return tuple(candidate.coefficients.tolist())
@@ -380,7 +379,6 @@ class _Regression:
         self.n_runs = counts.sum(axis=1)
 
     def weigh(self, designs: Sequence[Design]) -> list[tuple[Candidate, ...]]:
-        """The candidates of each path."""
         n = self.values.shape[1]
         fits = self._fits(designs, self.variances, self.freedom)
         squares = np.where(fits.valid, fits.squares, np.inf)

@@ -383,15 +383,8 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         places, root = self.measured_places, np.array(self.root_weights)
         problem = self.problem(places)
         target = np.array(self.observations.value) * self.factor(places) * root
-        return JointProblem(
-            problem.basis * root[:, None],
-            target,
-            places.code,
-            places.system,
-            len(self.codes),
-            len(self.systems),
-            problem.reference,
-        )
+        basis, sizes = problem.basis * root[:, None], (len(self.codes), len(self.systems))
+        return JointProblem(basis, target, places.code, places.system, *sizes, problem.reference)
 
     @property
     def theta(self) -> Floats:
