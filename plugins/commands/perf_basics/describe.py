@@ -67,14 +67,8 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
     else:
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
-    notes = list(
-        dict.fromkeys(
-            [
-                *getattr(data, "notes", ()),
-                *(text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes),
-            ]
-        )
-    )
+    noted = (text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes)
+    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *noted]))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 

@@ -126,7 +126,6 @@ def _factor_text(side: float) -> str:
 
 
 def _compact(model: ScalingModel, point: Mapping[str, float]) -> str:
-    """A point as options take it."""
     return ", ".join(f"{model.parameter_names[symbol]}={level:.6g}" for symbol, level in point.items())
 
 
@@ -200,7 +199,6 @@ def _change_lines(model: ScalingModel) -> list[str]:
 
 
 def _path_columns(model: ScalingModel) -> list[Column]:
-    """Each path at the target."""
     top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
     unit = model.unit or ""
     parts = len(model.paths) > 1
