@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -39,8 +39,3 @@ class Ranking(Result):
 
     lines: tuple[str, ...]
     candidates: tuple[Candidate, ...]
-
-    def filtered(self, above: float | None = None, top: int | None = None) -> Ranking:
-        """Those whose uncentered R^2 is at least ``above``, and of these the first ``top``."""
-        kept = [c for c in self.candidates if above is None or (c.figures.get("r2_uncentered") or 0.0) >= above]
-        return replace(self, candidates=tuple(kept[:top]))

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -290,9 +291,6 @@ def rank(
     data: Data,
     how: HowToRead,
     fitter: FitterOfKind = None,
-    above: Annotated[
-        float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")
-    ] = None,
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show the best N models.")] = None,
     on: On = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -302,7 +300,7 @@ def rank(
 
     \b
     perf rank runs.csv --terms 2
-    perf rank runs.csv --terms 2 --where "code=SP,system=T3D" --above 0.99
+    perf rank runs.csv --terms 2 --where "code=SP,system=T3D"
     perf rank runs.csv --fitter strohmaier --terms 2 --top 5
     perf rank runs.csv --fitter strohmaier --terms 3 --parallel local:8
     """
@@ -318,15 +316,12 @@ def rank(
                 _check_executor(fitter)
         with executor_of(on) as executor:
             measured = how.read_file(data, types_to_read(fitter, ranking=True))
-            ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **set_options).filtered(above, top)
+            ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **set_options)
+    ranking = replace(ranking, candidates=ranking.candidates[:top])
     if as_json:
         print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
-        return
-    if ranking.candidates:
-        print_findings(ranking)
     else:
-        typer.echo("\n".join([*ranking.summary(), ""]))
-        typer.echo(f"no model has an uncentered R^2 of {above} or more")
+        print_findings(ranking)
 
 
 _USUAL = 0.95  # coverage of intervals where none is named
