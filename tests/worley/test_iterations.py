@@ -263,8 +263,10 @@ def test_marked_iterations_from_the_command_line(program, tmp_path):
 @pytest.mark.real_data
 def test_iterations_of_a_profiled_training_are_its_steps(real_data):
     path = real_data / "traces/chrome/rank0.json.gz"
-    found = perfcore.iterations(path, markers=False)
-    marked = perfcore.iterations(path)
+    trace = perfcore.read(path)
+    intervals = (trace.location, trace.state, trace.start_ns, trace.end_ns)
+    found = perfcore.iterations(Trace(*intervals, trace.locations, trace.states, time_unit=trace.time_unit))
+    marked = perfcore.iterations(trace)
     assert (found.marker, marked.marker) == (None, "ProfilerStep")
     assert found.count == marked.count == 5
     assert found.period == pytest.approx(marked.period, rel=0.02)

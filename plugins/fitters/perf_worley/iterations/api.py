@@ -21,9 +21,7 @@ def iterations(
     data: Annotated[str | os.PathLike[str] | Trace | UtilizationCurve | Series, Argument("DATA")],
     *,
     busy: Annotated[str | tuple[str, ...] | None, Option(metavar="STATE,...")] = None,
-    idle: Annotated[str | tuple[str, ...] | None, Option(metavar="STATE,...")] = None,
     column: Annotated[str | None, Option(metavar="NAME")] = None,
-    markers: Annotated[bool, Option("--markers/--no-markers")] = True,
     marker: Annotated[str | None, Option(metavar="NAME")] = None,
     representation: Annotated[
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
@@ -43,12 +41,8 @@ def iterations(
         A file, - for standard input, a folder, or a quoted pattern. Or data in memory.
     busy : str or tuple of str, optional
         Traces: states that count as computing.
-    idle : str or tuple of str, optional
-        Traces: instead, states that do not count.
     column : str, optional
         Series of several columns: the one to look at.
-    markers : bool
-        Use numbered markers (step#1, step#2) as iterations.
     marker : str, optional
         Traces: marker that spans one iteration (see `perf info`).
     representation : str, optional
@@ -88,11 +82,10 @@ def iterations(
         data = read(os.fspath(data), types) if read else read_data(data, wanted=types)
     if isinstance(data, Series):
         data = data.curve(column)
-    if marker is not None and not markers:
-        raise OptionError("--marker names the one to believe; leave out --no-markers")
     if isinstance(data, Trace):
-        states = {"busy": _names(busy), "idle": _names(idle)}
-        found = iterations_of(data.utilization(**states), data, markers=markers, marker=marker, **states)
+        if isinstance(busy, str):
+            busy = tuple(word.strip() for word in busy.split(",") if word.strip())
+        found = iterations_of(data.utilization(busy), data, marker=marker, busy=busy)
     elif marker is not None:
         raise OptionError("--marker belongs to traces; these data have no markers")
     elif isinstance(data, UtilizationCurve):
@@ -100,9 +93,3 @@ def iterations(
     else:
         raise DataError(f"a trace, a utilization curve or a series has iterations, not {type_in_words(data)}")
     return replace(found, representation=representation)
-
-
-def _names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    if isinstance(names, str):
-        return tuple(word.strip() for word in names.split(",") if word.strip())
-    return None if names is None else tuple(names)

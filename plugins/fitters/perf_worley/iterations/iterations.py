@@ -247,7 +247,6 @@ def iterations_of(
     curve: UtilizationCurve,
     trace: Trace | None = None,
     *,
-    markers: bool = True,
     marker: str | None = None,
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
@@ -260,7 +259,7 @@ def iterations_of(
     if trace is not None and marker is not None:
         labels, *marked = named_iterations(trace, marker)
         starts, ends = ((times - start_ns) / factor for times in marked)
-    elif trace is not None and markers and (counted := marked_iterations(trace)) is not None:
+    elif trace is not None and (counted := marked_iterations(trace)) is not None:
         marker, *marked = counted
         starts, ends = ((times - start_ns) / factor for times in marked)
     else:
