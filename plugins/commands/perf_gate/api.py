@@ -34,7 +34,6 @@ def gate(
     slower_than: Annotated[str | float | None, Option(metavar="FACTOR")] = None,
     commit: Annotated[str | None, Option(metavar="COLUMN")] = None,
     since: Annotated[str | None, Option(metavar="COMMIT")] = None,
-    machine: Annotated[str | None, Option(metavar="COLUMN")] = None,
     version: Annotated[str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND")] = None,
     base: Annotated[str | None, Option(metavar="NAME")] = None,
     new: Annotated[str | None, Option(metavar="NAME")] = None,
@@ -79,8 +78,6 @@ def gate(
         For a history: column of commits; "commit" of formats that have it.
     since : str, optional
         Changes after this commit of a history are new (default: in the last 12 values).
-    machine : str, optional
-        For a history: column of machines.
     version : str or several, optional
         In one file: column of versions. With ``run``: a version and its command, once for each.
     base, new : str, optional
@@ -216,7 +213,7 @@ def gate(
         from perf_gate.interleaved_rounds import Measuring
         from perf_tables.arguments import parse_duration
 
-        others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
+        others = {"SECOND": second, "--commit": commit, "--since": since, "--base": base}
         for option, option_value in {**others, "--new": new, "--design": design, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
@@ -244,11 +241,9 @@ def gate(
         if second is not None:
             raise OptionError("--commit is of one history; leave out the second file")
         smallest = 1.0 if threshold is None else threshold
-        return reported(
-            gate_history(one, commit, since=since, threshold=smallest, machine=machine, undecided=open_counts_as)
-        )
-    if since is not None or machine is not None:
-        raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
+        return reported(gate_history(one, commit, since=since, threshold=smallest, undecided=open_counts_as))
+    if since is not None:
+        raise OptionError("--since is of a history; name its column of commits with --commit")
     from perf_gate.versions import gate_versions
 
     if second is None:

@@ -116,24 +116,19 @@ class CommitSeries:
         return np.stack([np.array(self.machines) == name for name in others]).astype(float)
 
 
-def series_of(table: LongTable, commit: str, machine: str | None = None) -> tuple[list[CommitSeries], list[str]]:
+def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[str]]:
     """The series of all benchmarks, and all commits in order.
 
     Commits are in the order of time where a column says it, otherwise in that of the file; several runs of a commit on
     a machine become their median.
     """
-    for column in (commit, machine):
-        if column is not None and column not in table.labels.columns:
-            raise UnknownNameError(f"column of {table.source}", column, table.labels.columns)
+    if commit not in table.labels.columns:
+        raise UnknownNameError(f"column of {table.source}", commit, table.labels.columns)
     blank = table.labels[commit].isna() | (table.labels[commit].astype(str).str.strip() == "")
     if blank.any():
         raise DataError(f"{table.source}: row {int(blank.to_numpy().argmax())} names no {commit}")
     names = table.labels[commit].map(text_of)
-    runs = table.runs.assign(
-        commit=names,
-        benchmark=_benchmarks(table, commit, machine),
-        machine=table.runs["machine"] if machine is None else table.labels[machine].astype(str),
-    )
+    runs = table.runs.assign(commit=names, benchmark=_benchmarks(table, commit))
     commits = _in_order(runs, table.source)
     places = {name: place for place, name in enumerate(commits)}
     all_series = []
@@ -157,13 +152,13 @@ def series_of(table: LongTable, commit: str, machine: str | None = None) -> tupl
     return all_series, commits
 
 
-def _benchmarks(table: LongTable, commit: str, machine: str | None) -> pd.Series:
+def _benchmarks(table: LongTable, commit: str) -> pd.Series:
     """What each row's benchmark is called: by columns that differ, and by the metric where there are several."""
-    candidates = [key for key in table.keys if key not in (commit, machine)]
+    candidates = [key for key in table.keys if key != commit]
     if table.reader in TABLES and commit in table.labels:
         ends = table.labels[commit].iloc[[0, -1]]
         sides = [table.labels[table.labels[commit] == end] for end in ends]
-        candidates += case_columns(sides, candidates, {commit, machine or "", *table.runs["metric"].astype(str)})
+        candidates += case_columns(sides, candidates, {commit, *table.runs["metric"].astype(str)})
     keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
     keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
     return joined_names(table, [table.labels[key].map(text_of) for key in keys])
@@ -300,11 +295,10 @@ def gate_history(
     *,
     since: str | None = None,
     threshold: float = 1.0,
-    machine: str | None = None,
     undecided: Outcome = Outcome.UNDECIDED,
 ) -> HistoryGate:
     """Judge whether benchmarks became slower lately."""
-    all_series, commits = series_of(table, commit, machine)
+    all_series, commits = series_of(table, commit)
     if not all_series:
         raise DataError(f"{table.source}: holds no history")
     after = None if since is None else commits.index(_commit(since, commits, table.source)) + 1
