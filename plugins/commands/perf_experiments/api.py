@@ -190,7 +190,6 @@ def run(
     max_load: Annotated[float, Option(metavar="SHARE")] = 0.2,
     wait: Annotated[str | float, Option(metavar="DURATION")] = "10s",
     retry_failed: Annotated[bool, Option("--retry-failed")] = False,
-    keep: Annotated[int, Option(metavar="BYTES", minimum=0)] = 1 << 20,
     scheduler: Annotated[Literal["slurm"] | None, Option()] = None,
     sbatch: Annotated[str | None, Option(metavar="OPTIONS", needs="--scheduler slurm")] = None,
     collect: Annotated[bool, Option("--collect", needs="--scheduler slurm")] = False,
@@ -239,8 +238,6 @@ def run(
         Longest wait; then the run is marked noisy.
     retry_failed : bool
         Make runs again that failed; the failures are kept too.
-    keep : int, >= 0, bytes
-        Bytes of a run's output to keep.
     scheduler : {"slurm"}, optional
         Submit runs as batch jobs; run again to collect.
     sbatch : str, optional
@@ -303,7 +300,6 @@ def run(
         max_load=max_load,
         wait_s=0.0 if wait in ("0", "0s", 0) else seconds_of(wait),
         retry_failed=retry_failed,
-        keep_bytes=keep,
         versions={name: words_of(name, each) for name, each in versions.items()},
     )
     if rounds is not None and rounds < 1:

@@ -33,6 +33,7 @@ from perfcore.reading.json_text import decode_json
 
 _SHORTEST_NS = 10_000_000  # the kernel counts processor time in ticks of 10 ms: nothing happens within less
 _MOST_SAMPLES = 10_000_000
+MOST_BYTES = 1 << 20  # kept of each of standard output, standard error and the results file
 
 Counters = Mapping[str, tuple[float, float]]
 
@@ -330,12 +331,12 @@ class Finished:
         return None
 
 
-def cut(output: bytes, most: int) -> bytes:
-    r"""Output of at most about ``most`` bytes: its beginning and its end, and between them how much is missing."""
-    if len(output) <= most:
+def cut(output: bytes) -> bytes:
+    r"""Output of at most about `MOST_BYTES`: its beginning and its end, and between them how much is missing."""
+    if len(output) <= MOST_BYTES:
         return output
-    missing = f"\n... {len(output) - most} bytes left out ...\n".encode()
-    return output[: most - most // 2] + missing + output[len(output) - most // 2 :]
+    missing = f"\n... {len(output) - MOST_BYTES} bytes left out ...\n".encode()
+    return output[: MOST_BYTES // 2] + missing + output[len(output) - MOST_BYTES // 2 :]
 
 
 def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
@@ -461,9 +462,9 @@ class Measuring:
             busy_before=share,
             noisy=self._busy,
             values=values,
-            stdout=cut(completed.stdout, options.keep_bytes),
-            stderr=cut(completed.stderr, options.keep_bytes),
-            results=cut(content, options.keep_bytes),
+            stdout=cut(completed.stdout),
+            stderr=cut(completed.stderr),
+            results=cut(content),
             environment={**self.environment, **self._programs[command[0]]},
         )
 

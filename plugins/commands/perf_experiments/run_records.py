@@ -69,7 +69,6 @@ class RunOptions:
     # seconds, >= 0, how long to wait for that before a run is made all the same and marked as noisy
     wait_s: float = 10.0
     retry_failed: bool = False
-    keep_bytes: int = 1 << 20  # >= 0, of each of standard output, standard error and the results file
     # program and arguments of each level of the factor ``version``; ``command`` follows them
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -107,7 +106,7 @@ class Run(Result):
     busy_before: float | None  # share of the processors, 0 to 1, that others used just before; None if not sampled
     noisy: bool  # that this was more than was asked for
     values: Mapping[str, float] = field(default_factory=dict)  # what it reported
-    stdout: bytes = b""  # what it printed and wrote to its results file, cut at the size that was asked for
+    stdout: bytes = b""  # what it printed and wrote to its results file, each cut at a length
     stderr: bytes = b""
     results: bytes = b""
     environment: Mapping[str, object] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from perf_experiments.design import Design, Key, Level, Point, point_key, point_text
-from perf_experiments.measurement import Measuring, environment, filled, parse_patterns
+from perf_experiments.measurement import MOST_BYTES, Measuring, environment, filled, parse_patterns
 from perf_experiments.run_records import History, Job, Run, RunOptions, Summary
 from perf_experiments.runner import check_command, commands_of, with_study
 from perf_experiments.store import Store
@@ -177,7 +177,7 @@ class _Session:
             signal=f"signal {state.signal}" if state is not None and state.signal else None,
             busy_before=None,
             noisy=False,
-            stderr=output[-self.options.keep_bytes :] if self.options.keep_bytes else b"",
+            stderr=output[-MOST_BYTES:],
         )
 
     def submit(self, points: Sequence[Point]) -> int:
