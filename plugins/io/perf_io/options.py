@@ -78,11 +78,6 @@ class ChromeOptions:
     """What counts, as the format does not say it."""
 
     locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
-    streams: tuple[str, ...] = option(
-        ("kernel", "gpu_*", "memcpy", "memset", "mtia_ccp_events"),
-        "categories of events that happen on GPU streams, as patterns with * and ?",
-        metavar="PATTERNS",
-    )
     to_the_cut: bool = option(False, "of a file that is cut short, take what stands before its end")
 
 

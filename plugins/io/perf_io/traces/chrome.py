@@ -13,8 +13,8 @@ Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityTyp
 
 from __future__ import annotations
 
-import fnmatch
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -54,6 +54,7 @@ from perfcore.reading.json_text import decode_json
 from perfcore.reading.source import Source
 
 _ARRAY = "traceEvents"
+_OF_STREAMS = re.compile("kernel|gpu_.*|memcpy|memset|mtia_ccp_events", re.IGNORECASE | re.DOTALL)  # categories
 # Keys that only this format has where the events come late; tools write them before.
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
@@ -174,10 +175,6 @@ class _Names:
         return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 
-def _fits(category: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(category.lower(), pattern.lower()) for pattern in patterns)
-
-
 def _numbered(name: str, number: int | str) -> str:
     return name if str(number) in name.split() else f"{name} {number}".rstrip()
 
@@ -236,7 +233,7 @@ def _facts(document: _Document, first: int, devices: Iterable[str]) -> dict[str,
 def _trace(source: str, columns: EventColumns, names: _Names, document: _Document, options: ChromeOptions) -> Trace:
     is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
     is_stream = {
-        category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
+        category: not is_marker[category] and bool(_OF_STREAMS.fullmatch(category)) for category in columns.categories
     }
     location_kind = recorded_by(options.locations, any(is_stream.values()))
 
