@@ -102,4 +102,4 @@ class Series(Shown):
             raise UnknownNameError("column", column, self.columns)
         return UtilizationCurve.from_samples(
             self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
-        )
+        ).counted_from_start()
