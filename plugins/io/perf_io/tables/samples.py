@@ -58,8 +58,8 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
         steps = f"no column of times: the {len(values[0]):,} samples are numbered from 0, and taken 1 s apart"
         columns = {roles.values[0].name: values[0]}
         return Series(np.arange(len(values[0])), columns, source=table.source, notes=table.report(steps, *notes))
-    times, values = _load(table, roles, (start,))
-    (times,), roles = _counted(table, roles, (start,), times)
+    recorded, values = _load(table, roles, (start,))
+    (times,), roles = _counted(table, roles, (start,), recorded)
     if roles.location:
         return _by_device(table, roles, times, values)
     rising = times[1:] > times[:-1]
