@@ -23,7 +23,7 @@ from perfcore.data.units import nanoseconds_per
 
 _LARGEST = 1e150  # squares of larger values overflow
 _FARTHEST_NS = float(1 << 62)
-_COARSE_NS = 1e9  # steps of which a float64 since 1970 loses less than a millionth
+_COARSE_NS = 1e6  # steps of which a float64 of seconds since 1970 loses less than a thousandth
 _MOST_SHARED = 0.1  # of all samples; where more share a time, something else tells them apart
 
 Times = npt.NDArray[Any]
