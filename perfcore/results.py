@@ -260,7 +260,6 @@ class Result(Shown):
         return presenter_of(self).views(self, data, file)
 
     def __repr__(self) -> str:
-        """The summary, in a few lines."""
         return f"<{type(self).__name__}: " + "\n  ".join(_first_lines(self.summary())) + ">"
 
     def _lines_and_tables(self) -> tuple[list[str], Tables]:

@@ -23,8 +23,10 @@ __all__ = ["Column", "Table", "csv_lines", "html_table", "latex_lines", "printab
 Importance = Literal["default", "brief", "verbose", "data"]
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_DAY = 86_400 * 10**9  # the unit of two days and more
 _LONGEST, _LEAST_WIDTH = 240, 12  # letters of a cell where the width is not limited, and where it is very small
 _LONGEST_HEADING = 20  # letters of one that is never shortened
+_ESTIMATE = 3  # parts of a value with its interval
 _SAME_UNIT = 100  # durations of a table that differ by less have one unit
 _ROWS, _MANY_DIGITS = 12, re.compile(r"\.[5-9]g")  # of the short form: rows, and formats that it rounds to four digits
 _JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
@@ -68,9 +70,11 @@ class Column:
         largest = self.longest_ns(values)
         largest = largest if 0 < largest * _SAME_UNIT < longest_ns else longest_ns or largest
         unit = next((name for name, size in _NANOSECONDS.items() if largest >= size), "ns" if largest else "s")
-        factor = _NANOSECONDS[self.unit] / _NANOSECONDS[unit]
+        unit = "d" if largest >= 2 * _DAY else unit
+        factor = _NANOSECONDS[self.unit] / (_DAY if unit == "d" else _NANOSECONDS[unit])
         scaled = [tuple(v if v is None else v * factor for v in _parts(value)) for value in values]
-        return f"{self.name} [{unit}]", [_text(v[0] if len(v) == 1 else v, ".4g") for v in scaled]
+        digits = ".3g" if any(len(v) == _ESTIMATE for v in scaled) else ".4g"
+        return f"{self.name} [{unit}]", [_text(v[0] if len(v) == 1 else v, digits) for v in scaled]
 
 
 @dataclass(frozen=True)

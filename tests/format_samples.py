@@ -288,7 +288,7 @@ REFRAME_REPORT = """\
   {"display_name": "Pi %n=10", "name": "Pi %n=10", "result": "pass", "system": "daint", "partition": "gpu",
    "environ": "gnu", "num_tasks": 4, "perfvalues": {"daint:gpu:elapsed": [1.25, 0, null, null, "s", "pass"]}},
   {"display_name": "Pi %n=20", "name": "Pi %n=20", "result": "pass", "system": "daint", "partition": "gpu",
-   "environ": "gnu", "num_tasks": 4, "perfvars": [{"name": "rate", "reference": 0, "unit": "op/s", "value": 7}]},
+   "environ": "gnu", "num_tasks": 4, "perfvalues": {"daint:gpu:rate": [7, 0, null, null, "op/s"]}},
   {"display_name": "Pi %n=30", "name": "Pi %n=30", "result": "fail"}
 ]}]}
 """

@@ -136,7 +136,6 @@ class _Process:
         self._command = [sys.executable, "-P", "-c", _SERVE, *([] if prepare is None else [prepare])]
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Have it running."""
         if self._running is None:
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
             one_thread = {**dict.fromkeys(_THREADS, "1"), **os.environ}
@@ -145,7 +144,6 @@ class _Process:
         return self._running
 
     def ask(self, line: str) -> bytes:
-        """Its answer."""
         running = self.start()
         assert running.stdin is not None and running.stdout is not None  # noqa: PT018
         running.stdin.write(line.encode() + b"\n")

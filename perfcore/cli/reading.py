@@ -33,10 +33,7 @@ class HowToRead(ParameterGroup):
     read_pairs: Annotated[
         list[str] | None,
         typer.Option(
-            "--read",
-            "-r",
-            metavar="KEY=VALUE",
-            help="Reader option, such as -r time=t_us (see `perf plugins NAME`).",
+            "--read", "-r", metavar="KEY=VALUE", help="Reader option, such as -r time=t_us (see `perf plugins NAME`)."
         ),
     ] = None
     from_name: Annotated[

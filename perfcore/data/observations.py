@@ -72,11 +72,8 @@ class Observations:
     def cell_name(self, cell: int) -> str:
         """A pair as a person reads it."""
         code, system = divmod(int(cell), len(self.systems))
-        names = [
-            name
-            for name, names in ((self.codes[code], self.codes), (self.systems[system], self.systems))
-            if names != (_ALL,)
-        ]
+        pairs = ((self.codes[code], self.codes), (self.systems[system], self.systems))
+        names = [name for name, names in pairs if names != (_ALL,)]
         return " on ".join(names) or _ALL
 
     def describe(self, at: int) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.base import progress
+from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
 from perfcore.results import Shown, cut
@@ -79,27 +80,31 @@ class Series(Shown):
     def __repr__(self) -> str:
         return cut(f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})")
 
+    def chosen(self, column: str | None = None) -> str:
+        """The column that is named, else the first that holds a value; of several a note says which."""
+        if column is None:
+            column = next((name for name, values in self.columns.items() if np.isfinite(values).any()), "")
+            column = column or next(iter(self.columns))
+            if len(self.columns) > 1:
+                progress.note(f"column: {column} (of {len(self.columns)}; set with --column)")
+        if column not in self.columns:
+            raise UnknownNameError(f"column of {self.source}", column, self.columns)
+        return column
+
     def curve(self, column: str | None = None) -> UtilizationCurve:
         """One column as a step function, each sample valid until the next.
 
         Parameters
         ----------
         column : str, optional
-            May be left out when there is only one.
+            By default as `chosen` says.
 
         Raises
         ------
-        OptionError
-            There are several columns and none was named.
         DataError
             Values are negative or not finite.
         """
-        if column is None:
-            if len(self.columns) > 1:
-                raise OptionError(f"{self.source}: name a column (--column NAME): {listing(self.columns)}")
-            column = next(iter(self.columns))
-        if column not in self.columns:
-            raise UnknownNameError("column", column, self.columns)
+        column = self.chosen(column)
         return UtilizationCurve.from_samples(
             self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
         ).counted_from_start()

@@ -81,11 +81,6 @@ class Plugin:
     distribution: str
     problem: str | None = None
 
-    @property
-    def problem_text(self) -> str:
-        """Why it was skipped, in one line."""
-        return f"plugin {self.name} of {self.distribution} is skipped: {self.problem}"
-
 
 @dataclass
 class Registry:
@@ -97,7 +92,6 @@ class Registry:
     _distributions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Declare the hooks of the core."""
         self.manager.add_hookspecs(specs)
 
     @property
@@ -126,7 +120,7 @@ class Registry:
     @property
     def problems(self) -> tuple[str, ...]:
         """One line for each plugin that was skipped, and why."""
-        return tuple(plugin.problem_text for plugin in self.plugins if plugin.problem)
+        return tuple(f"plugin {p.name} of {p.distribution} is skipped: {p.problem}" for p in self.plugins if p.problem)
 
     def add_plugin(self, name: str, distribution: str, load: Callable[[], object]) -> None:
         """Load one plugin module and let it register; a broken one is named and left out whole."""

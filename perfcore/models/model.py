@@ -191,11 +191,9 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _composing(self, other, "add")
 
     def __mul__(self, other: Model | float) -> Model:
-        """Product with a model, or a multiple."""
         return _composing(self, other, "multiply")
 
     def __rmul__(self, other: float) -> Model:
-        """Multiple."""
         return _composing(self, other, "multiply")
 
     def __truediv__(self, other: float | Model) -> Model:

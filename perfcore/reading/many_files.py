@@ -87,10 +87,10 @@ def named_files(name: str) -> list[Path] | None:
         _check_count(paths, name)
     if not paths:
         raise InputError(name, "names no file")
-    return sorted(_without_parts(set(paths)), key=lambda path: _natural(str(path)))
+    return sorted(without_parts(set(paths)), key=lambda path: _natural(str(path)))
 
 
-def _without_parts(paths: set[Path]) -> set[Path]:
+def without_parts(paths: set[Path]) -> set[Path]:
     """The files less those that are read with another one of them, such as the logs of a trace."""
     parts: set[Path] = set()
     endings_of = {path: Path(without_compressed_ending(path.name)).suffix.lower() for path in paths}

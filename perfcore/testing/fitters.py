@@ -24,7 +24,6 @@ __all__ = ["FitterSuite"]
 
 
 def _each(points: Points, change: Callable[[npt.NDArray[Any]], Any]) -> Any:
-    """The points with each of their arrays changed."""
     if isinstance(points, Mapping):
         return {name: change(np.asarray(values)) for name, values in points.items()}
     return change(np.asarray(points))

@@ -169,11 +169,7 @@ def compressed(content: bytes, ending: str) -> bytes:
         except MissingDependencyError as error:
             pytest.skip(str(error))
         return packed
-    packers: dict[str, Callable[[bytes], bytes]] = {
-        ".gz": gzip.compress,
-        ".bz2": bz2.compress,
-        ".xz": lzma.compress,
-    }
+    packers: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
     return packers[ending](content)
 
 

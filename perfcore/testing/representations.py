@@ -20,18 +20,7 @@ import pytest
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.registry import registry
-from perfcore.stochastic import (
-    StochasticValue,
-    add,
-    as_value,
-    exp,
-    from_dict,
-    from_text,
-    log,
-    maximum,
-    minimum,
-    sqrt,
-)
+from perfcore.stochastic import StochasticValue, add, as_value, exp, from_dict, from_text, log, maximum, minimum, sqrt
 from perfcore.testing._options import check_options
 
 __all__ = ["RepresentationSuite"]

@@ -51,14 +51,14 @@ def test_measurements_and_their_roles(perf, folder):
     assert "rows to know about" not in facts
 
 
-def test_runs_of_several_classes_are_no_observations_and_no_fit_is_suggested(perf, refused, folder):
+def test_runs_of_several_classes_are_no_observations(perf, refused, folder):
     """`perf fit` refuses them with the same words."""
     rows = [f"{code},{size},{p},{factor * 100 / p}" for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))
             for p in (1, 2, 4, 8)]  # fmt: skip
     (folder / "mixed.csv").write_text("\n".join(["code,class,p,time_s", *rows]))
     facts = facts_of(perf("info", "mixed.csv"))
     [why] = facts["observations"]
-    assert "so they are no repeated runs; give each its own model with --code code,class, or choose one" in why
+    assert "so they are no repeated runs; give each its own model with --path code,class, or choose one" in why
     assert facts["codes"] == ["lu, cg"]
     assert "next" not in facts
     assert "rows to know about" not in facts

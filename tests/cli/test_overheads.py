@@ -43,10 +43,10 @@ def test_several_runs_become_a_table_for_models(runs, perf):
     lines = perf("overheads", "one.csv", "two.csv").lines
     assert lines[0].startswith("2 runs: ")
     row = lines.index("Time breakdown by run") + 2
-    assert lines[row].split() == ["one.csv", "1", "100", "us", "100.00%", "0.00%"]
-    assert "what limits the scaling: " in lines[0]
+    assert lines[row].split() == ["one.csv", "1", "100", "100.00%", "0.00%"]
+    assert ", limited by " in lines[0]
     assert any(line.startswith("POP efficiencies (computation scalability: against one.csv") for line in lines)
-    assert lines[row + 1].split() == ["two.csv", "2", "60", "us", "91.67%", "8.33%"]
+    assert lines[row + 1].split() == ["two.csv", "2", "60", "91.67%", "8.33%"]
     perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--label", "p=16,32", "--label", "n=1,2.5")
     assert pd.read_csv("lost.csv").groupby("p")["n"].first().to_dict() == {16: 1.0, 32: 2.5}
 

@@ -48,7 +48,6 @@ def test_json(perf):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cpu.csv"], "name a column (--column NAME): busy, equal"),
         (["cpu.csv", "--column", "bussy"], "did you mean 'busy'"),
         (["cpu.csv", "--as", "histgram"], "unknown representation 'histgram': did you mean 'histogram'?"),
         (["cpu.csv", "--bins", "0"], "histogram: --bins '0'"),

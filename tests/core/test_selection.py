@@ -122,6 +122,8 @@ def test_nanoseconds_per_unit(unit, nanoseconds):
         (1.5, "ms", "1.5 ms"),
         (-2500, "ms", "-2.5 s"),
         (7200, "s", "7200 s"),
+        (172_799, "s", "172799 s"),
+        (216_000_000, "ms", "2.5 d"),
     ],
 )
 def test_a_duration_is_read_in_the_largest_unit_that_keeps_it_at_least_1(duration, unit, text):

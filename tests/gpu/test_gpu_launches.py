@@ -20,6 +20,15 @@ def test_delays_and_queues_by_stream(tmp_path):
     assert "'b', by 10 us" in found.notes[0]
 
 
+def test_pieces_of_a_graph_share_their_call(tmp_path):
+    """Ten kernels of 3 us by one call of 20 us: each costs 2 us to launch."""
+    kernels = [event("kernel", "k", 30 + 4 * k, 3, 7, correlation=1) for k in range(10)]
+    graph = event("cuda_runtime", "cudaGraphLaunch", 0, 20, correlation=1)
+    found = perfcore.overheads(write(tmp_path / "t.json", [graph, *kernels]), by="launch").all
+    assert (found["pieces"], found["shorter_than_call"], found["mean_call_ns"]) == (10, 0, 20_000)
+    assert found["mean_delay_ns"] == 10_000 + 4_500 * 4
+
+
 def test_what_launches_need(tmp_path):
     bare = write(tmp_path / "bare.json", [event("kernel", "k", 0, 5, 7)])
     with pytest.raises(DataError, match="correlation"):

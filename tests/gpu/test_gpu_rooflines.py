@@ -36,6 +36,10 @@ HAND = {
         4 * 192 * 18, 2 * (192 + 512 + 108 + 512 + 108)),
     "causal": (call("aten::_flash_attention_forward", [[2, 10, 3, 8]] * 3, [*[""] * 8, "True"]),
                4 * 2 * 3 * 100 * 8 // 2, 4 * 2 * 480),
+    "library": (call("flash_attn::_flash_attn_forward", [[2, 10, 3, 8], [2, 5, 1, 8], [2, 5, 1, 8]], [
+        *[""] * 3, "0.", "0.1", "True", "-1", "-1"]), 4 * 2 * 3 * 50 * 8 // 2, 2 * (480 + 80 + 80 + 480)),
+    "library, backward": (call("aiter::_flash_attn_backward", [[2, 10, 3, 8]] * 5, [*[""] * 12, "True"]),
+                          5 * 4 * 2 * 3 * 100 * 8 // 4, 8 * 2 * 480),
     "backward": (call("aten::_scaled_dot_product_cudnn_attention_backward", [[2, 3, 10, 8]] * 4, [""] * 14 + ["False"]),
                  5 * 4 * 2 * 3 * 100 * 8 // 2, 8 * 2 * 480),
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from gpu_events import event, write
 
 import perfcore
-from perf_analysis.gpu_path import HostGpuRun, HostGpuTrace
+from perf_analysis.gpu_path import HostGpuRun, HostGpuTrace, Meetings, Replay
 from perf_io.traces.gpu_activity import read_gpu_activity
 from perfcore.base.errors import OptionError
 
@@ -121,6 +121,66 @@ def test_traces_that_lack_something(tmp_path):
         perfcore.whatif("examples/halo/halo.prv", region="step#0")
 
 
+def rank_events(gemm, begun, shift=0, **described):
+    """A kernel and then a collective, for which the host waits; times of the second rank come from a later clock."""
+    described = {"Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float",
+                 "Group size": 2, "Process Group Name": "0", "Process Group Ranks": "[0, 1]", **described}  # fmt: skip
+    events = [
+        event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1),
+        event("kernel", "gemm", 10, gemm, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 8, 5, correlation=2),
+        event("kernel", "ncclDevKernel_AllReduce", begun, 350 - begun, correlation=2, **described),
+        event("cuda_runtime", "cudaDeviceSynchronize", 20, 340, correlation=3), event("cpu_op", "op", 360, 40),
+    ]  # fmt: skip
+    return [{**each, "ts": each["ts"] + shift} for each in events]
+
+
+def test_ranks_meet_in_collectives(tmp_path):
+    """The rank with 300 us of work determines when the collective of 40 us begins."""
+    for rank, events in enumerate([rank_events(100, 110), rank_events(300, 310)]):
+        write(tmp_path / f"rank{rank}.json", events, distributedInfo={"rank": rank, "world_size": 2})
+    found = perfcore.whatif(tmp_path)
+    assert (found.runtime_ns, found.n_met, found.path.by_rank) == (400_000, 1, (50_000, 350_000))
+    assert classes(found) == {"launch": 10, "GPU": 340, "return from waiting": 10, "operators": 40}
+    assert runtimes(found) == {"GPU 2x faster": 230, "ideal GPU": 70, "host 2x faster": 380, "ideal host": 360,
+                               "collectives 2x faster": 380, "ideal collectives": 360}  # fmt: skip
+    assert found.least_ns == {"host with an ideal GPU": 70_000, "busiest stream": 340_000,
+                              "collectives at their best bandwidth": 40_000}  # fmt: skip
+    asked = perfcore.whatif(tmp_path, faster={"gemm": 2})
+    assert runtimes(asked) == {"gemm 2x faster": 250}
+    alone = perfcore.whatif(tmp_path / "rank0.json", faster={"gemm": 2})
+    assert runtimes(alone) == {"gemm 2x faster": 350}
+
+
+def test_ranks_whose_collectives_do_not_match(tmp_path):
+    """Each is replayed alone: of unknown operations, and where clocks do not let ranks be in one at a time."""
+    unknown = [[{**e, "args": {"correlation": e["args"].get("correlation", -1)}} for e in rank_events(100, 110)]] * 2
+    apart = [rank_events(100, 110), rank_events(300, 310, shift=300)]
+    for name, ranks in {"unknown": unknown, "apart": apart}.items():
+        (tmp_path / name).mkdir()
+        for rank, events in enumerate(ranks):
+            facts = {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": 1_700_000_000 * 10**9}
+            write(tmp_path / name / f"rank{rank}.json", events, **facts)
+        found = perfcore.whatif(tmp_path / name)
+        assert found.n_met == 0
+        assert any("replayed alone" in line for line in found.uncertain)
+    assert classes(found)["late start of a rank"] == 300
+    assert found.runtime_ns == sum(found.path.by_class.values()) == sum(found.path.by_rank) == 700_000
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_replays_of_random_ranks_reproduce(tmp_path, seed):
+    rng, ranks, met = random.Random(seed), [], []
+    for k in range(3):
+        activity = read_gpu_activity(write(tmp_path / f"t{k}.json", random_events(rng)))
+        ranks.append(HostGpuRun(HostGpuTrace(activity)))
+        met += [(number, k, piece) for number, piece in enumerate(rng.sample(range(len(activity.time_ns)), 1))]
+    run = Replay(ranks, (0, 7_000, 3_000), Meetings(*np.array(met).T))
+    assert run.largest_error_ns() == 0
+    assert sum(run.path().by_class.values()) == run.runtime_ns
+    assert run.runtime_with(host=np.inf, gpu=np.inf) <= run.runtime_with(gpu=2.0) <= run.runtime_ns
+
+
 def random_events(rng):
     """Nested operators and calls of several threads, pieces on several streams, also at equal times and overlapping."""
     events, busy, number = [], dict.fromkeys((7, 8), 0), 0
@@ -155,7 +215,7 @@ def test_paths_add_up_and_replays_reproduce(tmp_path, seed):
     activity = read_gpu_activity(write(tmp_path / "t.json", random_events(random.Random(seed))))
     trace = HostGpuTrace(activity)
     for window in (None, activity.markers[0][1:]):
-        run = HostGpuRun(trace, window)
+        run = Replay([HostGpuRun(trace, window)])
         assert run.largest_error_ns() == 0
         assert sum(run.path().by_class.values()) == run.runtime_ns
         assert min(run.path().by_class.values()) >= 0

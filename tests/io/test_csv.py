@@ -180,6 +180,30 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        ("N,D,loss\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", ["N", "D"]),
+        ("stones,foo\n1,8.1\n2,4.2\n4,2.3\n8,1.4\n", ["stones"]),
+        ("run,mesh,foo\n1,100,8\n2,200,9\n3,100,8\n", ["mesh"]),
+        ("a,b\n1,2\n2,3\n3,4\n4,4\n", None),  # times may step like this
+        ("begun,b\n1,2\n2,3\n4,4\n8,4\n", ["begun"]),
+        ("t0,b\n1,2\n2,3\n4,4\n8,4\n", None),
+        ("a,word,b\n1,x,2\n2,y,3\n4,z,4\n", None),
+    ],
+)
+def test_numbers_that_no_name_explains_are_the_last_column_over_the_others(write, text, parameters):
+    path = write(text)
+    if parameters is None:
+        with pytest.raises(InputError, match="do not say what this table is made of"):
+            perfcore.read(path, reader="csv")
+        return
+    data = perfcore.read(path, reader="csv")
+    assert list(data.roles.parameters.values()) == parameters
+    assert data.roles.value == text.partition("\n")[0].rpartition(",")[2]
+    assert any(note.startswith(f"assumed: {data.roles.value}, the last column") for note in data.notes)
+
+
 # Decimal commas: read where an option says so, named where none does.
 CURVE = "time;value\n0;1.5\n1.25;2\n2.5;3.5e0\n"
 STEPS = "start;end;value\n0;1.5;1.25\n1.5;4;2\n"

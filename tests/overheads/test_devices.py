@@ -318,7 +318,7 @@ def test_several_hybrid_runs_and_what_limits_them():
     for row in (small, large):
         assert row["MPI parallel"] * row["OpenMP parallel"] == pytest.approx(row["parallel"], rel=1e-14)
         assert row["parallel"] * row["computation scalability"] == pytest.approx(row["global"], rel=1e-14)
-    limit = f"what limits the scaling: MPI transfer, {large['MPI transfer']:.2%} with 32 threads in 8 processes, where"
+    limit = f"with 32 threads in 8 processes, limited by MPI transfer ({large['MPI transfer']:.2%})"
     assert any(limit in line for line in compared.summary())
     titles = [title for title, _, _ in compared.tables()]
     assert titles[2] == "MPI x OpenMP, whose product is the parallel efficiency"

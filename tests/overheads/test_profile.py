@@ -103,11 +103,11 @@ def test_what_was_lost_is_the_setup(runs):
     total = 4 * 1000 + 4 * 64_000
     assert (lost.name, lost.lost) == (SETUP, 2000 / total)
     assert lost.factors == (0.5, 1.0, 1.0)
-    assert "100% of what it lost is (begin) -> MPI_Init" in runs.summary()[0]
+    assert "100% of that loss is in (begin) -> MPI_Init" in runs.summary()[0]
     title, _, rows = runs.tables()[-1]
     assert "from 2 to 4 locations" in title
     assert rows[0][0] == SETUP
-    assert rows[-1][:5] == ["sum", "258 us", "260 us", "100.00%", f"{2000 / total:.2%}"]
+    assert rows[-1][:5] == ["sum", "258", "260", "100.00%", f"{2000 / total:.2%}"]
     [said] = runs.to_dict()["losses_by_burst"]
     assert said["classes"][0]["burst"] == SETUP
 
@@ -177,14 +177,22 @@ def test_factors_multiply_to_the_global_efficiency():
     )
     assert large["serialisation"] is None
     assert runs.summary()[0] == (
-        "2 runs: what limits the scaling: computation scalability, 85.37% with 4 locations, where the global "
-        "efficiency is 75.00%"
+        "2 runs: global efficiency 75.00% with 4 locations, limited by computation scalability (85.37%)"
     )
     title, header, rows = runs.tables()[1]
     assert title == "POP efficiencies (computation scalability: against p2, if the work is the same)"
     assert header[2:] == ["global", "parallel", "load balance", "communication", "computation scalability"]
     assert [row[:2] for row in rows] == [["p2", "2"], ["p4", "4"]]
     assert runs.to_dict()["efficiencies_of_runs"] == [small, large]
+
+
+def test_a_folder_of_runs_and_files_beside_the_traces(tmp_path):
+    traces = [paraver_run(tmp_path, p) for p in (2, 4)]
+    files = sorted(tmp_path.iterdir())
+    assert any(file.suffix == ".pcf" for file in files)
+    expected = perfcore.overheads(traces).to_dict()["efficiencies_of_runs"]
+    for named in (tmp_path, files):
+        assert perfcore.overheads(named).to_dict()["efficiencies_of_runs"] == expected
 
 
 @pytest.mark.real_data

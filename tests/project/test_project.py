@@ -97,14 +97,24 @@ def test_what_if_changes_its_components(folder):
     for each in base.components:
         if each.name not in STEPS:
             assert times[each.name] == pytest.approx(each.time[0] / 2)
-    checked = perfcore.project(sources, at="p=16", ideal_network=True)
-    assert "a replay of the trace" in checked.notes["What if"][1]
+    runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)]
+    for change, time in (({"compute": ["2x"]}, "7.935 ms"), ({"ideal_network": True}, "11.87 ms")):
+        checked = perfcore.project(runs, at="p=16", **change)
+        assert checked.notes["What if"][1] == f"at p=8 the components give {time}, a replay of the trace {time}"
+        at = checked.answer.at[0]
+        assert at.baseline == pytest.approx(perfcore.project(runs, at="p=16").answer.at[0].elapsed[0])
+        assert at.efficiencies["computation scalability"][0] == pytest.approx(1.0, abs=0.1)  # on one machine
     with pytest.raises(OptionError, match="2x"):
         perfcore.project(sources, at="p=16", network="0x")
     with pytest.raises(perfcore.PerfError, match="solver"):
         perfcore.project(sources, at="p=16", compute=["solver=2x"])
     with pytest.raises(OptionError, match="no transfer"):
         perfcore.project(table(), at="p=16", network="2x")
+
+
+def test_other_targets_change_nothing(projection):
+    alone = projection.predict([32.0], 0.95)[0]
+    assert projection.predict([32.0, 48.0, 4096.0], 0.95)[0] == pytest.approx(alone, rel=1e-12)
 
 
 def test_tables_and_the_holdout_check():
@@ -199,6 +209,47 @@ def test_times_without_a_sum_are_refused_and_missing_ones_named():
     rows = [(p, name, 8.0 / p) for p in (1, 2, 4, 8) for name in ("a", "b") if (p, name) != (1, "b")]
     missing = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=16")
     assert "1 component without a time at some p took none there" in missing.notes["Assumed"]
+
+
+def gpu_run(folder, p):
+    """Ranks that compute 1 ms in each of 4 steps, copy for 10 us, and gather for p - 1 times 100 us."""
+    run = folder / f"p{p}"
+    run.mkdir()
+    group = {"Group size": p, "Process Group Name": "0", "Process Group Ranks": str(list(range(p)))}
+    count = {"Collective name": "allgather", "In msg nelems": 10**6, "Out msg nelems": 10**6, "dtype": "Float"}
+    times = (
+        ("kernel", "gemm", 1000, {}),
+        ("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 10, {}),
+        ("kernel", "ncclDevKernel_AllGather_RING_LL", 100 * (p - 1), {**count, **group}),
+    )
+    for rank in range(p):
+        events, at = [], 10
+        for number in range(12):
+            category, name, duration, more = times[number % 3]
+            launch, known = {"correlation": number}, {"device": 0, "stream": 7, "correlation": number, **more}
+            cpu = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "ts": at - 5, "dur": 2, "args": launch}
+            gpu = {"cat": category, "name": name, "pid": 0, "ts": at, "dur": duration, "args": known}
+            events += [{"ph": "X", "tid": 7, **cpu}, {"ph": "X", "tid": 7, **gpu}]
+            at += duration
+        document = {"traceEvents": events, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": p}}
+        (run / f"rank{rank}.json").write_text(json.dumps(document | {"baseTimeNanoseconds": 0}))
+    return run
+
+
+def test_gpu_communication_is_divided_by_collective(tmp_path):
+    model = perfcore.project([gpu_run(tmp_path, p) for p in (2, 4, 8)], at="p=16")
+    gather, copies = "GPU communication: allgather 4 MB", "GPU communication: copies"
+    assert model.measured[gather] == pytest.approx([4e-4 * (p - 1) for p in (2, 4, 8)])
+    assert model.measured[copies] == pytest.approx([4e-5] * 3)
+    at = model.answer.at[0]
+    assert at.limits.name == gather
+    assert at.elapsed[1] <= 4 * (1e-3 + 1e-5 + 1.5e-3) <= at.elapsed[2]
+    value = {name: bounds[0] for name, bounds in at.efficiencies.items()}
+    assert value["load balance"] * value["GPU communication"] * value["GPU orchestration"] == pytest.approx(
+        value["parallel"]
+    )
+    faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", ideal_network=True)
+    assert faster.answer.at[0].elapsed[0] == pytest.approx(4e-3 + 4e-5, rel=0.02)
 
 
 @pytest.mark.real_data

@@ -6,6 +6,7 @@ import pytest
 from perf_tables.arguments import parse_duration
 from perf_tables.series import take_window
 from perfcore import Series, Trace, UtilizationCurve
+from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 
@@ -18,6 +19,15 @@ def test_five_minutes_by_default():
     assert window.times.tolist() == list(range(700, 1000))
     assert window.values[0] == 0.7
     assert (window.column, window.time_unit, window.missing) == ("cpu", "s", 0)
+
+
+def test_of_several_columns_the_first_that_holds_a_value():
+    data = Series([0, 1], {"gap": [np.nan, np.nan], "cpu": [1, 2], "disk": [3, 4]})
+    with progress.collected() as notes:
+        assert take_window(data).column == "cpu"
+    assert notes == ["column: cpu (of 3; set with --column)"]
+    assert data.curve().heights.tolist() == [1.0, 2.0]
+    assert take_window(data, column="disk").column == "disk"
 
 
 def test_until_a_date():
@@ -50,7 +60,6 @@ def test_a_curve_is_the_series_of_its_heights():
         (Series([1_700_000_000], {"a": [1]}), {"until": "2023-11-14"}, DataError,
          "in the 5min until 2023-11-14 00:00:00; the first one is at 2023-11-14 22:13:20; give a later --to"),
         (every_second(2), {"until": "noon"}, OptionError, "--to 'noon': a number in the unit of the series, or a"),
-        (Series([0], {"a": [1], "b": [2]}, source="x.csv"), {}, OptionError, r"x.csv: name a column \(--column NAME\)"),
         (every_second(2), {"column": "cpi"}, UnknownNameError, "did you mean 'cpu'"),
         (every_second(2), {"length": "5 minutes"}, OptionError, "duration '5 minutes': a positive number with one of"),
         (Trace([0], [0], [0], [1], ["a"], ["b"]), {}, DataError, "a series, not a trace"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from perf_stochastic.histogram_arithmetic import cartesian, intermediate_results, overlap_mass, spread_evenly
+from perf_stochastic.histogram_arithmetic import cartesian, intermediate_results, spread_evenly
 from perf_stochastic.options import HistogramOptions
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, representation_named, sqrt
@@ -156,7 +156,7 @@ def test_exponentials_of_a_long_tail():
 
 def test_signs_of_powers_and_absolute_values():
     """Uniform on [-1, 2]: P(X^2 <= z) by hand."""
-    x = Histogram([-1, 2], [1]).rebinned(1)
+    x = Histogram([-1, 2], [1])
     square = multiply(1.0, Histogram.operate("power", [x, Point(2.0)], Histogram.Arithmetic(bins=60)))
     z = np.array([0.04, 0.25, 1.0, 2.25])
     np.testing.assert_allclose(square.cdf(z), np.where(z <= 1, 2 * np.sqrt(z), 1 + np.sqrt(z)) / 3, atol=0.005)
@@ -328,23 +328,6 @@ def test_intermediate_results():
     intervals, masses = intermediate_results("add", D.bins, E.bins)
     assert intervals.tolist() == [[3, 7], [6, 11], [5, 9], [8, 13]]
     assert masses == pytest.approx([0.15, 0.1, 0.45, 0.3])
-
-
-def test_overlap_mass():
-    """Equation 6 on its own edges, which leave out the break at 11; with all breaks one number more."""
-    edges, masses = overlap_mass("add", D.bins, E.bins, BREAKS)
-    assert edges is BREAKS
-    assert masses == pytest.approx([0.15, 0.6, 0.7, 0.55, 0.85, 0.4])
-    assert masses.sum() == pytest.approx(3.25)
-    edges, masses = overlap_mass("add", D.bins, E.bins)
-    assert edges.tolist() == [3, 5, 6, 7, 8, 9, 11, 13]
-    assert masses == pytest.approx([0.15, 0.6, 0.7, 0.55, 0.85, 0.4, 0.3])
-
-
-def test_overlap_mass_bounds_probability():
-    """No bin of the exact sum has more."""
-    exact = np.diff(add(D, E, bins=200).cdf(BREAKS))
-    assert (exact <= overlap_mass("add", D.bins, E.bins, BREAKS)[1] + 1e-6).all()
 
 
 def test_masses_spread_evenly():

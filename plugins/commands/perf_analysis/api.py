@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -129,6 +130,7 @@ def overheads(
     from perf_analysis.scaling_efficiencies import runs_of_table
     from perf_traces.messages.bursts import Definition, refuse_different_programs
     from perf_traces.pop_steps import FACTORS
+    from perf_traces.runs import files_of_runs, without_sidecars
     from perf_traces.summaries.summarized_trace import SummarizedTrace
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.kinds import type_in_words
@@ -137,7 +139,7 @@ def overheads(
     from perfcore.data.trace import Trace
     from perfcore.reading.recognise import read as read_data
 
-    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
     if not sources:
         raise OptionError("there is no trace; give one or several")
     if pop not in get_args(Definition):
@@ -167,15 +169,17 @@ def overheads(
 
     others: list[ExternalMetrics] = []
 
-    def profile(item: Named | Trace) -> OverheadProfile | None:
+    def profiles_of(item: Named | Trace) -> Iterator[OverheadProfile]:
         trace = item if isinstance(item, Trace) else read(os.fspath(item), (Trace,))
+        if files := files_of_runs(item, trace):
+            for file in files:
+                yield from profiles_of(file)
+            return
         if isinstance(trace, Measurements):
             others.extend(runs_of_table(trace, FACTORS))
-            return None
+            return
         if not isinstance(trace, Trace):
-            raise DataError(
-                f"{item} holds {type(trace).__name__}; the states of each location are needed: give a trace"
-            )
+            raise DataError(f"{item} holds {type(trace).__name__}; states of each location are needed: give a trace")
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         if phases is not None and isinstance(trace, SummarizedTrace):
@@ -190,10 +194,10 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return add_communication_metrics(trace, overhead_profile, pop)
+        yield add_communication_metrics(trace, overhead_profile, pop)
 
     table_by = by or (None if phases is None else "phase")
-    profiles = tuple(each for each in map(profile, sources) if each is not None)
+    profiles = tuple(itertools.chain.from_iterable(map(profiles_of, sources)))
     if not profiles:
         raise DataError(
             f"{others[0].source}: efficiencies of another tool are compared with those of traces; add a trace"
@@ -412,7 +416,8 @@ def whatif(
     Parameters
     ----------
     trace : Trace, str or path
-        Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler.
+        Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
+        one file or those of all ranks.
     network : str, optional
         0 is ideal, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
     faster : mapping of str to float, or sequence of str, optional
@@ -454,13 +459,15 @@ def whatif(
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.whatif import answers_of
-    from perf_io.traces.gpu_activity import read_gpu_activity
+    from perf_traces.runs import known_files
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
-    if isinstance(trace, (str, os.PathLike)) and (activity := read_gpu_activity(trace, with_shapes=False)):
-        if network is not None or balance or _share(noise):
-            raise OptionError(f"{activity.source}: a GPU trace takes --faster and --region, no other question")
-        return gpu_answers(activity, region, factors)
+    if isinstance(trace, (str, os.PathLike)):
+        paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
+        if (answers := gpu_answers(trace, paths, region, factors, read)) is not None:
+            if network is not None or balance or _share(noise):
+                raise OptionError(f"{answers.source}: a GPU trace takes --faster and --region, no other question")
+            return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance

@@ -33,14 +33,7 @@ from perf_analysis.categories import (
     time_by_state,
 )
 from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
-from perf_analysis.concurrency import (
-    DeviceTimes,
-    MarkedStretches,
-    MarkerTimes,
-    device_times,
-    devices_of,
-    unions_of,
-)
+from perf_analysis.concurrency import DeviceTimes, MarkedStretches, MarkerTimes, device_times, devices_of, unions_of
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
 from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
@@ -127,13 +120,7 @@ class Division:
     source: str  # for messages
 
     def of(self, part: Trace) -> Cycles:
-        """The time of the locations of a trace, whose predicates count these locations.
-
-        Raises
-        ------
-        DataError
-            A location is in no category, or in two.
-        """
+        """The time of the locations of a trace, whose predicates count these locations."""
         rules, names = self.rules, self.names
         steps = (np.zeros(0, np.int64), np.zeros(0)) if self.ready is None else self.ready
         values, index = np.unique(steps[1], return_inverse=True)

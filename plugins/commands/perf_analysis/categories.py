@@ -87,12 +87,8 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     except msgspec.ValidationError as error:
         raise InputError(source, key_first(error)) from None
     _check_names(file, source)
-    categories = tuple(
-        _category(file, table, f"category[{index}]", source) for index, table in enumerate(file.category)
-    )
-    classes, counts = (
-        {name: tuple(patterns) for name, patterns in group.items()} for group in (file.classes, file.counts)
-    )
+    categories = tuple(_category(file, table, f"category[{k}]", source) for k, table in enumerate(file.category))
+    classes, counts = ({name: tuple(each) for name, each in group.items()} for group in (file.classes, file.counts))
     used = (name for category in categories if category.predicate for name in category.predicate.names)
     used = ("computing" if name == WORK_EXISTS else name for name in dict.fromkeys(used))
     needs = [name for name in used if name in classes or name in counts] if file.needs is None else file.needs
@@ -161,7 +157,6 @@ class StateClasses:
     unmet: tuple[str, ...] = ()  # patterns of the user's that no state fits
 
     def states_of(self, name: str) -> tuple[str, ...]:
-        """States of one class."""
         class_index = self.classes.index(name)
         return tuple(
             state for state, state_class in zip(self.states, self.class_of, strict=True) if state_class == class_index

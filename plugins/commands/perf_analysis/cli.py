@@ -100,8 +100,7 @@ def command(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Summary to write.")],
     how: HowToRead,
     part: Annotated[
-        str | None,
-        typer.Option("--part", metavar="K/N", help="Process partition K of N of the files."),
+        str | None, typer.Option("--part", metavar="K/N", help="Process partition K of N of the files.")
     ] = None,
     cells: Annotated[
         int, typer.Option("--cells", metavar="N", help="Largest number of time bins of equal width.")

@@ -70,7 +70,6 @@ class CollectiveSpeed:
         return max(((rank, named.count(rank)) for rank in dict.fromkeys(named)), key=lambda each: each[1], default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         total = sum(self.time_ns)
         return {
             **vars(self), "algorithmic_gb_s": self.bandwidths(bus=False), "bus_gb_s": self.bandwidths(bus=True),

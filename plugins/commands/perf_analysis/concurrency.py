@@ -250,11 +250,8 @@ def thread_times(
     """Times of each process."""
     by_state = {name: kind for kind, names in states.items() for name in names}
     kinds = np.array([by_state[name] for name in trace.states], object)
-    masks = {
-        "computing": kinds == "computing",
-        "elsewhere": ~np.isin(kinds, _OUTSIDE),
-        "present": ~np.isin(kinds, _ABSENT),
-    }
+    masks = {"computing": kinds == "computing"}
+    masks |= {"elsewhere": ~np.isin(kinds, _OUTSIDE), "present": ~np.isin(kinds, _ABSENT)}
     order = np.argsort(trace.location, kind="stable")
     first = np.searchsorted(trace.location[order], np.arange(len(trace.locations) + 1))
     rows = [order[a:b] for a, b in itertools.pairwise(first)]

@@ -2,28 +2,33 @@
 
 The path is walked back by last arrival (Barford and Crovella, "Critical path analysis of TCP transactions", 2000;
 Böhme et al., "Identifying the root causes of wait states", 2010). Causes are the order of a host thread, launches, the
-order of a stream, waits of a stream for an event, waits of the host for the GPU, and a full launch queue. All times are
-whole nanoseconds.
+order of a stream, waits of a stream for an event, waits of the host for the GPU, and a full launch queue. Ranks of one
+run meet in collectives, which begin when the last rank enters. All times are whole nanoseconds.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_io.traces.gpu_activity import CALL, COPY, GpuActivity
+from perf_io.traces.gpu_activity import OPERATOR as OPERATOR_KIND
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 
 GPU, OPERATOR, NO_OPERATOR, RUNTIME_CALL = "GPU", "operators", "no operator", "runtime calls"
 GAP, LAUNCH, RETURN, UNKNOWN = "gaps of the GPU", "launch", "return from waiting", "launch not recorded"
+LATE = "late start of a rank"
 _WAITS = re.compile(r"(?:cuda|hip|cu)(?:Device|Ctx|Stream|Event)Synchronize(?:_\w+)?")
 _FULL_QUEUE, _NEARLY = 1000, 4  # launched, not begun: the least maximum that is a limit, and what counts as full
-_PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT = range(6)  # kinds of nodes, in the order of one moment
+_PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kinds of nodes, as ordered at one moment
 _WAIT_EVENT = "wait_on_cuda_event_record_corr_id"
 _NEVER = np.iinfo(np.int64).min
 
@@ -126,6 +131,7 @@ class CriticalPath:
     by_class: dict[str, int]
     by_kernel: dict[str, int]
     by_host: dict[str, int]
+    by_rank: tuple[int, ...]
 
     @property
     def host_ns(self) -> int:
@@ -144,7 +150,6 @@ class HostGpuRun:
         self.trace, self.activity, both = trace, trace.activity, (trace.activity.host, trace.activity.pieces)
         whole = [np.concatenate([each[name] for each in both]) for name in ("start", "end")]
         self.begin, self.end = window or (int(whole[0].min()), int(whole[1].max()))
-        self.runtime_ns = self.end - self.begin
         if self.end <= self.begin:
             raise DataError(f"{self.activity.source}: the part of the run has no duration")
         tops, ended = self._host_segments()
@@ -154,10 +159,6 @@ class HostGpuRun:
         self._host, self._length, self._cause = (np.zeros(n, np.int64) for _ in range(3))
         self._thread_edges()
         self._piece_edges()
-        edges = (self._source > 0) | (self._fixed > 0)
-        edges[:, 0] = True
-        self._edges = np.nonzero(edges)
-        self._leading = self._edges[0].tolist(), self._source[self._edges].tolist()
 
     def _host_segments(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Stretches of each thread with the innermost event of each, -1 for none; where outermost events are."""
@@ -275,71 +276,182 @@ class HostGpuRun:
             self._fixed[nodes, slot] = np.where(is_last, gap, np.minimum(gap, 0))
             self._cause[nodes] = np.where(is_last, node, self._cause[nodes])
 
-    def replay(self, host: float = 1.0, gpu: float | Floats = 1.0) -> Floats:
-        """When each node is reached with host stretches and pieces so many times as fast, in whole nanoseconds."""
+    @property
+    def edges(self) -> npt.NDArray[np.bool_]:
+        """Which of the three that a node may wait for there are; it always has the first."""
+        edges: npt.NDArray[np.bool_] = (self._source > 0) | (self._fixed > 0)
+        edges[:, 0] = True
+        return edges
+
+    def delays(self, host: float, gpu: float | Floats) -> tuple[Floats, Floats]:
+        """How long after what it waits for each node, or piece, begins; how many times as fast it is."""
         divisor = np.ones(len(self._time))
         divisor[self._ends] = gpu if isinstance(gpu, float) else gpu[self._ref[self._ends]]
         scaled = np.append(0, np.cumsum(np.floor((self._seg_end - self._seg_start) / host)))
-        weights = self._fixed + np.floor(self._length / divisor)[:, None]
-        weights[:, 0] += scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
-        reached = [0.0] * len(self._time)
-        for target, source, weight in zip(*self._leading, weights[self._edges].tolist(), strict=True):
-            moment = reached[source] + weight
-            if moment > reached[target]:  # noqa: PLR1730 - much faster than max
-                reached[target] = moment
-        return np.array(reached)
+        before = self._fixed.astype(float)
+        before[:, 0] += scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
+        return before, divisor
 
-    def runtime_with(self, host: float = 1.0, gpu: float | Floats = 1.0) -> int:
-        """How long the window takes with host and pieces so many times as fast."""
-        reached = self.replay(host, gpu)
-        return round(float(max(reached[self._final], reached[self._ends].max(initial=0.0))))
-
-    def largest_error_ns(self) -> int:
-        """By how much a replay without any change misses the recorded moments."""
-        return int(np.abs(self.replay() - (self._time - self.begin)).max())
-
-    def path(self) -> CriticalPath:
-        """Walk back from the end of the window."""
-        names, of = self.activity.names, self.activity.pieces["name"]
-        columns = (self._time, self._kind, self._cause, self._length, self._follows, self._ref)
-        time, kinds, causes, lengths, follows, refs = (each.tolist() for each in columns)
-        node = max([self._final, *self._ends[-1:].tolist()], key=lambda k: (time[k], k == self._final))
-        by_class, kernels, of_host = Counter[str](), Counter[str](), list[int]()
-        while node:
-            source = causes[node]
-            if kinds[node] == _PIECE_END:
-                begin = max(time[node] - lengths[node], time[source])
-                waited = GAP if follows[node] else LAUNCH
-                by_class[waited if self.trace.launched[refs[node]] else UNKNOWN] += begin - time[source]
-                kernels[names[of[refs[node]]]] += time[node] - begin
-            elif kinds[node] == _WAIT_END:
-                by_class[RETURN] += time[node] - time[source]
-            else:
-                of_host.append(node)
-            node = source
-        by_class[GPU] = sum(kernels.values())
-        by_host = self._activities(of_host, by_class)
-        return CriticalPath(dict(by_class), dict(kernels.most_common()), by_host)
-
-    def _activities(self, nodes: list[int], by_class: Counter[str]) -> dict[str, int]:
+    def host_activities(self, nodes: list[int], by_class: Counter[str]) -> Counter[str]:
         """Times of host activities on the stretches that end at nodes; adds their classes."""
         host, names = self.activity.host, self.activity.names
         on_path = np.zeros(len(self._seg_event) + 1, np.int64)
         np.add.at(on_path, self._first[nodes], 1)
         np.add.at(on_path, self._after[nodes], -1)
-        within = np.array(
-            [node for node in nodes if self._on[node] != self._place[node] and self._rest[node]], np.int64
-        )
+        within = np.array([n for n in nodes if self._on[n] != self._place[n] and self._rest[n]], np.int64)
         event = np.append(self._seg_event, self._seg_event[self._after[within]])
         time = np.append((self._seg_end - self._seg_start) * np.cumsum(on_path)[:-1], self._rest[within])
         event, time = event[event >= 0], time[event >= 0]
         kinds = np.bincount(host["category"][event], time, 2).astype(np.int64)
-        by_class[OPERATOR], by_class[RUNTIME_CALL] = kinds.tolist()
-        by_class[NO_OPERATOR] = int(self._host[nodes].sum() - kinds.sum())
+        by_class[OPERATOR] += int(kinds[OPERATOR_KIND])
+        by_class[RUNTIME_CALL] += int(kinds[CALL])
+        by_class[NO_OPERATOR] += int(self._host[nodes].sum() - kinds.sum())
         spent = np.bincount(host["name"][event], time, len(names))
-        return {names[k]: int(spent[k]) for k in np.argsort(-spent, kind="stable").tolist() if spent[k]}
+        return Counter({names[k]: int(spent[k]) for k in np.flatnonzero(spent).tolist()})
 
-    def busiest_stream_ns(self) -> int:
-        """Work of the stream that has most of it."""
-        streams = self.activity.pieces["location"][self._ref[self._ends]]
-        return int(np.bincount(streams, self._length[self._ends]).max(initial=0))
+    def busiest_stream_ns(self, time_ns: Ints) -> int:
+        """Work of the stream that has most of it, with pieces that take at most these times."""
+        piece = self._ref[self._ends]
+        work = np.minimum(time_ns[piece], self._length[self._ends])
+        return int(np.bincount(self.activity.pieces["location"][piece], work).max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Meetings:
+    """Collectives of a run: of each member its collective, its rank (counted from 0) and its piece there."""
+
+    of: Ints
+    rank: Ints
+    piece: Ints
+
+
+class Replay:
+    """One or several ranks of a run, with the collectives in which they meet.
+
+    A collective begins when its last rank enters, and takes as long as that of the rank that is in it for the shortest
+    time. How long each rank stays in it beyond that is kept.
+    """
+
+    def __init__(
+        self, runs: Sequence[HostGpuRun], shifts_ns: Sequence[int] = (0,), met: Meetings | None = None
+    ) -> None:
+        self.runs, counts = tuple(runs), [len(run._time) for run in runs]
+        self.begin_ns = min(run.begin + shift for run, shift in zip(runs, shifts_ns, strict=True))
+        self._first, self._run = list(itertools.accumulate(counts, initial=0)), np.repeat(np.arange(len(runs)), counts)
+        times = [run._time + shift - self.begin_ns for run, shift in zip(runs, shifts_ns, strict=True)]
+        self._time, self._length = np.concatenate(times), np.concatenate([run._length for run in runs])
+        self.runtime_ns = max(run.end + shift - self.begin_ns for run, shift in zip(self.runs, shifts_ns, strict=True))
+        self._last = [int(end) for first, run in zip(self._first, runs, strict=False)
+                      for end in (first + run._final, *(first + run._ends[-1:]))]  # fmt: skip
+        begun = self._join(met or Meetings(*(np.zeros(0, np.int64),) * 3))
+        rows, slots = zip(*(np.nonzero(run.edges) for run in runs), strict=True)
+        self._rows, self._slots = rows, slots
+        pairs = zip(runs, self._first, rows, slots, strict=False)
+        source = np.concatenate([first + run._source[row, slot] for run, first, row, slot in pairs])
+        target = np.concatenate([first + row for first, row in zip(self._first, rows, strict=False)])
+        own = np.zeros(len(self._time), np.int64)  # the meeting that a node is a member of
+        own[self._member] = self._meeting
+        self._is_member = own[target] > 0
+        time, kinds = np.append(self._time, begun), np.concatenate([run._kind for run in runs])
+        order = np.lexsort((np.arange(len(time)), np.append(kinds, np.full(len(begun), _MEETING)), time))
+        position = np.empty(len(order), np.int64)
+        position[order] = np.arange(len(order))
+        target = np.append(np.where(self._is_member, own[target], target), self._member)
+        self._order = np.argsort(position[target], kind="stable")
+        source = np.append(source, self._meeting)
+        self._leading = target[self._order].tolist(), source[self._order].tolist()
+        self._n = len(time)
+
+    def _join(self, met: Meetings) -> Ints:
+        """Keep collectives that two or more ranks are in at one time; return when each begins."""
+        nodes = np.array(
+            [
+                self._first[rank] + self.runs[rank]._of_piece[piece]
+                for rank, piece in zip(met.rank.tolist(), met.piece.tolist(), strict=True)
+            ],
+            np.int64,
+        )
+        inside = self._length[nodes] > 0 if len(nodes) else np.zeros(0, bool)
+        nodes, of = nodes[inside], met.of[inside]
+        n, end, length = int(met.of.max(initial=-1)) + 1, self._time[nodes], self._length[nodes]
+        begun, ended, shortest = np.full(n, _NEVER), np.full(n, -_NEVER - 1), np.full(n, -_NEVER - 1)
+        np.maximum.at(begun, of, end - length)
+        np.minimum.at(ended, of, end)
+        np.minimum.at(shortest, of, length)
+        several = np.bincount(of, minlength=n) > 1
+        good = several & (ended > begun)
+        self.n_met, self.n_apart = int(good.sum()), int((several & ~good).sum())
+        kept = good[of]
+        of, self._member = of[kept], nodes[kept]
+        self._meeting = len(self._time) + (np.cumsum(good) - 1)[of]
+        self._shortest = shortest[of]
+        self._rest = self._time[self._member] - begun[of] - self._shortest
+        entered = self._time[self._member] - self._length[self._member]
+        last = np.full(n, -1)
+        last[of[entered == begun[of]]] = self._member[entered == begun[of]]
+        self._last_in = dict(zip(self._member.tolist(), last[of].tolist(), strict=True))
+        return begun[good]
+
+    def replay(self, host: float = 1.0, gpu: float | Sequence[Floats] = 1.0) -> Floats:
+        """When each node is reached with host stretches and pieces so many times as fast, in whole nanoseconds."""
+        gpus: Sequence[float | Floats] = [gpu] * len(self.runs) if isinstance(gpu, float) else gpu
+        delays = [run.delays(host, each) for run, each in zip(self.runs, gpus, strict=True)]
+        divisor = np.concatenate([each for _, each in delays])
+        length = np.floor(self._length / divisor)
+        edges = zip(delays, self._rows, self._slots, strict=True)
+        weight = np.concatenate([before[row, slot] for (before, _), row, slot in edges])
+        rows = np.concatenate([first + row for first, row in zip(self._first, self._rows, strict=False)])
+        weight += np.where(self._is_member, 0.0, length[rows])
+        weight = np.append(weight, self._rest + np.floor(self._shortest / divisor[self._member]))
+        reached = [0.0] * self._n
+        for first in self._first[:-1]:
+            reached[first] = float(self._time[first])
+        for target, source, time in zip(*self._leading, weight[self._order].tolist(), strict=True):
+            moment = reached[source] + time
+            if moment > reached[target]:  # noqa: PLR1730 - much faster than max
+                reached[target] = moment
+        return np.array(reached[: len(self._time)])
+
+    def runtime_with(self, host: float = 1.0, gpu: float | Sequence[Floats] = 1.0) -> int:
+        """How long the run takes with host and pieces so many times as fast."""
+        reached = self.replay(host, gpu)
+        finals = [first + run._final for first, run in zip(self._first, self.runs, strict=False)]
+        ends = [first + run._ends for first, run in zip(self._first, self.runs, strict=False)]
+        return round(float(reached[np.concatenate([finals, *ends])].max()))
+
+    def largest_error_ns(self) -> int:
+        """By how much a replay without any change misses the recorded moments."""
+        return int(np.abs(self.replay() - self._time).max())
+
+    def path(self) -> CriticalPath:
+        """Walk back from the end of the run."""
+        runs, of_run = self.runs, self._run.tolist()
+        time, lengths = self._time.tolist(), self._length.tolist()
+        kinds, follows, refs = (np.concatenate([getattr(run, name) for run in runs]).tolist()
+                                for name in ("_kind", "_follows", "_ref"))  # fmt: skip
+        causes = np.concatenate([run._cause + first for run, first in zip(runs, self._first, strict=False)]).tolist()
+        node, starts = max(self._last, key=lambda k: (time[k], kinds[k] == _BEGIN)), set(self._first)
+        by_class, kernels, by_rank = Counter[str](), Counter[str](), [0] * len(runs)
+        of_host: list[list[int]] = [[] for _ in runs]
+        while node not in starts:
+            member = self._last_in.get(node, node)
+            source, rank = causes[member], of_run[member]
+            run = runs[rank]
+            if kinds[node] == _PIECE_END:
+                begin = max(time[member] - lengths[member], time[source])
+                waited = GAP if follows[member] else LAUNCH
+                by_class[waited if run.trace.launched[refs[member]] else UNKNOWN] += begin - time[source]
+                kernels[run.activity.names[run.activity.pieces["name"][refs[member]]]] += time[node] - begin
+            elif kinds[node] == _WAIT_END:
+                by_class[RETURN] += time[node] - time[source]
+            else:
+                of_host[rank].append(node - self._first[rank])
+            by_rank[rank] += time[node] - time[source]
+            node = source
+        by_rank[of_run[node]] += time[node]
+        by_class[LATE] = time[node]
+        by_class[GPU] = sum(kernels.values())
+        by_host = Counter[str]()
+        for run, nodes in zip(runs, of_host, strict=True):
+            by_host += run.host_activities(nodes, by_class)
+        return CriticalPath(dict(by_class), dict(kernels.most_common()), dict(by_host.most_common()), tuple(by_rank))

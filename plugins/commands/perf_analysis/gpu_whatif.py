@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.gpu_path import CriticalPath, HostGpuRun, HostGpuTrace
-from perf_io.traces.gpu_activity import GpuActivity
+from perf_analysis.gpu_path import CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay
+from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
+from perf_traces.levels import level_names, parts_of
+from perf_traces.messages.communication import communication_of
+from perf_traces.messages.matching import codes_of
 from perf_traces.windows import families
 from perf_views.names import plain_name
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.results import Result
 
 _PARTS = ("gpu", "host", "collectives")
 _COLLECTIVE = re.compile(r"nccl|rccl", re.IGNORECASE)
-_WAITS_OF_STREAMS = {"cudaStreamWaitEvent", "cudaEventSynchronize"}
+_WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}
 _MOST_STEPS = 200
 
 
@@ -48,10 +53,11 @@ class GpuAnswers(Result):
     path: CriticalPath
     collectives_ns: int  # on the path
     scenarios: tuple[Scenario, ...]
-    lower_bound_ns: int
-    bound_by: str
+    least_ns: dict[str, int]  # lower bounds of the runtime, by what determines them
     step_lengths_ns: tuple[int, ...]
     full_queue: dict[str, int]
+    ranks: tuple[str, ...]
+    n_met: int  # collectives in which ranks meet
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
 
@@ -60,22 +66,45 @@ class GpuAnswers(Result):
         raise OptionError("--output FILE belongs to --noise SHARE, which a GPU trace does not take; use --json")
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data; times in whole nanoseconds."""
         return asdict(self)
 
 
-def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, float]) -> GpuAnswers:
-    """What `perfcore.whatif` says of a trace of host and GPU."""
-    parts = _PARTS if _fitting(activity, "collectives").any() else _PARTS[:2]
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Ranks of a run: what each does, when its clock is 0, and the collectives in which they meet."""
+
+    source: str
+    ranks: tuple[str, ...]
+    activities: tuple[GpuActivity, ...]
+    shifts_ns: tuple[int, ...]
+    met: Meetings
+    best_ns: tuple[Ints, ...]  # of each piece: that of a collective as fast as the fastest of its operation and size
+
+
+def gpu_answers(
+    source: str | os.PathLike[str], paths: Sequence[str | os.PathLike[str]], region: str | None,
+    faster: Mapping[str, float], read: Callable[[str, Sequence[type]], Any],
+) -> GpuAnswers | None:  # fmt: skip
+    """What `perfcore.whatif` says of traces of host and GPU; None where the first is none."""
+    first = read_gpu_activity(paths[0], with_shapes=False)
+    if first is None:
+        return None
+    run = _run_of(source, first, len(paths), read)
+    is_collective = [_fitting(activity, "collectives") for activity in run.activities]
+    parts = _PARTS if any(each.any() for each in is_collective) else _PARTS[:2]
     questions = [faster] if faster else [{part: times} for part in parts for times in (2, np.inf)]
-    divisors = [_divisors(activity, each) for each in questions]
-    spans = None if region is None else _spans(activity, region)
-    trace = HostGpuTrace(activity)
-    run = HostGpuRun(trace, None if spans is None else (int(spans[0].min()), int(spans[1].max())))
-    path, error = run.path(), run.largest_error_ns()
-    starts, ends = activity.step_spans() if spans is None else spans
-    windows = zip(starts.tolist(), ends.tolist(), strict=True) if 1 < len(starts) <= _MOST_STEPS else ()
-    steps = [HostGpuRun(trace, window) for window in windows]
+    divisors = [_divisors(run.activities, each) for each in questions]
+    traces = [HostGpuTrace(activity) for activity in run.activities]
+    spans = [activity.step_spans() if region is None else _spans(activity, region) for activity in run.activities]
+
+    def replay(windows: Sequence[tuple[int, int] | None]) -> Replay:
+        return Replay([HostGpuRun(*each) for each in zip(traces, windows, strict=True)], run.shifts_ns, run.met)
+
+    whole = replay([None if region is None else (int(starts.min()), int(ends.max())) for starts, ends in spans])
+    path, error = whole.path(), whole.largest_error_ns()
+    n_steps = min(len(starts) for starts, _ in spans) if len({len(starts) for starts, _ in spans}) == 1 else 0
+    steps = [replay([(int(starts[k]), int(ends[k])) for starts, ends in spans])
+             for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
     scenarios = []
     for question, each in zip(questions, divisors, strict=True):
         free = np.inf in question.values()
@@ -83,20 +112,90 @@ def gpu_answers(activity: GpuActivity, region: str | None, faster: Mapping[str, 
         names = [(name.replace("gpu", "GPU") if name in _PARTS else name, times) for name, times in question.items()]
         text = ", ".join(f"ideal {n}" if times == np.inf else f"{n} {times:g}x faster" for n, times in names)
         part = "" if faster else next(iter(question))
-        scenarios.append(Scenario(text, part, free, run.runtime_with(*each), savings))
-    alone, busiest = run.runtime_with(gpu=np.inf), run.busiest_stream_ns()
-    begun = activity.host["start"][trace.full]
-    full = trace.full[(begun >= run.begin) & (begun < run.end)]
-    full = full[np.char.find(np.array(activity.names)[activity.host["name"][full]], "Launch") >= 0]
-    time = int((activity.host["end"] - activity.host["start"])[full].sum())
+        scenarios.append(Scenario(text, part, free, whole.runtime_with(*each), savings))
+    of_ranks = list(zip(whole.runs, run.best_ns, is_collective, strict=True))
+    least = {
+        "host with an ideal GPU": whole.runtime_with(gpu=np.inf),
+        "busiest stream": max(each.busiest_stream_ns(best) for each, best, _ in of_ranks),
+        "collectives at their best bandwidth": max(each.busiest_stream_ns(best * of) for each, best, of in of_ranks),
+    }
+    waiting = [_full_queue(each) for each in whole.runs]
+    queue = {"launches": sum(n for n, _ in waiting), "time_ns": sum(time for _, time in waiting)}
+    notes: dict[str, list[str]] = {}
+    for rank, trace in zip(run.ranks, traces, strict=True):
+        for note in _notes(trace):
+            notes.setdefault(note, []).append(rank)
     return GpuAnswers(
-        activity.source, region or "", run.runtime_ns, path,
+        run.source, region or "", whole.runtime_ns, path,
         sum(time for name, time in path.by_kernel.items() if _COLLECTIVE.search(name)),
-        () if error else tuple(scenarios), max(alone, busiest),
-        "the host with an ideal GPU" if alone >= busiest else "the work of the busiest stream",
-        tuple(step.runtime_ns for step in steps), {"launches": len(full), "time_ns": time} if len(full) else {},
-        tuple(_notes(trace)), tuple(_uncertain(run, error)),
+        () if error else tuple(scenarios), least, tuple(step.runtime_ns for step in steps),
+        queue if queue["launches"] else {}, run.ranks, whole.n_met,
+        tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
+        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))),
     )  # fmt: skip
+
+
+def _run_of(
+    source: str | os.PathLike[str], first: GpuActivity, n_files: int, read: Callable[[str, Sequence[type]], Any]
+) -> _Run:
+    """The ranks of one run, or a file by itself, with collectives as far as they are recorded."""
+    alone = Meetings(*(np.zeros(0, np.int64),) * 3)
+    if n_files == 1 and not _fitting(first, "collectives").any():
+        return _Run(first.source, ("",), (first,), (0,), alone, (first.time_ns,))
+    trace = read(os.fspath(source), (Trace,))
+    if not isinstance(trace, Trace):
+        raise DataError(f"{source}: names several runs, and one is asked about; name its file, or give -r files=ranks")
+    files = [part.source for _, part in parts_of(trace)]
+    read_again = [read_gpu_activity(file, with_shapes=False) for file in files] if n_files > 1 else [first]
+    if lacking := [file for file, activity in zip(files, read_again, strict=True) if activity is None]:
+        raise DataError(f"{lacking[0]}: no kernels, copies or memsets of a GPU, unlike the files of other ranks")
+    activities = tuple(activity for activity in read_again if activity is not None)
+    shifts = tuple(int(part.start_ns.min()) - int(activity.pieces["start"].min())
+                   for (_, part), activity in zip(parts_of(trace), activities, strict=True))  # fmt: skip
+    met, best = _collectives(trace, activities, shifts)
+    met = alone if trace.facts.get("clocks") == "unaligned" else met
+    names = level_names(trace, "process")
+    ranks = tuple(names[place] for place, _ in parts_of(trace))
+    return _Run(trace.source if n_files > 1 else first.source, ranks, activities, shifts, met, best)
+
+
+def _collectives(
+    trace: Trace, activities: Sequence[GpuActivity], shifts: Sequence[int]
+) -> tuple[Meetings, tuple[Ints, ...]]:
+    """Collectives by pieces of their members, and the least time of each piece."""
+    best = tuple(activity.time_ns.copy() for activity in activities)
+    communication = communication_of(trace)
+    collectives = communication.collectives if communication else None
+    if communication is None or collectives is None or not len(collectives):
+        return Meetings(*(np.zeros(0, np.int64),) * 3), best
+    calls, call, of = communication.calls, collectives.member_call, collectives.member_of
+    rank = np.searchsorted([first for first, _ in parts_of(trace)], calls.location[call], "right") - 1
+    piece = np.full(len(call), -1)
+    for k, activity in enumerate(activities):
+        mine, rows = np.flatnonzero(rank == k), np.flatnonzero(_fitting(activity, "collectives"))
+        rows = rows[np.argsort(activity.pieces["start"][rows], kind="stable")]
+        if len(rows):
+            begin, enter = activity.pieces["start"][rows], calls.enter_ns[call[mine]] - shifts[k]
+            at = np.minimum(np.searchsorted(begin, enter), len(rows) - 1)
+            piece[mine] = np.where(begin[at] == enter, rows[at], -1)
+    shortest = np.full(len(collectives), np.iinfo(np.int64).max)
+    np.minimum.at(shortest, of, calls.leave_ns[call] - calls.enter_ns[call])
+    kind = codes_of([collectives.operation, collectives.bytes, collectives.size])
+    least = np.full(len(collectives), np.iinfo(np.int64).max)
+    np.minimum.at(least, kind, shortest)
+    found = piece >= 0
+    for k, times in enumerate(best):
+        mine = np.flatnonzero(found & (rank == k))
+        times[piece[mine]] = np.minimum(times[piece[mine]], least[kind[of[mine]]])
+    return Meetings(of[found], rank[found], piece[found]), best
+
+
+def _full_queue(run: HostGpuRun) -> tuple[int, int]:
+    """Launch calls that wait for a place in the queue, and their time."""
+    host, full = run.activity.host, run.trace.full
+    full = full[(host["start"][full] >= run.begin) & (host["start"][full] < run.end)]
+    full = full[np.char.find(np.array(run.activity.names)[host["name"][full]], "Launch") >= 0]
+    return len(full), int((host["end"] - host["start"])[full].sum())
 
 
 def _fitting(activity: GpuActivity, name: str) -> Any:
@@ -111,22 +210,23 @@ def _fitting(activity: GpuActivity, name: str) -> Any:
     return np.array(fits, bool)[activity.pieces["name"]]
 
 
-def _divisors(activity: GpuActivity, faster: Mapping[str, float]) -> tuple[float, Floats]:
-    """How many times as fast the host and each piece are."""
-    host, pieces = 1.0, np.ones(len(activity.time_ns))
+def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) -> tuple[float, list[Floats]]:
+    """How many times as fast the host and each piece of each rank are."""
+    host, pieces = 1.0, [np.ones(len(activity.time_ns)) for activity in activities]
     for name, times in faster.items():
         if not times > 0:
             raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
-        chosen = _fitting(activity, name)
         if name == "host":
             host = float(times)
-        elif not chosen.any():
-            kernels = {plain_name(activity.names[k]) for k in np.unique(activity.pieces["name"]).tolist()}
-            raise UnknownNameError("kernel, or gpu, host, collectives,", name, kernels.union(_PARTS))
-        elif (pieces[chosen] != 1.0).any():
-            raise OptionError(f"{name}: two options change the same kernels; ask them one after the other")
-        else:
-            pieces[chosen] = times
+            continue
+        chosen = [_fitting(activity, name) for activity in activities]
+        if not any(each.any() for each in chosen):
+            used = {each.names[k] for each in activities for k in np.unique(each.pieces["name"]).tolist()}
+            raise UnknownNameError("kernel, or gpu, host, collectives,", name, {*map(plain_name, used), *_PARTS})
+        for factor, mine in zip(pieces, chosen, strict=True):
+            if (factor[mine] != 1.0).any():
+                raise OptionError(f"{name}: two options change the same kernels; ask them one after the other")
+            factor[mine] = times
     return host, pieces
 
 
@@ -157,13 +257,17 @@ def _notes(trace: HostGpuTrace) -> list[str]:
     return list(activity.notes)
 
 
-def _uncertain(run: HostGpuRun, error_ns: int) -> list[str]:
+def _uncertain(run: _Run, whole: Replay, error_ns: int, has_collectives: bool) -> list[str]:
     lines = []
     if error_ns:
         lines.append(f"the replay misses recorded moments by up to {readable(error_ns, 'ns')}: no what-if answers")
-    if run.n_beyond:
-        beyond = readable(run.beyond_ns, "ns", 4)
-        lines.append(f"{run.n_beyond:,} pieces launched here end up to {beyond} after it: nothing here waits for them")
-    if _fitting(run.activity, "collectives").any():
+    if n := sum(each.n_beyond for each in whole.runs):
+        beyond = readable(max(each.beyond_ns for each in whole.runs), "ns", 4)
+        lines.append(f"{n:,} pieces launched here end up to {beyond} after it: nothing here waits for them")
+    if whole.n_apart:
+        lines.append(f"{whole.n_apart:,} collectives by whose clocks ranks are in them one after the other: not joined")
+    if len(run.ranks) > 1 and not whole.n_met:
+        lines.append("no collectives of several ranks match: each is replayed alone, the slowest determines the end")
+    elif has_collectives and len(run.ranks) == 1:
         lines.append("collectives of one rank include waiting for other ranks")
     return lines

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from perf_analysis.gpu_path import GAP, GPU, LAUNCH, NO_OPERATOR, OPERATOR, RETURN, RUNTIME_CALL, UNKNOWN
+from perf_analysis.gpu_path import GAP, GPU, LATE, LAUNCH, NO_OPERATOR, OPERATOR, RETURN, RUNTIME_CALL, UNKNOWN
 from perf_analysis.gpu_whatif import GpuAnswers, Scenario
 from perf_views.names import existing_file, plain_names, shortened
 from perfcore.data.units import readable
 from perfcore.results import Column, Presenter, Table, Tables
 
-_MOST_KERNELS, _MOST_ACTIVITIES, _LETTERS = 3, 2, 34
+_MOST_KERNELS, _MOST_ACTIVITIES, _MOST_RANKS, _LETTERS = 3, 2, 4, 34
 _BOUND = "an ideal part has zero duration, a lower bound; recording slows calls of the host"
 
 
@@ -43,7 +43,13 @@ class GpuAnswersPresenter(Presenter):
         if queue := result.full_queue:
             waiting = f"{queue['launches']:,} launch calls ({_time(queue['time_ns'])})"
             lines["Queue"] = [f"{waiting} wait for a place in it, which is no cost of the host"]
-        lines["Lower bound"] = [f"{_time(result.lower_bound_ns)}, {result.bound_by}"]
+        by = max(result.least_ns, key=lambda name: result.least_ns[name])
+        rest = ", ".join(f"{name} {_time(time)}" for name, time in result.least_ns.items() if name != by and time)
+        lines["Lower bound"] = [f"{_time(result.least_ns[by])}, {by}{f' ({rest})' if rest else ''}"]
+        if len(result.ranks) > 1:
+            on_path = sorted(zip(path.by_rank, result.ranks, strict=True), key=lambda each: -each[0])[:_MOST_RANKS]
+            parts = ", ".join(f"{rank} {time / result.runtime_ns:.1%}" for time, rank in on_path if time)
+            lines["Ranks"] = [f"{parts} of the path; {result.n_met:,} collectives join them"]
         if lengths := result.step_lengths_ns:
             saved = [(each.question, sorted(each.step_savings_ns)) for each in _asked(result)]
             gains = [f"{name} saves {_time(sum(times) / len(times))} ({_time(times[0])} to {_time(times[-1])})"
@@ -64,7 +70,7 @@ class GpuAnswersPresenter(Presenter):
         whole, path = result.runtime_ns, result.path
         usual = {(each.part, each.zero_time): each.runtime_ns for each in result.scenarios if each.part}
         times = {"GPU": path.by_class[GPU], "collectives": result.collectives_ns, "host": path.host_ns,
-                 **{name: path.by_class.get(name, 0) for name in (GAP, LAUNCH, RETURN, UNKNOWN)}}  # fmt: skip
+                 **{name: path.by_class.get(name, 0) for name in (GAP, LAUNCH, RETURN, UNKNOWN, LATE)}}  # fmt: skip
         rows = [(name, time, usual.get((name.lower(), True)), usual.get((name.lower(), False)))
                 for name, time in times.items() if time or (name.lower(), True) in usual]  # fmt: skip
         share = Column("share", lambda row: row[1] / whole, format=".1%")

@@ -15,7 +15,7 @@ import numpy as np
 
 from perf_analysis.operators import paths_of
 from perf_io.traces.gpu_activity import require_gpu_activity
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
@@ -38,7 +38,6 @@ class LaunchTimes(Result):
     finer: str = "operator"  # what a profile can be by
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data."""
         return {**vars(self), "sources": list(self.sources), "streams": list(self.streams), "notes": list(self.notes)}
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
@@ -53,7 +52,8 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
     """Delays and queues of traces; several are ranks of one run, whose GPUs are told apart."""
     paths = paths_of(sources, "launch", how)
     streams: list[dict[str, Any]] = []
-    columns: list[tuple[Ints, ...]] = []
+    columns: list[tuple[Ints, Ints, Floats]] = []
+    calls: list[Ints] = []
     notes: list[str] = []
     idle: dict[str, int] = {}
     busy = span = 0
@@ -67,11 +67,14 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
         for place in np.unique(activity.pieces["location"][launch >= 0]).tolist():
             rows = np.flatnonzero((activity.pieces["location"] == place) & (launch >= 0))
             called, returned = (activity.host[name][launch[rows]] for name in ("start", "end"))
-            times = begin[rows] - returned, activity.time_ns[rows], returned - called
+            call, of_call, pieces = np.unique(launch[rows], return_inverse=True, return_counts=True)
+            lasting = activity.host["end"][call] - activity.host["start"][call]
+            times = begin[rows] - returned, activity.time_ns[rows], (lasting / pieces)[of_call]
             device, stream = activity.locations[place]
             queue = _queue(called, np.maximum(called, begin[rows]))
-            streams.append({"stream": f"{mark}{device} / {stream}", **_figures(*times), **queue})
+            streams.append({"stream": f"{mark}{device} / {stream}", **_figures(lasting, *times), **queue})
             columns.append(times)
+            calls.append(lasting)
         for cause, time in activity.idle_ns().items():
             idle[cause] = idle.get(cause, 0) + time
         finer = "operator" if activity.has_operators else finer
@@ -79,11 +82,12 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> La
         span += activity.elapsed_ns()
         notes += [f"{mark}{note}" for note in activity.notes]
     streams.sort(key=lambda row: -row["pieces"])
-    total = _figures(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+    total = _figures(np.concatenate(calls), *(np.concatenate(column) for column in zip(*columns, strict=True)))
     return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes), finer)
 
 
-def _figures(delay: Ints, time: Ints, call: Ints) -> dict[str, Any]:
+def _figures(call: Ints, delay: Ints, time: Ints, call_of_each: Floats) -> dict[str, Any]:
+    """Figures of launch calls and pieces; pieces of a CUDA graph share their call."""
     late, short = np.maximum(delay, 0), time < _SHORT_NS
     return {
         "pieces": len(delay), "mean_time_ns": float(time.mean()), "mean_delay_ns": float(late.mean()),
@@ -91,7 +95,8 @@ def _figures(delay: Ints, time: Ints, call: Ints) -> dict[str, Any]:
         "most_delay_ns": int(late.max()), "negative_delays": int((delay < 0).sum()),
         "mean_call_ns": float(call.mean()), "median_call_ns": float(np.median(call)),
         "long_calls": int((call > _LONG_CALL_NS).sum()), "long_calls_ns": int(call[call > _LONG_CALL_NS].sum()),
-        "short": int(short.sum()), "short_ns": int(time[short].sum()), "shorter_than_call": int((time < call).sum()),
+        "short": int(short.sum()), "short_ns": int(time[short].sum()),
+        "shorter_than_call": int((time < call_of_each).sum()),
     }  # fmt: skip
 
 

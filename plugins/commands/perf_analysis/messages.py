@@ -82,7 +82,6 @@ class MessageTable(Result):
         return not len(self.sizes) and not self.collectives
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         return {
             "source": self.source,
             "locations": list(self.locations),

@@ -58,16 +58,16 @@ class OperatorTimes(Result):
                             category="function", source=self.sources[0])  # fmt: skip
 
     def table(self) -> pd.DataFrame:
-        """A row for each name and run."""
+        """A row for each name and run that has own time."""
         import pandas as pd
 
         rows = [{"function": row["name"], **self.parameters[row["run"]], "time_s": row["own_ns"] / 1e9, **row,
-                 "file": self.sources[row["run"]]} for row in self.rows]  # fmt: skip
+                 "file": self.sources[row["run"]]} for row in self.rows if row["own_ns"]]  # fmt: skip
         return pd.DataFrame(rows).drop(columns="name").assign(run=lambda frame: frame["run"] + 1)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table, a row for each name and run."""
-        if not self.parameters[0] or len(self.parameters) < 2:
+        if not symbols_of(self.parameters) or len(self.parameters) < 2:
             self.table().to_csv(path, index=False) if str(path).endswith(".csv") else self.table().to_json(
                 path, orient="records", lines=True)  # fmt: skip
             return [f"table: {os.fspath(path)}"]
@@ -75,7 +75,6 @@ class OperatorTimes(Result):
         return [f"table: {os.fspath(path)}", next_step(os.fspath(path), self.parameters, symbols_of(self.parameters))]
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data; times in whole nanoseconds."""
         return {
             "by": self.by, "sources": list(self.sources), "parameters": [dict(each) for each in self.parameters],
             "busy_ns": self.busy_ns, "elapsed_ns": self.elapsed_ns, "own_ns": self.own_ns, "rows": list(self.rows),
@@ -204,7 +203,6 @@ class GpuMemory(Result):
         return sum(row["allocated"] for row in self.operators), sum(row["freed"] for row in self.operators)
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data."""
         at = self.peak
         arrays = {name: getattr(self, name).tolist() for name in ("time_ns", "allocated", "reserved")}
         return {

@@ -13,7 +13,14 @@ from perf_analysis.attribution import UNSEEN
 from perf_analysis.efficiencies import level_factors, meanings, of_gpus
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import By, OverheadRuns, check_same_categories, common_notes, stacked
-from perf_analysis.scaling_efficiencies import burst_table, burst_tables, limit, scaling_tables, work_differs
+from perf_analysis.scaling_efficiencies import (
+    burst_table,
+    burst_tables,
+    limit,
+    scaling_tables,
+    time_column,
+    work_differs,
+)
 from perf_views.names import existing_file, short_name, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Column, Panels, Presenter, Table, Tables
@@ -56,14 +63,10 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
     columns = [
         Column("run", unique_suffixes([each.source for each in profiles])),
         Column("locations", [len(each.locations) for each in profiles]),
-        Column("elapsed", [each.elapsed_ns for each in profiles], format=_nanoseconds),
+        time_column("elapsed", [each.elapsed_ns for each in profiles]),
     ]
     times = np.array([each.by_category_ns for each in profiles]).T
     return Table([*columns, *_shares(profiles[0].categories, times)], title="Time breakdown by run")
-
-
-def _nanoseconds(time: float) -> str:
-    return readable(time, "ns")
 
 
 def _share_of(part: str, whole: str) -> Any:
@@ -74,21 +77,21 @@ def _share_of(part: str, whole: str) -> Any:
 _DEVICES = [
     Column("GPU", "device"),
     Column("streams", "n_streams"),
-    Column("span", "span_ns", format=_nanoseconds),
-    Column("computing", "computing_ns", format=_nanoseconds),
-    Column("communicating", "communicating_ns", format=_nanoseconds),
+    time_column("span", "span_ns"),
+    time_column("computing", "computing_ns"),
+    time_column("communicating", "communicating_ns"),
     Column(
         "overlapped", _share_of("hidden_communication_ns", "communicating_ns"), format=".3%", key="hidden_communication"
     ),
-    Column("copying", "copying_ns", format=_nanoseconds),
+    time_column("copying", "copying_ns"),
     Column("overlapped", _share_of("hidden_copies_ns", "copying_ns"), format=".3%", key="hidden_copies"),
 ]
 _RANKS = [
     Column("rank", "rank"),
-    Column("computing", "computing_ns", format=_nanoseconds),
-    Column("delay imposed", "held_up_ns", format=_nanoseconds, key="held_up_all_others_by"),
+    time_column("computing", "computing_ns"),
+    time_column("delay imposed", "held_up_ns", key="held_up_all_others_by"),
     Column("last arrivals", "n_last", key="times_last"),
-    Column("wait time", "waited_ns", format=_nanoseconds, key="waited_for_others"),
+    time_column("wait time", "waited_ns", key="waited_for_others"),
 ]
 
 
@@ -100,7 +103,7 @@ def _category_table(profile: OverheadProfile) -> Table:
     times = [*known, profile.total_ns]
     columns = [
         Column("category", [*profile.categories, "total"]),
-        Column("total time", times, format=_nanoseconds),
+        time_column("total time", times),
         Column("share", [None if time is None else time / profile.total_ns for time in times], format=".2%"),
         Column("meaning", [*profile.texts, "locations x elapsed time"]),
     ]
@@ -165,7 +168,7 @@ def _marker_table(profile: OverheadProfile) -> Table:
     columns = [
         Column("marker", [short_name(each.name) for each in markers]),
         Column("times", [each.count for each in markers]),
-        Column("elapsed", [each.elapsed_ns for each in markers], format=_nanoseconds),
+        time_column("elapsed", [each.elapsed_ns for each in markers]),
         *_shares(profile.categories, cycles),
     ]
     if _hides_besides(profile):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from perf_analysis.categories import WAITING, Category, CategorySet, StateClasses, classify
 from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
-from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors
+from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -46,10 +47,10 @@ class OverheadProfile(Result):
     replayed: PopFactors | None = None  # of the whole run; None where there are no messages to replay
     bursts: BurstClasses | None = None  # computing between calls, with its counters
     threads: tuple[ThreadTimes, ...] = ()
+    exposed_ns: Mapping[tuple[str, int], int] = field(default_factory=dict)  # of GPUs: by collective and its bytes
 
     @property
     def elapsed_ns(self) -> int:
-        """Duration of the run."""
         return int(self.edges_ns[-1] - self.edges_ns[0])
 
     @property
@@ -59,7 +60,6 @@ class OverheadProfile(Result):
 
     @property
     def n_phases(self) -> int:
-        """Number of phases; 1 where the run was not divided."""
         return len(self.edges_ns) - 1
 
     @functools.cached_property
@@ -92,7 +92,6 @@ class OverheadProfile(Result):
         return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
         levels = level_factors(self)
         return {
@@ -236,7 +235,10 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
         return profile
     if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
         return profile
+    from perf_analysis.collective_speeds import collective_speeds  # it imports this module
+
     notes: list[str] = []
+    exposed: Counter[tuple[str, int]] = Counter()
     replayed, bursts = None, None
     threads: tuple[ThreadTimes, ...] = ()
     try:
@@ -244,6 +246,8 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
         processes = threads_beside(trace, calls)
         if calls is not None and processes is not None:
             threads = thread_times(trace, calls, processes, profile.states)
+        for row in collective_speeds(calls, trace)[0] if calls is not None and of_gpus(profile) else ():
+            exposed[row.operation, row.bytes] += row.exposed_ns or 0
         replayed = pop_factors(trace, pop, processes)
     except DataError as error:
         notes.append(f"serialisation and transfer efficiency not available: {error}")
@@ -253,4 +257,6 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
         notes += [] if notes else [f"bursts between calls are not known: {error}"]
     if bursts is not None:
         notes += bursts.notes
-    return replace(profile, replayed=replayed, bursts=bursts, threads=threads, notes=(*profile.notes, *notes))
+    return replace(
+        profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, notes=(*profile.notes, *notes)
+    )

@@ -105,9 +105,7 @@ def given_classes(trace: Trace, query: page.Query) -> Classes:
     for state, name in chosen.items():
         if name != named[state]:
             user_classes.setdefault(name, []).append(glob.escape(state))
-    return Classes(
-        rules, file, user_classes, chosen, frozenset(state for state in trace.states if query.get(_key(state)))
-    )
+    return Classes(rules, file, user_classes, chosen, frozenset(s for s in trace.states if query.get(_key(s))))
 
 
 def class_form(trace: Trace, classes: Classes) -> page.Form:
@@ -128,11 +126,6 @@ def class_form(trace: Trace, classes: Classes) -> page.Form:
     fields.append(_file_field(classes.file, more))
     title = "State classification" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
     return page.Form(tuple(fields), (), "Show the time breakdown", title, is_folded=not missing)
-
-
-def file_form(query: page.Query) -> page.Form:
-    """A form with nothing but the file of categories, for one that cannot be used."""
-    return page.Form((_file_field(query.get(CATEGORIES, "")),), ())
 
 
 def _file_field(value: str, more: str = "") -> page.Field:
@@ -166,7 +159,8 @@ def _view(trace: Trace, edges: Sequence[int] | None, query: page.Query) -> page.
     try:
         classes = given_classes(trace, query)
     except PerfError as error:
-        return page.View(_TITLE, (page.Notice(str(error), "error"), file_form(query)))
+        form = page.Form((_file_field(query.get(CATEGORIES, "")),), ())
+        return page.View(_TITLE, (page.Notice(str(error), "error"), form))
     form = class_form(trace, classes)
     if missing := classes.without(trace):
         text = (
@@ -235,11 +229,9 @@ class TracePresenter(Presenter):
     """What the page of a trace, and that of a model of it, have of lost cycles."""
 
     def title(self, result: Trace) -> str:
-        """On the link that leads there."""
         return "Lost cycles"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
-        """Time by category, and by phase where the model has phases; classes of states can be chosen."""
         edges = model_edges(data) if getattr(data, "phases", None) else None
         return page.OneView(_TITLE, lambda query: _view(result, edges, query))
 

@@ -45,15 +45,12 @@ class OverheadRuns(Result):
         return len(self.profiles) + len(self.others) > 1 and self.by in (None, "burst")
 
     def __len__(self) -> int:
-        """Number of runs."""
         return len(self.profiles)
 
     def __iter__(self) -> Iterator[OverheadProfile]:
-        """The profiles, in the order of the traces."""
         return iter(self.profiles)
 
     def __getitem__(self, run: int) -> OverheadProfile:
-        """The profile of one run, counted from 0."""
         return self.profiles[run]
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
 from perf_analysis.profiles import NO_STATE, Profiles, RunProfile, imbalance_of
+from perf_analysis.scaling_efficiencies import time_column
 from perf_views.colours import AREAS, INK
 from perf_views.names import existing_file, plain_names
 from perfcore.data.units import readable
@@ -45,9 +46,7 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
     if not total:
         return "-"
     order = np.argsort(-times_ns, kind="stable")[:_MOST_IN_MIXTURE]
-    parts = [
-        f"{times_ns[index] / total:.0%} {names[index]}" for index in order if times_ns[index] >= _LEAST_SHARE * total
-    ]
+    parts = [f"{times_ns[k] / total:.0%} {names[k]}" for k in order if times_ns[k] >= _LEAST_SHARE * total]
     return ", ".join(parts)
 
 
@@ -116,19 +115,12 @@ def _over_runs(profiles: Profiles) -> Table:
     spread = dict(zip(last.functions, imbalance_of(last.by_location_ns).tolist(), strict=True))
     columns = [Column("function", [*plain_names(names), *([f"{len(rest)} others"] if rest else []), "sum"])]
     for run in runs:
-        columns.append(Column(label_of(profiles, run), [_mean_ns(run, group) for group in groups], format=_nanoseconds))
+        columns.append(time_column(label_of(profiles, run), [_mean_ns(run, group) for group in groups]))
     shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
     imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
-    columns += [
-        Column("last share", shares, format=".2%"),
-        Column("last imbalance", imbalances, format=".2f"),
-    ]
+    columns += [Column("last share", shares, format=".2%"), Column("last imbalance", imbalances, format=".2f")]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
     return Table(columns, title=f"Mean exclusive time per location{more}")
-
-
-def _nanoseconds(time: float) -> str:
-    return readable(time, "ns")
 
 
 def _parts(profiles: Profiles, run: RunProfile) -> Table:

@@ -49,7 +49,6 @@ class RunProfile:
 
     @property
     def elapsed_ns(self) -> int:
-        """Duration of the run."""
         return int(self.parts_ns.sum())
 
     @property
@@ -79,7 +78,6 @@ class RunProfile:
 
     @property
     def present(self) -> frozenset[str]:
-        """Names of the functions that the run has."""
         return frozenset(name for name, occurs in zip(self.functions, self.occurs.tolist(), strict=True) if occurs)
 
 
@@ -136,15 +134,12 @@ class Profiles(Result):
         _refuse_different_programs(self.runs)
 
     def __len__(self) -> int:
-        """Number of runs."""
         return len(self.runs)
 
     def __iter__(self) -> Iterator[RunProfile]:
-        """The profiles, in the order of the traces."""
         return iter(self.runs)
 
     def __getitem__(self, run: int) -> RunProfile:
-        """The profile of one run, counted from 0."""
         return self.runs[run]
 
     @property
@@ -170,11 +165,8 @@ class Profiles(Result):
     @property
     def measurements(self) -> Measurements:
         """The table with its roles, which `perfcore.fit` takes and `perfcore.write` writes."""
-        words = [
-            name
-            for name, value in self.runs[0].parameters.items()
-            if isinstance(value, str) and name not in REPETITIONS
-        ]
+        parameters = self.runs[0].parameters.items()
+        words = [name for name, value in parameters if isinstance(value, str) and name not in REPETITIONS]
         return Measurements(
             self.table(),
             self.parameters,
@@ -187,11 +179,9 @@ class Profiles(Result):
 
     @property
     def source(self) -> str:
-        """The trace, or how many."""
         return self.runs[0].source if len(self.runs) == 1 else f"{len(self.runs)} traces"
 
     def table(self) -> pd.DataFrame:
-        """The rows of `measurements`."""
         import pandas as pd
 
         functions = self.functions
@@ -231,7 +221,6 @@ class Profiles(Result):
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data; times in whole nanoseconds and, as means over locations, in seconds."""
         return {
             "by": self.by,
             "runs": [

@@ -35,7 +35,6 @@ class PathShares:
     n_messages: int  # all by which the path goes from one rank to another
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         fields = ("sender", "receiver", "messages", "time_ns")
         return {
             "total_ns": self.total_ns, "by_class_ns": dict(self.by_class), "by_rank_ns": dict(self.by_rank),
@@ -117,7 +116,6 @@ class Network:
 
     @property
     def text(self) -> str:
-        """What it is, in words."""
         if self.latency_ns is not None and self.bytes_per_ns is not None:
             return f"network {readable(self.latency_ns, 'ns')} and {self.bytes_per_ns:.4g} GB/s"
         if self.factor == 0:
@@ -126,7 +124,6 @@ class Network:
 
     @property
     def assumption(self) -> str:
-        """What it assumes."""
         if self.latency_ns is not None:
             return (
                 "a message takes latency + bytes/bandwidth, a collective of n members that ceil(log2 n) times; calls "
@@ -192,7 +189,6 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """In words."""
         took = f"{readable(self.usual_ns, 'ns')}, most of {self.usual_bytes:.6g} bytes"
         if self.bytes_per_ns is not None:
             took = f"{readable(self.latency_ns, 'ns')} + bytes / ({self.bytes_per_ns:.4g} GB/s)"
@@ -248,7 +244,6 @@ class Answer:
         return name, self.otherwise_ns[name] / self.runtime_ns - 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         return {
             "question": self.question, "runtime_ns": self.runtime_ns, "is_bound": self.is_bound,
             "assumptions": list(self.assumptions), "otherwise_ns": dict(self.otherwise_ns),
@@ -282,7 +277,6 @@ class Answers(Result):
         return value.save(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         return {
             "source": self.source, "ranks": self.n_ranks, "calls": self.n_calls, "messages": self.n_messages,
             "collectives": self.n_collectives, "runtime_ns": self.runtime_ns, "critical_path": self.path.to_dict(),

@@ -32,8 +32,10 @@ _ATTENTIONS = {  # where the causal mask is asked for
     "_flash_attention_forward": 8, "_efficient_attention_forward": 9, "_scaled_dot_product_cudnn_attention": 6,
     "_flash_attention_backward": 11, "_efficient_attention_backward": 14,
     "_scaled_dot_product_cudnn_attention_backward": 14,
+    "FlashAttnFunc": 5, "flash_attn::_flash_attn_forward": 5, "flash_attn::_flash_attn_backward": 11,
+    "aiter::_flash_attn_forward": 5, "aiter::_flash_attn_backward": 12,
 }  # fmt: skip
-OPERATORS = re.compile(f"aten::({'|'.join([*_MATMULS, *_CONVOLUTIONS, *_ATTENTIONS])})")
+OPERATORS = re.compile(f"(?:aten::)?({'|'.join([*_MATMULS, *_CONVOLUTIONS, *_ATTENTIONS])})")
 _BACKWARD, _MASK = "_backward", 10
 _KINDS = {"bfloat16": "bf16", "half": "fp16", "float": "fp32", "double": "fp64", "char": "int8"}
 _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15}

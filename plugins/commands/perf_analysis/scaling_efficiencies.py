@@ -8,6 +8,7 @@ cycles per second.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,6 @@ from perf_traces.pop_steps import FACTORS, factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
-from perfcore.data.units import readable
 from perfcore.results import Column, Table
 
 _MOST_CLASSES = 20
@@ -62,6 +62,11 @@ def losses(small: BurstClasses, large: BurstClasses) -> list[ClassLoss]:
     return sorted(class_losses, key=lambda each: -each.lost)
 
 
+def time_column(name: str, value: Any, key: str | None = None) -> Column:
+    """A column of nanoseconds, shown in one unit, whose key has none."""
+    return Column(name, value, "ns", "time", key=key or "_".join(re.findall(r"\w+", name.lower())))
+
+
 def burst_table(profile: OverheadProfile) -> Table | None:
     """One run's classes, the longest first; None where it has none."""
     bursts = profile.bursts
@@ -76,11 +81,9 @@ def burst_table(profile: OverheadProfile) -> Table | None:
 
     columns = [
         Column("burst", 0),
-        Column("total time", 1, format=_nanoseconds),
+        time_column("total time", 1),
         Column("share", lambda row: row[1] / total, format=".2%"),
-        Column(
-            "longest location", lambda row: int(bursts.time_ns[bursts.names.index(row[0])].max()), format=_nanoseconds
-        ),
+        time_column("longest location", lambda row: int(bursts.time_ns[bursts.names.index(row[0])].max())),
     ]
     if bursts.instructions is not None:
         columns.append(Column("IPC", lambda row: ratio(row, None), format=".3f"))
@@ -103,8 +106,8 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
         small, large = unique_suffixes([smallest.source, profile.source])
         columns = [
             Column("burst", "name"),
-            Column(small, "small_ns", format=_nanoseconds),
-            Column(large, "large_ns", format=_nanoseconds),
+            time_column(small, "small_ns"),
+            time_column(large, "large_ns"),
             Column("share", lambda row, total=total: row.large_ns / total if total else None, format=".2%"),
             Column("lost", "lost", format=".2%"),
             Column(
@@ -126,10 +129,6 @@ def _united(name: str, members: Sequence[ClassLoss]) -> ClassLoss:
     """Several classes as one, whose factors are not known."""
     small, large, lost = (sum(getattr(each, key) for each in members) for key in ("small_ns", "large_ns", "lost"))
     return ClassLoss(name, small, large, lost, (None,) * len(_FACTORS))
-
-
-def _nanoseconds(time: float) -> str:
-    return readable(time, "ns")
 
 
 def losses_as_data(profiles: Sequence[OverheadProfile]) -> list[dict[str, Any]]:
@@ -176,7 +175,6 @@ class ExternalMetrics:
     factors: Mapping[str, float]  # shares by name
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
         return {"source": self.source, "p": self.p, **self.factors}
 
 
@@ -316,8 +314,8 @@ def limit(profiles: Sequence[OverheadProfile]) -> list[str]:
     steps = (*factors_of(*losses_of(profile), products=False), "computation scalability")
     value, name = min((value, name) for name in steps if (value := row[name]) is not None)
     return [
-        f"what limits the scaling: {name}, {value:.2%} with {counts[largest]} {_locations(profile)}, where the global "
-        f"efficiency is {row['global']:.2%}"
+        f"global efficiency {row['global']:.2%} with {counts[largest]} {_locations(profile)}, limited by {name} "
+        f"({value:.2%})"
         f"{_of_computation(profiles, largest, row) if name == 'computation scalability' else ''}"
     ]
 
@@ -337,9 +335,9 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
         worst = losses(small, large)[0]
         part = worst.lost / lost
         share = f"{part:.0%}" if part <= _ALL else "more than all"
-        text += f"; {share} of what it lost is {worst.name}"
+        text += f"; {share} of that loss is in {worst.name}"
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])
-        text += f"; lowest factor: {name} ({value:.2%})"
+        text += f"; its lowest factor is {name} ({value:.2%})"
     return text

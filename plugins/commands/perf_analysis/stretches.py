@@ -37,7 +37,6 @@ class Stretches:
 
     @property
     def durations_ns(self) -> Ints:
-        """Duration of each part."""
         total = np.zeros(len(self.names), dtype=np.int64)
         np.add.at(total, self.part, np.diff(self.edges_ns))
         return total

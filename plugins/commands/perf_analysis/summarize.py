@@ -204,11 +204,9 @@ class SummaryReader(Reader):
     """Summaries that ``perf summarize`` writes."""
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first member of the zip."""
         return 1.0 if is_summary(source.head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Trace:
-        """Read the whole summary."""
         with source.plain_file() as path:
             summary, _ = load(path, source.name)
         return SummarizedTrace(summary, source.name)

@@ -7,6 +7,8 @@ time, exactly. Locations are not repetitions: a run is one row.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,11 +17,12 @@ import numpy.typing as npt
 
 from perf_analysis.efficiencies import COMPUTING, losses_of
 from perf_analysis.overhead_profile import OverheadProfile
-from perf_traces.pop_steps import LOST, is_of_mpi
+from perf_traces.pop_steps import COPIES, IMBALANCE, LOST, is_of_mpi
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 
-OTHERS = "other bursts"
+OTHERS, _OTHER_COLLECTIVES, _COPYING = "other bursts", "others", "transferring"
+_MOST_COLLECTIVES = 5
 _MOST_CLASSES = 12  # the rest together is one part, as each law takes time to fit and adds to the table
 
 
@@ -50,17 +53,52 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
         raise DataError("a projection needs runs that all have threads in their processes, all have GPUs, or neither")
     _one_way_to_grow(profiles)
     alone, is_alone = {}, {}
-    for name in several[0]:
-        parts[name] = np.array([run_losses.get(name, 0.0) for run_losses in lost])
+    losses = {name: np.array([run_losses.get(name, 0.0) for run_losses in lost]) for name in several[0]}
+    if COPIES in losses:
+        losses = {IMBALANCE: losses[IMBALANCE], **_by_collective(profiles, losses.pop(COPIES)), **losses}
+    for name, lost_ns in losses.items():
+        parts[name] = lost_ns
         alone[name] = _up_to_no_waiting(profiles, name)
         is_alone[name] = np.array(
             [len(p.locations) <= alone[name] or (len(p.threads) == 1 and is_of_mpi(name)) for p in profiles]
         )
     locations = np.array([len(each.locations) for each in profiles])
     times = {name: np.asarray(times * 1e-9, float) for name, times in parts.items()}
-    return TimeComponents(
-        locations, times, alone, is_alone, _counters(profiles), tuple(each.source for each in profiles)
-    )
+    return TimeComponents(locations, times, alone, is_alone, _counters(profiles), tuple(p.source for p in profiles))
+
+
+def _by_collective(profiles: Sequence[OverheadProfile], exchanging: Floats) -> dict[str, Floats]:
+    """GPU communication by collective, in proportion to its exposed time; also by size where all runs have the same."""
+    exposed: list[Counter[tuple[str, str]]] = []
+    for profile in profiles:
+        times: Counter[tuple[str, str]] = Counter()
+        for (operation, n_bytes), time in profile.exposed_ns.items():
+            times[operation, _size(n_bytes)] += time
+        times["copies", ""] = int(profile.class_cycles_ns[profile.classes.index(_COPYING)].sum())
+        exposed.append(times)
+    varying = {name for times in exposed for name, size in times if any((name, size) not in each for each in exposed)}
+    sums: dict[str, Floats] = {}
+    for run, times in enumerate(exposed):
+        for (name, size), time in times.items():
+            label = name if name in varying else f"{name} {size}".rstrip()
+            sums.setdefault(label, np.zeros(len(profiles)))[run] += time
+    total = np.sum(list(sums.values()), axis=0)
+    if not (total > 0.0).all():
+        return {COPIES: exchanging}
+    shares = {name: times / total for name, times in sums.items()}
+    largest = sorted(shares, key=lambda name: -float(shares[name].max()))
+    named = [name for name in largest[:_MOST_COLLECTIVES] if shares[name].any()]
+    rest = 1.0 - sum(shares[name] for name in named)
+    if (rest > 1e-9).any():
+        shares[_OTHER_COLLECTIVES] = rest
+        named.append(_OTHER_COLLECTIVES)
+    return {f"{COPIES}: {name}": exchanging * shares[name] for name in named}
+
+
+def _size(n_bytes: int) -> str:
+    """Three digits and a unit."""
+    power = min(int(math.log10(max(n_bytes, 1))) // 3, 4)
+    return f"{n_bytes / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
 
 
 def _up_to_no_waiting(profiles: Sequence[OverheadProfile], part: str) -> int:

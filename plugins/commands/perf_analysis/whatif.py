@@ -156,7 +156,6 @@ class _Run:
         self._other = Replay(replay.communication, bsc_rules(replay.communication))
 
     def answer(self, question: _Question, speed: Any) -> Answer:
-        """How long the run takes then."""
         bursts, changes, shares = self._bursts(question)
         network = question.network or Network()
         replay = self.replay

@@ -159,9 +159,7 @@ def _gain(answer: Answer, result: Answers) -> str:
 
 def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[Any]) -> Table:
     """A row for each name and a column for each path, with the share of the path."""
-    totals = {
-        name: max(each.get(name, 0) for each in times) for name in dict.fromkeys(n for each in times for n in each)
-    }
+    totals = {name: max(t.get(name, 0) for t in times) for name in dict.fromkeys(n for t in times for n in t)}
     names = sorted(totals, key=lambda name: -totals[name])[:_MOST_NAMES]
     others = [_OTHERS] if len(totals) > len(names) else []
     columns = [Column(heading, [*names, *others, "sum"])]

@@ -36,10 +36,7 @@ def register_commands(register: Register) -> None:
 @hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how predictions, facts, listings and comparisons of candidates are shown."""
-    for name, text in (
-        ("Predictions", "values of a model at points"),
-        ("Facts", "what a file is"),
-    ):
+    for name, text in (("Predictions", "values of a model at points"), ("Facts", "what a file is")):
         register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
         "perf_basics.api:Listing",

@@ -107,11 +107,6 @@ def info(data: Any, **options: Any) -> Facts:
     **options
         Of the reader; see `perfcore.read`.
 
-    Raises
-    ------
-    PerfError
-        The file cannot be read.
-
     Examples
     --------
     >>> info("examples/step.csv")["kind"]
@@ -198,9 +193,7 @@ def plugins() -> Listing:
     """
     entries = [each for kind in registry().kinds if kind not in _HIDDEN for each in registry().entries(kind).values()]
     entries.sort(key=lambda each: each.distribution == "perfcore")  # others first
-    rows = [
-        {"kind": each.kind[:-1], "name": each.name, "from": each.distribution, "help": each.help} for each in entries
-    ]
+    rows = [{"kind": e.kind[:-1], "name": e.name, "from": e.distribution, "help": e.help} for e in entries]
     return Listing("implementations", rows, "plugins")
 
 

@@ -21,15 +21,7 @@ from perfcore.base.errors import (
     UnknownNameError,
 )
 from perfcore.base.files import check_files, replacements
-from perfcore.cli.output import (
-    VERBOSE,
-    print_findings,
-    print_json,
-    print_plainly,
-    print_result,
-    print_table,
-    reporting,
-)
+from perfcore.cli.output import VERBOSE, print_findings, print_json, print_plainly, print_result, print_table, reporting
 from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 from perfcore.hooks.options import OptionField, describe
@@ -44,17 +36,14 @@ if TYPE_CHECKING:
 On = Annotated[
     str | None,
     typer.Option(
-        "--parallel",
-        metavar="WHERE",
-        help="Parallel fit, where the fitter supports it: local:N or dask://HOST:PORT.",
+        "--parallel", metavar="WHERE", help="Parallel fit, where the fitter supports it: local:N or dask://HOST:PORT."
     ),
 ]
 
 
 def info(
     data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern."),
+        str | None, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
     ] = None,
     *,
     how: HowToReadTraces,
@@ -473,9 +462,7 @@ def _check(entries: list[Entry], plugin: str | None) -> None:
         plugin_names = {name for each in registry().plugins for name in (each.name, each.distribution)}
         raise UnknownNameError("plugin to check", str(plugin), plugin_names)
     names = {each.name for each in chosen}
-    problems = [
-        f"plugin {each.name} of {each.distribution} is skipped: {each.problem}" for each in chosen if each.problem
-    ]
+    problems = [f"plugin {e.name} of {e.distribution} is skipped: {e.problem}" for e in chosen if e.problem]
     selected = [entry for entry in entries if entry.plugin in names]
     missing = []
     for entry in selected:

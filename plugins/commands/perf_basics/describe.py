@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
 from perf_traces.messages.communication import communication_of
@@ -42,13 +44,20 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
         facts = {
             "kind": "time series",
             "samples": len(data.times),
+            "duration": readable(float(data.times[-1] - data.times[0]) if len(data.times) else 0.0, data.time_unit),
             "columns": list(data.columns),
+            "means": {
+                name: round(float(np.nanmean(values)), 6)
+                for name, values in data.columns.items()
+                if np.isfinite(values).any()
+            },
             "time unit": data.time_unit,
             **_seen_by_fitter(data, named),
         }
-        with contextlib.suppress(PerfError):  # of several columns, or with gaps, no curve can be drawn
-            data.curve()
-            facts["next"].append(_plot(named))
+        with contextlib.suppress(PerfError):  # with gaps no curve can be drawn
+            if len(data.columns) == 1:
+                data.curve()
+                facts["next"].append(_plot(named))
         facts["next"] += _by_others(data, named)
     elif isinstance(data, Measurements):
         facts = _measurements(data, named)
@@ -195,7 +204,7 @@ def _series(part: Measurements) -> list[str]:
 def _mixed_runs(data: Measurements) -> str:
     """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
     try:
-        refuse_unnamed_of_codes(data)
+        refuse_unnamed_of_codes(data, by="path")
     except OptionError as error:
         return str(error)
     return ""

@@ -32,6 +32,8 @@ _IN_ANSWER = (
     "start",
     "mean",
     "mean utilization",
+    "means",
+    "samples",
 )
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
@@ -113,7 +115,7 @@ def _total(result: Predictions) -> float | None:
     if model is None or len(parts) != 1 or any(len(set(column)) > 1 for column in numbers.values()):
         return None
     draws = model.part_draws({symbols[name]: np.array(column[:1]) for name, column in numbers.items()})
-    if draws is None:
+    if draws is None or not draws.add_up:
         return None
     return float(draws.parts.values.sum() if draws.total is None else draws.total.values[0])
 
@@ -148,6 +150,11 @@ class FactsPresenter(Presenter):
             shown.append(f"{float(amount):.4g} {unit}")
         if "mean utilization" in facts:
             shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
+        elif "means" in facts:
+            name, mean = next(iter(facts["means"].items()), ("", float("nan")))
+            shown.append(f"mean of {name} {mean:.4g}")
+        elif "mean" in facts:
+            shown.append(f"mean {facts['mean']:.4g}, highest {facts['highest']:.4g}")
         return ", ".join(shown)
 
     def summary(self, result: Facts) -> list[str]:

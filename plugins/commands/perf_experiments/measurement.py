@@ -243,7 +243,6 @@ class ResultsFile:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def content(self) -> bytes:
-        """What the run wrote."""
         now = self._stamp()
         if now is None or now == self._before:
             raise RunValueError(f"the run did not write its results file {self.path}")
@@ -348,7 +347,6 @@ class Finished:
 
     @property
     def problem(self) -> str | None:
-        """Why the run counts as failed."""
         if self.timed_out:
             return f"stopped by the time limit after {self.wall_ns / 1e9:.3g} s"
         if self.signal is not None:
@@ -459,7 +457,6 @@ class Measuring:
     _programs: dict[str, Mapping[str, object]] = field(default_factory=dict)
 
     def run(self, point: Point, replication: int, command: Sequence[str]) -> Run:
-        """Make one run."""
         options = self.options
         for _ in range(options.warmup):
             run_process(command, options.time_limit_s)

@@ -241,7 +241,6 @@ class Recommendation(Result):
         return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         choices = [{**vars(choice), "gain_per_s": choice.gain_per_s} for choice in self.choices]
         return {**vars(self), "choices": choices, "rivals": [vars(rival) for rival in self.rivals]}
 

@@ -33,7 +33,6 @@ class Needed:
 
     @property
     def more(self) -> int:
-        """Runs that are missing."""
         return max(self.needed - self.runs, 0)
 
 
@@ -53,7 +52,6 @@ class Replications(Result):
         return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         return {"rows": [{**vars(point), "more": point.more} for point in self.points]}
 
     @property

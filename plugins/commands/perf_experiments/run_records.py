@@ -151,7 +151,6 @@ class Runs(Result):
         return "run" if self.in_full else "runs"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         rows = [
             {name: value for name, value in vars(run).items() if name not in (*_PRINTED, "environment")}
             | {"wall_s": run.wall_ns / 1e9, "peak_memory_mib": run.peak_memory_kib / 1024}
@@ -193,7 +192,6 @@ class Summary(Result):
         return 3 if self.waiting else int(self.failed > 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         return vars(self)
 
 

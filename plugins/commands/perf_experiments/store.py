@@ -355,7 +355,6 @@ class Store:
                 self._write_job((*row[:-1], name))
 
     def _write_job(self, row: Sequence[Any]) -> None:
-        """Keep the name and the checksum of a job."""
         self._connection.execute("UPDATE jobs SET job = ?, checksum = ? WHERE id = ?", (row[-1], checksum(row), row[0]))
         self._commit()
 
@@ -411,13 +410,7 @@ class Store:
         return self._environments[text]
 
     def runs(self, number: int | None = None) -> list[Run]:
-        """All runs in the order in which they were made, without what they printed; or one run with everything.
-
-        Raises
-        ------
-        InputError
-            The store is damaged, or one of these runs does not match its checksum.
-        """
+        """All runs in the order in which they were made, without what they printed; or one run with everything."""
         with self._sqlite_errors():
             if number is None:
                 rows, output = self._checked("run", RUN_COLUMNS, "runs ORDER BY id"), []

@@ -33,7 +33,6 @@ class ExperimentStoreReader(Reader):
         return 1.0 if is_store(source.head) else 0.0
 
     def read(self, source: Source, options: ExperimentStoreOptions) -> Measurements:
-        """Read all runs that succeeded."""
         with source.plain_file() as path:
             try:
                 with Store.read(path) as store:

@@ -125,11 +125,9 @@ class InlinePresenter(Presenter):
     """Where no frame can be shown: what would be in it."""
 
     def title(self, result: Inline) -> str:
-        """Of what is shown."""
         return result.name
 
     def tables(self, result: Inline) -> Tables:
-        """What it is, and what it adds to the notebook."""
         columns = [Column("shown", 0), Column("size", 1, "kB", ".0f", key="kB")]
         return [Table(columns, [(result.name, len(result.page.encode()) / 1e3)])]
 
@@ -160,7 +158,7 @@ def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read
     >>> import perfcore
     >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     >>> view(perfcore.fit(curve, phases=2, degree=0), curve)
-    <Inline: 2 phases of curve>
+    <Inline: 2 phases in curve>
     """
     if not _LEAST_HEIGHT <= height <= _MOST_HEIGHT:
         raise OptionError(f"height {height}: {_LEAST_HEIGHT} to {_MOST_HEIGHT} pixels are accepted")

@@ -27,19 +27,15 @@ class MeasurementsPresenter(Presenter):
     """Presents tables of runs."""
 
     def title(self, result: Measurements) -> str:
-        """What it is and where it is from."""
         return f"Measurements: {result.source}"
 
     def tables(self, result: Measurements) -> Tables:
-        """The first rows."""
         return [_first_rows(result, _FEW_ROWS)]
 
     def frame(self, result: Measurements) -> pd.DataFrame:
-        """The rows, with all columns; a copy, since data do not change."""
         return result.table.copy()
 
     def views(self, result: Measurements, data: Any = None, file: Path | None = None) -> Viewable:
-        """Picture and rows."""
         return OneView(self.title(result), lambda query: _blocks(result))
 
 

@@ -130,7 +130,6 @@ class DataViews:
 
     @property
     def title(self) -> str:
-        """Name of the file."""
         return Path(self._name).name or self._name
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
@@ -206,10 +205,7 @@ class DataViews:
         following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
         following._changed = {**self._changed, key: change.subject}
         return replace(
-            change,
-            subject=following,
-            path=(FIT, path[1], *change.path),
-            query={**as_query(options), **change.query},
+            change, subject=following, path=(FIT, path[1], *change.path), query={**as_query(options), **change.query}
         )
 
     def _save(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> page.Change:

@@ -210,9 +210,7 @@ def report_text(
     side = _sidebar(subject.title, views) if len(views) > 1 else ""
     main = f'<main id="{_TOP}"><h1>{escape(subject.title)}</h1>{lines}{"".join(sections)}</main>'
     scripts = [asset(name) for name in _SCRIPTS]
-    body = f'<div class="columns report">{side}{main}</div>' + "".join(
-        f"<script>{script}</script>" for script in scripts
-    )
+    body = f'<div class="columns report">{side}{main}</div>' + "".join(f"<script>{each}</script>" for each in scripts)
     return document(subject.title, body, styles=("page.css", "report.css"), policy=_policy(scripts))
 
 

@@ -17,7 +17,6 @@ class Shelf:
 
     @property
     def title(self) -> str:
-        """How many there are."""
         return f"{len(self._subjects)} subjects"
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:

@@ -282,9 +282,7 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
     keys = tuple(dict.fromkeys(key for table in tables for key in table.keys))
     if len(tables) == 1:
         return replace(tables[0], source=name, machines=machines)
-    runs, labels = (
-        pd.concat([getattr(table, part) for table in tables], ignore_index=True) for part in ("runs", "labels")
-    )
+    runs, labels = (pd.concat([getattr(one, part) for one in tables], ignore_index=True) for part in ("runs", "labels"))
     local = tables[0].local, tables[0].local_rounds
     return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), *local, machines)
 

@@ -229,7 +229,6 @@ class RatioDraws(NamedTuple):
     second: Floats
 
     def rows(self, chosen: Sequence[int]) -> RatioDraws:
-        """Of some of them."""
         return RatioDraws(self.first[chosen], self.second[chosen])
 
     def bounds(self, coverage: float = 0.95) -> Floats:
@@ -264,7 +263,6 @@ class Comparison(Result):
     called: Mapping[str, str] = field(default_factory=dict)  # what texts call symbols that are not called by themselves
 
     def __len__(self) -> int:
-        """How many points."""
         return int(self.totals.values.shape[1])
 
     @property

@@ -51,7 +51,6 @@ class GpuDifference(Result):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """All as plain data."""
         return {
             "by": self.by, "old": self.files[0], "new": self.files[1], "rows": list(self.rows),
             "totals_ns": {name: list(pair) for name, pair in self.totals.items()},

@@ -22,15 +22,14 @@ class GpuDifferencePresenter(Presenter):
 
     def answer(self, result: GpuDifference) -> str:
         old, new = result.elapsed
-        word = "longer" if new >= old else "less"
+        change = f"{readable(abs(new - old), 'ns', 4)} {'longer' if new > old else 'less'} than"
+        change = change if new != old else "as long as"
         unit = " per step" if result.per_step else ""
         idle = sum(pair[1] - pair[0] for name, pair in result.parts.items() if "GPU work" not in name)
-        changes = {name: pair[1] - pair[0] for name, pair in result.parts.items() if "GPU work" in name} | {
-            "idle": idle
-        }
+        changes = {name: two[1] - two[0] for name, two in result.parts.items() if "GPU work" in name} | {"idle": idle}
         causes = ", ".join(f"{name} {_signed(change)}" for name, change in changes.items() if change)
         return (
-            f"{result.names[1]} takes {readable(abs(new - old), 'ns', 4)} {word} than {result.names[0]}{unit} "
+            f"{result.names[1]} takes {change} {result.names[0]}{unit} "
             f"({readable(old, 'ns', 4)} -> {readable(new, 'ns', 4)}){': ' if causes else ''}{causes}"
         )
 

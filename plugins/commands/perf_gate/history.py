@@ -41,7 +41,6 @@ class Added(Result):
     values: int  # that the file holds now
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         return vars(self)
 
 
@@ -222,7 +221,6 @@ class JudgedSeries:
         return self.series.commits[step.first], self.series.commits[step.last]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
         series, detected = self.series, self.detected
         content: dict[str, Any] = {"benchmark": series.name, "outcome": self.outcome.value, "values": len(series.logs)}
         if detected is None:
@@ -264,7 +262,6 @@ class HistoryGate(Result):
     undecided: Outcome  # what undecided counts as
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.judged)
 
     @property
@@ -292,7 +289,6 @@ class HistoryGate(Result):
         return cases
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready but for NaN."""
         return {
             "outcome": self.outcome.value,
             "since": self.since,

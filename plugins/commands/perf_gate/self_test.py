@@ -100,21 +100,17 @@ class SelfTest(Result):
     left_out: tuple[str, ...]  # benchmarks of fewer runs than are needed
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.benchmarks)
 
     @property
     def status(self) -> int:
-        """Exit status: it is no verdict."""
         return 0
 
     @property
     def cases(self) -> list[tuple[str, str, str]]:
-        """None: it is no verdict."""
         return []
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready."""
         chances = self.chances
         return {
             "source": self.source,

@@ -86,7 +86,6 @@ class Verification(Result):
         return sorted(rows, key=lambda row: -float(row["error_of_total"] or 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready but for NaN."""
         columns = {"point": self.labels, "measured": self.measured.tolist(), "predicted": self.predicted.tolist()}
         columns |= {"lower": self.lower.tolist(), "upper": self.upper.tolist()}
         if self.fitted is not None:

@@ -236,7 +236,6 @@ class VersionGate(Result):
     undecided: Outcome  # what undecided counts as
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.benchmarks)
 
     @property
@@ -253,7 +252,6 @@ class VersionGate(Result):
 
     @property
     def designs(self) -> tuple[str, ...]:
-        """The design of each benchmark."""
         return tuple(order.design for order in self.orders)
 
     @property
@@ -286,7 +284,6 @@ class VersionGate(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready but for NaN."""
         ratio, bounds = np.exp(self.estimates.log_ratio), np.exp(self.estimates.bounds())
         more = self.more_rounds.tolist()
         return {

@@ -101,8 +101,11 @@ def project(
     'exchange'
     """
     from perf_project.making import components_of, projected
+    from perf_traces.runs import without_sidecars
 
-    sources = [runs] if isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence) else list(runs)
+    sources = (
+        [runs] if isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence) else without_sidecars(runs)
+    )
     if not sources:
         raise OptionError("there is no run; give traces or tables of several scales")
     table_options = {"parameter": parameter, "value": value, "where": where}

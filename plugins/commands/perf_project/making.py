@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 import perfcore
-from perf_project.model import MEAN, TOTAL, Check, ProjectionModel
+from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
 from perf_traces.ranks import without_rank
-from perf_traces.runs import REPETITIONS, fields_of, known_files
+from perf_traces.runs import REPETITIONS, fields_of, files_of_runs, known_files
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.data.kinds import type_in_words
@@ -26,10 +26,13 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.roles import is_processors, shown_names
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 from perfcore.models.model import Origin
 from perfcore.reading.many_files import NamePattern
 
 _FITTER = "scaling"
+_LOCAL = ("GPU communication: copies",)  # without network
+_OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
@@ -59,6 +62,8 @@ def components_of(
     """The components of traces, or of tables."""
     first = sources[0]
     data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
+    if files := files_of_runs(first, data):
+        return components_of([*files, *sources[1:]], options, read, read_tables, from_name)
     if isinstance(data, Trace):
         if options:
             raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")
@@ -395,7 +400,7 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
     texts = []
 
     def scale(option: str, endings: Sequence[str], factor: float, what: str) -> None:
-        names = [name for name in model.measured if name in model.alone and name.endswith(tuple(endings))]
+        names = [name for name in model.alone if step_of(name).endswith(tuple(endings)) and name not in _LOCAL]
         if not names:
             raise OptionError(f"{option}: the runs have no {what} as a component; leave it out")
         factors.update(dict.fromkeys(names, factor))
@@ -415,7 +420,10 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
         if equals and name not in known:
             raise UnknownNameError("component", name, known)
         faster = _times(text, "--compute")
-        factors.update(dict.fromkeys([name] if equals else known, 1.0 / faster))
+        # Faster computation of all ranks alike makes its differences and dependencies as much faster.
+        waiting = [each for each in model.measured if each in model.alone and each.endswith(_OF_COMPUTING)]
+        changed = [name] if equals else [*known, *waiting]
+        factors.update({each: factors.get(each, 1.0) / faster for each in changed})
         replay["faster" if not equals else "class"] = {"computing": faster}
         texts.append(f"{name or 'computation'} {faster:g}x as fast")
     if not factors:
@@ -437,8 +445,8 @@ def _replayed(
     except PerfError:  # no messages, or changes that a replay cannot combine
         return []
     return [
-        f"at {model.symbol}={model.sizes[largest]:g} the components give {changed:.4g} s, a replay of the trace "
-        f"{seconds:.4g} s"
+        f"at {model.symbol}={model.sizes[largest]:g} the components give {readable(float(changed), 's', 4)}, a replay "
+        f"of the trace {readable(seconds, 's', 4)}"
     ]
 
 

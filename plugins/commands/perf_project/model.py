@@ -38,6 +38,11 @@ _UNLIKELY = (0.1, 0.3)  # weight of other exponents: of traces, and of tables, w
 _SPREAD = 0.8  # standard deviation of the exponent of a component without a law: that of waiting in other codes
 
 
+def step_of(name: str) -> str:
+    """The step from computing to the elapsed time that a component is a part of."""
+    return name.partition(": ")[0]
+
+
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The largest scale, predicted from the others."""
 
@@ -85,7 +90,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The scale, and what else was varied."""
         return {symbol: column for symbol, column in self.law.variables.items() if symbol in self.points}
 
     @property
@@ -95,22 +99,18 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def unit(self) -> str | None:
-        """Seconds, or the unit of the table."""
         return self.law.unit
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest measured value."""
         return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
 
     @property
     def target(self) -> Mapping[str, float]:
-        """The last of the targets."""
         return self.targets[-1]
 
     @property
     def sizes(self) -> Floats:
-        """The scales that were measured."""
         return np.array(self.points[self.symbol])
 
     @property
@@ -124,6 +124,10 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             return {name: values[int(self.sizes.argmin())] for name, values in self.measured.items()}
         drawn = self.component_draws(np.array([[self.sizes.min(), *place[1:]]]))
         return {name: float(np.median(times)) for name, times in drawn.items()}
+
+    def changed(self, times: Mapping[str, Any]) -> dict[str, Any]:
+        """Times of components with the changes of a what-if."""
+        return {name: time * self.factors.get(name, 1.0) for name, time in times.items()}
 
     @property
     def elapsed(self) -> Floats:
@@ -153,9 +157,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.asarray((joint.argsort(axis=1).argsort(axis=1) + 0.5) / _DRAWS)
 
     def component_draws(self, places: Floats) -> dict[str, Floats]:
-        """Joint draws of a location's time in each component at points (T, q): (D, T) each."""
+        """Joint draws of a location's time in each component at points (T, q), without changes: (D, T) each."""
         law: Any = self.law
-        ascending = np.sort(law.draws(places).runs(), axis=1)
+        ascending = np.concatenate([np.sort(law.draws(place[None]).runs(), axis=1) for place in places], axis=2)
         size, drawn = places[:, 0], dict[str, Floats]()
         for name, measured in self.measured.items():
             if name in self.kinds:
@@ -179,7 +183,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             moved = np.quantile(total, ranks, axis=0) / np.take_along_axis(elapsed, order, axis=0)
             np.put_along_axis(scale, order, moved, axis=0)
             drawn = {name: times * scale for name, times in drawn.items()}
-        return {name: times * self.factors.get(name, 1.0) for name, times in drawn.items()}
+        return drawn
 
     def _exponents(self, name: str) -> Floats:
         """Exponents of a component's time between scales at which it takes any."""
@@ -211,8 +215,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.stack([levels[symbol] for symbol in self.points], axis=1)
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Elapsed time: the sum of the components' medians, and bounds for a single run."""
-        drawn = self.component_draws(self.places(points))
+        drawn = self.changed(self.component_draws(self.places(points)))
         value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
         if interval is None:
             return np.asarray(value)
@@ -227,7 +230,10 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         if not self.alone:
             return {"scaling": ideal * sum(reference.values()) / sum(times.values())}
         computed = sum(times[name] for name in computing)
-        factors = factors_of(computed, {name: times[name] for name in self.alone if name in times})
+        lost: dict[str, Any] = {}
+        for name in times.keys() & self.alone.keys():
+            lost[step_of(name)] = lost.get(step_of(name), 0.0) + times[name]
+        factors = factors_of(computed, {step_of(name): lost[step_of(name)] for name in self.alone if name in times})
         scalability = ideal * sum(reference[name] for name in computing) / computed
         return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
 
@@ -236,7 +242,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.ones_like(size) if self.scaling == "weak" else self.sizes.min() / size
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a point is outside of what was measured."""
         low, high = self.ranges[self.symbol]
         return [
             "" if low <= p <= high else f"extrapolated: {self.symbol} was {low:g} to {high:g}"
@@ -245,7 +250,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     def part_draws(self, points: Mapping[str, Any]) -> PartDraws:
         """Draws of each component and of the elapsed time; see `Model.part_draws`."""
-        drawn = self.component_draws(self.places({name: points[name] for name in self.points}))
+        drawn = self.changed(self.component_draws(self.places({name: points[name] for name in self.points})))
         quantiles = (np.arange(N_DRAWS) + 0.5) / N_DRAWS
         draws = np.quantile(np.array([*drawn.values(), sum(drawn.values())]), quantiles, axis=1).transpose(1, 2, 0)
         middle = np.median(np.array(list(drawn.values())), axis=1)
@@ -262,11 +267,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of each component's most probable law."""
         return self.law.parameters
 
     def to_dict(self) -> dict[str, Any]:
-        """The model file's content, with those of the components' models inside."""
         models = {name: getattr(self, name) for name in _MODELS}
         names = [name for name in _Plain.__struct_fields__ if name not in Origin.__struct_fields__ and name != "origin"]
         content = {name: msgspec.to_builtins(getattr(self, name)) for name in names}
@@ -276,7 +279,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The model of a file's content."""
         written = dict(content["model"])
         fields: dict[str, Any] = {name: model_of(written.pop(name)) for name in _MODELS if name in written}
         if "law" not in fields:

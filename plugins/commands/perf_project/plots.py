@@ -42,7 +42,7 @@ def _targets(found: Projection) -> list[At]:
 def _times(found: Projection) -> tuple[list[str], Floats]:
     """The largest components and the rest of each bar: (n, bars)."""
     model = found.model
-    names = [each.name for each in found.at[-1].components]
+    names = [each.name for each in found.at[-1].components if any(model.measured[each.name]) or each.time[2]]
     measured = _measured(found)
     projected = {at.point[model.symbol]: {each.name: each.time[0] for each in at.components} for at in _targets(found)}
     columns = [

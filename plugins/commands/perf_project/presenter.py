@@ -40,6 +40,9 @@ class ProjectionPresenter(ModelPresenter):
         )
         far = "below the measured range" if scale < model.sizes.min() else far
         if_ = f" with {model.notes['What if'][0]}" if "What if" in model.notes else ""
+        saved = ""
+        if at.baseline is not None:
+            saved = f", {abs(at.elapsed[0] / at.baseline - 1.0):.0%} less than the {_time(at.baseline, unit)} without"
         name = _main_efficiency(at)
         time, low, high = (_time(value, unit) for value in at.elapsed)
         limits = at.limits
@@ -48,9 +51,9 @@ class ProjectionPresenter(ModelPresenter):
             f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
         )  # fmt: skip
         return (
-            f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}), "
-            f"speedup {at.speedup[0]:.3g} over {_smallest(model)}, {name} "
-            f"efficiency {at.efficiencies[name][0]:.1%}{limited}"
+            f"At {_text(model, at.point)} ({far}){if_}: {time} elapsed (95% interval {low} to {high}){saved}, "
+            f"{_against_smallest(model, at)}{' with the same change' if saved else ''}, {name} efficiency "
+            f"{at.efficiencies[name][0]:.1%}{limited}"
         )
 
     def caveats(self, result: Any) -> dict[str, Sequence[str]]:
@@ -78,10 +81,16 @@ class ProjectionPresenter(ModelPresenter):
         tables = []
         if len(found.at) > 1:
             name = _main_efficiency(found.at[-1])
-            columns = [
+            columns: list[Column] = [
                 *(Column(names[symbol], lambda each, s=symbol: each.point[s]) for symbol in found.model.points),
-                Column("elapsed", lambda each: each.elapsed, unit, key=("elapsed", "elapsed_lower", "elapsed_upper")),
-                Column("speedup", lambda each: each.speedup[0]),
+                Column(
+                    "elapsed",
+                    lambda each: each.elapsed,
+                    unit,
+                    _duration(unit),
+                    ("elapsed", "elapsed_lower", "elapsed_upper"),
+                ),
+                Column("speedup", lambda each: each.speedup[0], format=".3g"),
                 Column(f"{name} efficiency", lambda each: each.efficiencies[name][0], format=".1%"),
                 Column("limited by", lambda each: each.limits.name),
             ]
@@ -122,8 +131,19 @@ def _smallest(model: Any) -> str:
     return _text(model, {model.symbol: model.sizes.min()})
 
 
+def _against_smallest(model: Any, at: At) -> str:
+    if model.scaling == "weak":
+        return f"{1.0 / at.speedup[0]:.3g}x the time at {_smallest(model)}"
+    return f"speedup {at.speedup[0]:.3g} over {_smallest(model)}"
+
+
 def _time(value: float, unit: str) -> str:
     return readable(value, "s", 3) if unit == "s" else f"{value:.3g} {unit}".strip()
+
+
+def _duration(unit: str) -> str:
+    """Format of a column of times."""
+    return "time" if unit in ("s", "ms", "us", "ns") else ".3g"
 
 
 def _main_efficiency(at: Any) -> str:
@@ -136,15 +156,15 @@ def _components(found: Projection, at: At, unit: str) -> Table:
     whole = ComponentAt("elapsed", "", float(model.elapsed[largest]), at.elapsed, 1.0, 0.0, float("nan"))
     columns = [
         Column("component", "name"),
-        Column(_run(model), "measured", unit, ".3g", key="measured"),
-        Column(f"at {_text(model, at.point)}", "time", unit, ".3g", key=("median", "lower", "upper")),
+        Column(_run(model), "measured", unit, _duration(unit), "measured"),
+        Column(f"at {_text(model, at.point)}", "time", unit, _duration(unit), ("median", "lower", "upper")),
         Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
         Column("share", "share", format=".1%"),
         Column("loss", lambda row: None if row is whole else row.lost, format=".1%"),
         Column("largest loss", lambda row: None if row is whole else row.probability_largest, format=".0%"),
         Column("model", "model", importance="verbose"),
     ]
-    return Table(columns, [whole, *at.components])
+    return Table(columns, [whole, *(each for each in at.components if each.measured or each.time[2])])
 
 
 def _run(model: Any) -> str:

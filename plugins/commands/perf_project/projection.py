@@ -38,6 +38,7 @@ class At:
     speedup: Bounds  # over the smallest run
     efficiencies: dict[str, Bounds]
     components: tuple[ComponentAt, ...]  # the largest first
+    baseline: float | None  # elapsed without the changes of a what-if
     counters: dict[str, Bounds]  # growth from the smallest run: of instructions (total), IPC and frequency
 
     @property
@@ -46,7 +47,6 @@ class At:
         return max(self.components, key=lambda each: each.lost)
 
     def to_dict(self, unit: str | None) -> dict[str, Any]:
-        """As plain data."""
         return {
             "at": self.point,
             "elapsed": {**_plain(self.elapsed), "unit": unit},
@@ -60,6 +60,7 @@ class At:
                 for each in self.components
             ],
             "limits": self.limits.name,
+            **({} if self.baseline is None else {"baseline": self.baseline}),
             **({"counters": {name: _plain(b) for name, b in self.counters.items()}} if self.counters else {}),
         }  # fmt: skip
 
@@ -109,10 +110,11 @@ def _at(
     model: Any, k: int, place: Floats, drawn: Mapping[str, Floats], laws: Mapping[str, str],
     counted: Mapping[str, Floats],
 ) -> At:  # fmt: skip
-    times = {name: draws[:, k] for name, draws in drawn.items()}
+    unchanged = {name: draws[:, k] for name, draws in drawn.items()}
+    times = model.changed(unchanged)
     middle = {name: np.median(draws) for name, draws in times.items()}
     elapsed, whole = np.sum(list(times.values()), axis=0), sum(middle.values())
-    reference, largest = model.reference(place), model.largest
+    reference, largest = model.changed(model.reference(place)), model.largest
     ideal = float(model.ideal_share(place[0]))
     perfect = {name: 0.0 if name in model.alone else ideal * reference[name] for name in times}
     lost = np.array([time - perfect[name] for name, time in times.items()])
@@ -131,6 +133,7 @@ def _at(
         _bounds(sum(reference.values()) / elapsed, sum(reference.values()) / whole),
         {name: _bounds(draws, values[name]) for name, draws in efficiencies.items()},
         tuple(sorted(components, key=lambda each: -each.time[0])),
+        float(sum(map(np.median, unchanged.values()))) if model.factors else None,
         {name: _bounds(draws[:, k]) for name, draws in counted.items()},
     )
 

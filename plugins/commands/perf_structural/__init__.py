@@ -80,11 +80,7 @@ def register_presenters(register: Register) -> None:
         ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
         ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
         ("judging:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
-        (
-            "structural_model:StructuralModel",
-            "presenters:StructuralPresenter",
-            "a structural model with its inputs",
-        ),
+        ("structural_model:StructuralModel", "presenters:StructuralPresenter", "a structural model with its inputs"),
     ):
         register(f"perf_structural.{result}", f"perf_structural.{presenter}", help=shows)
     register(

@@ -20,12 +20,8 @@ from perf_formulas.parser import INFIX, PREFIX, QUANTILE
 from perf_structural.functions import EQUATION_FUNCTIONS, compute
 from perfcore.base.errors import DataError
 
-SYMBOLS = {
-    rule.ufunc: symbol
-    for table in (INFIX, PREFIX, EQUATION_FUNCTIONS)
-    for symbol, rule in table.items()
-    if symbol != "**"
-}
+_RULES = [pair for table in (INFIX, PREFIX, EQUATION_FUNCTIONS) for pair in table.items()]
+SYMBOLS = {rule.ufunc: symbol for symbol, rule in _RULES if symbol != "**"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -183,22 +179,18 @@ class Algebra:
         return expression
 
     def constant(self, value: float) -> Expression:
-        """A number."""
         if not np.isfinite(value):
             raise DataError(f"a number becomes {value}")
         value = float(value) + 0.0  # -0.0 and 0.0 are one node
         return self._node(("constant", value), lambda number: Constant(number, (), value))
 
     def leaf(self, name: str) -> Expression:
-        """An uncertain quantity."""
         return self._node(("leaf", name), lambda number: Leaf(number, (), name))
 
     def add(self, terms: Iterable[Expression]) -> Expression:
-        """A sum."""
         return self._sum((term, 1.0) for term in terms)
 
     def scale(self, factor: float, operand: Expression) -> Expression:
-        """A multiple."""
         return self._sum([(operand, factor)])
 
     def _sum(self, terms: Iterable[tuple[Expression, float]]) -> Expression:
@@ -235,7 +227,6 @@ class Algebra:
         )
 
     def product(self, factors: Iterable[tuple[Expression, int]]) -> Expression:
-        """A product of whole powers."""
         constant, powers = 1.0, dict[Expression, int]()
         for factor, power in factors:
             match factor:
@@ -307,7 +298,6 @@ class Algebra:
         return self._node(("extremum", largest, frozenset(kept)), lambda number: Extremum(number, tuple(kept), largest))
 
     def call(self, ufunc: str, operands: Iterable[Expression]) -> Expression:
-        """Any other operation."""
         arguments = tuple(operands)
         if ufunc == "where" and isinstance(arguments[0], Constant):
             return arguments[1] if arguments[0].value != 0.0 else arguments[2]

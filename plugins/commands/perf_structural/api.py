@@ -60,11 +60,6 @@ def solve(
     Solution
         ``.found`` is the value with its probability, or None; ``to_frame()`` has all values that were tried.
 
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
-
     Examples
     --------
     As a command::
@@ -135,11 +130,6 @@ def value(
     MeasuredValue
         ``.value`` is the stochastic value; ``to_frame()`` has it with the samples.
 
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
-
     Examples
     --------
     As a command::
@@ -204,11 +194,6 @@ def evaluate(
     Prediction
         ``.value`` is the distribution; ``to_frame()`` has its statistics.
 
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
-
     Examples
     --------
     As a command::
@@ -263,11 +248,6 @@ def schedule(
     -------
     Choice or Decomposition
         ``.chosen``, or ``.shares`` where work is divided; ``to_frame()`` has a row for each candidate or machine.
-
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
 
     Examples
     --------

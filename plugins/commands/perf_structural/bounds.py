@@ -45,18 +45,15 @@ class Bounds(StochasticValue):
 
     @property
     def support(self) -> tuple[float, float]:
-        """What both leave."""
         low, high = self.value.support
         return max(low, self.lower), min(high, self.upper)
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
-        """Of the share that is left."""
         low, high = self._levels
         probability: Floats = np.clip((np.asarray(self.value.cdf(x)) - low) / (high - low), 0.0, 1.0)
         return np.where(np.asarray(x) >= self.upper, 1.0, probability)
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
-        """Of the share that is left."""
         low, high = self._levels
         levels = np.asarray(q, dtype=np.float64)
         return np.clip(self.value.quantile(low + (high - low) * levels), *self.support)

@@ -275,12 +275,10 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Those of all components."""
         return {symbol: column for model in self.components.values() for symbol, column in model.variables.items()}
 
     @property
     def variable_units(self) -> Mapping[str, str]:
-        """Those of all components."""
         return {symbol: unit for model in self.components.values() for symbol, unit in model.variable_units.items()}
 
     @functools.cached_property
@@ -294,7 +292,6 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return shared_ranges(self.components)
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """The expression of what the components predict."""
         if interval is not None:
             check_coverage(interval)
         where = points_of_each(points, self.components)
@@ -334,12 +331,10 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def unfitted(self) -> Mapping[str, str]:
-        """Those of all components."""
         return {f"{name}: {part}": why for name, m in self.components.items() for part, why in m.unfitted.items()}
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those of all components."""
         return tuple(
             msgspec.structs.replace(parameter, name=f"{name}: {parameter.name}")
             for name, model in self.components.items()
@@ -348,7 +343,6 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """The number of components, and the figures of each."""
         figures = {f"{name}_{key}": value for name, m in self.components.items() for key, value in m.statistics.items()}
         return {"n_components": len(self.components), **figures}
 
@@ -358,7 +352,6 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return [f"{name}: {model.title}" for name, model in self.components.items()]
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of a model file, with those of the components inside."""
         components = {name: model.to_dict() for name, model in self.components.items()}
         origin = msgspec.to_builtins(self.origin)
         content = {"expression": self.expression, "components": components}
@@ -366,7 +359,6 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The model of a file's content."""
         origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
         written = msgspec.convert(content["model"], type=_Content)
         components = {}
@@ -388,11 +380,6 @@ def max_(*parts: Model | float) -> ComposedModel:
     ----------
     *parts : Model or float
         At least one model; numbers are finite and not negative.
-
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
 
     Examples
     --------

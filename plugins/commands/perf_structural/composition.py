@@ -322,9 +322,7 @@ class Composing:
         with error_context(self.source, f"components.{name}"):
             if component.equation is not None:
                 return set(variables(parsed(component.equation)))
-            texts = [
-                str(equation) for variable, equation in component.at.items() if variable not in component.model.levels
-            ]
+            texts = [str(equation) for name, equation in component.at.items() if name not in component.model.levels]
             return {needed for text in texts for needed in variables(parsed(text))}
 
     def in_order(self, needs: Mapping[str, set[str]]) -> list[str]:

@@ -41,7 +41,6 @@ class Decomposition(Result):
     finish: StochasticValue | None = None  # time at which the last machine is done, of all at the same draws
 
     def to_dict(self) -> dict[str, Any]:
-        """The division as JSON-ready values."""
         return {
             "by": self.statistic.name,
             "unit": self.unit,
@@ -62,7 +61,6 @@ class Draws:
     decide: bool = True
 
     def times(self, share: float) -> Floats:
-        """Of a share, at each point (n,)."""
         return np.asarray(self.fixed + share * self.unit_time)
 
 
@@ -74,25 +72,20 @@ class _Drawn:
 
     @property
     def mean(self) -> float:
-        """Their mean."""
         return float(self.values.mean())
 
     @property
     def std(self) -> float:
-        """Their standard deviation."""
         return float(self.values.std())
 
     @property
     def support(self) -> tuple[float, float]:
-        """The least and the largest."""
         return float(self.values.min()), float(self.values.max())
 
     def quantile(self, q: float, /) -> float:
-        """A quantile."""
         return float(np.quantile(self.values, q, method="hazen"))
 
     def cdf(self, x: float, /) -> float:
-        """The share that is at most ``x``."""
         return float((self.values <= x).mean())
 
 
@@ -149,7 +142,6 @@ class _Machine:
         self.seen: dict[float, float] = {}
 
     def time(self, share: float) -> StochasticValue:
-        """Its time for a share."""
         if self.draws is not None:
             drawn: StochasticValue = default_representation("distributions").from_draws(self.draws.times(share), _BINS)
             return drawn

@@ -50,11 +50,9 @@ class Unit:
         return product
 
     def times(self, other: Unit) -> Unit:
-        """Unit of a product."""
         return Unit(_collected((*self.powers, *other.powers)))
 
     def power(self, exponent: Fraction) -> Unit:
-        """Unit of a power."""
         return Unit(_collected((label, power * exponent) for label, power in self.powers))
 
     def scale_to(self, other: Unit) -> float:
@@ -112,7 +110,6 @@ class Indexed:
 
     @property
     def described(self) -> str:
-        """Text and unit."""
         return f"{self.text!r} is in {self.unit}" if self.unit.powers else f"{self.text!r} has no unit"
 
 
@@ -201,7 +198,9 @@ def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple
     for operand in operands:
         if operand.unit.kind == first.unit.kind:
             quantities.append(converted(operand, first.unit, algebra))
-        elif not operand.unit.powers and all(_is_zero(cell) for cell in operand.cells.values()):
+        elif not operand.unit.powers and all(
+            isinstance(cell, Constant) and cell.value == 0.0 for cell in operand.cells.values()
+        ):
             quantities.append(operand)
         else:
             raise DataError(f"{symbol} needs one unit, but {first.described} and {operand.described}")
@@ -215,7 +214,3 @@ def need_numbers(label: str, parts: Sequence[Indexed]) -> None:
             raise DataError(
                 f"{label} takes a number without unit, but {part.described}; divide by a quantity in {part.unit}"
             )
-
-
-def _is_zero(cell: Expression) -> bool:
-    return isinstance(cell, Constant) and cell.value == 0.0

@@ -90,7 +90,6 @@ class Judgement(Result):
         return {"runs": len(self.actual), **{name: _mean(values) for name, values in figures.items()}}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; NaN becomes null when it is printed."""
         return {
             **self.statistics,
             "representations": self.representations,
@@ -161,11 +160,6 @@ def judge(
     -------
     Judgement
         Coverage, scores and places; ``to_frame()`` has a row for each run.
-
-    Raises
-    ------
-    PerfError
-        A choice, a file or a value is not what is expected; one line says what is.
 
     Notes
     -----
@@ -343,7 +337,6 @@ class Recalibration(Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `perf validate --recalibrate -o` wrote."""
         name = os.fspath(path)
         try:
             content = json.loads(read_text(path))["recalibration"]
@@ -369,18 +362,13 @@ class Recalibration(Result):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `read` takes."""
         write_json(path, {"recalibration": self.to_dict()})
 
     @property
     def statistics(self) -> dict[str, float | int]:
         """How many runs taught it, and what it gains on runs that did not."""
-        return {
-            "runs": self.runs,
-            "outside": self.outside,
-            "score_before": self.score_before,
-            "score_after": self.score_after,
-        }
+        names = ("runs", "outside", "score_before", "score_after")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def note(self) -> str:

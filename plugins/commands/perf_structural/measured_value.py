@@ -278,7 +278,7 @@ def _samples_in_window(
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
     selected = take_window(data, window, column, until)
-    everything = take_window(data, "all", column, until)
+    everything = take_window(data, "all", selected.column, until)
     count, of_all = len(selected.values), len(everything.values)
     if count < min(_FEWEST_OF_WINDOW, of_all):
         note = f"--window {window} holds only {count} sample{'s' if count > 1 else ''}: all {of_all} are used"
@@ -416,7 +416,6 @@ class MeasuredValue(Result):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The value as its file has it, its figures, and where it comes from, as JSON-ready values."""
         stretch: dict[str, Any] = {}
         if isinstance(self.window, Window):
             times = self.window.times

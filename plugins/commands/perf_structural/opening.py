@@ -30,13 +30,11 @@ class StructuralOpener(Opener):
         return 1.0
 
     def open(self, path: str, options: Any, data: str | None = None) -> StructuralModel:
-        """The model; its views predict with the inputs that stand in it."""
         from perf_structural.structural_model import StructuralModel
 
         return StructuralModel.read(path)
 
     def predict(self, path: str, options: Any) -> Prediction:
-        """The distribution of the model's result."""
         from perf_structural.inputs import given_quantities
         from perf_structural.structural_model import StructuralModel
 
@@ -53,7 +51,6 @@ class PredictionsOpener(Opener):
     takes_data = True
 
     def sniff(self, path: Path) -> float:
-        """Whether the file begins with a prediction; later errors name their line."""
         from perf_structural.prediction_files import first_prediction
 
         if not _may_be_predictions(path):
@@ -65,7 +62,6 @@ class PredictionsOpener(Opener):
         return 0.9
 
     def open(self, path: str, options: Any, data: str | None = None) -> Judgement:
-        """The predictions, judged by what happened."""
         from perf_structural.judging import judge
 
         if data is None:

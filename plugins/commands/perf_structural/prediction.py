@@ -178,11 +178,6 @@ class Evaluation:
             return float(self.value.quantile(probability))
         return float(_row_quantiles(self.sample[None], probability)[0])
 
-    @property
-    def below_limit(self) -> float:
-        """Probability of results up to the limit; NaN where it is not known or none was asked for."""
-        return math.nan if self.limit is None else self.cdf(self.limit)
-
     def cdf(self, x: float) -> float:
         """Probability of at most ``x``; of a sample its own and not its histogram's."""
         if self.sample is None:
@@ -394,7 +389,8 @@ class Prediction(Result):
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         evaluation = self.evaluation
         lowest, highest = evaluation.support
-        limit = {} if evaluation.limit is None else {f"P(<= {evaluation.limit:g})": evaluation.below_limit}
+        below = evaluation.limit
+        limit = {} if below is None else {f"P(<= {below:g})": evaluation.cdf(below)}
         figures = {"mean": evaluation.mean, "std": evaluation.std, **evaluation.quantiles}
         return {**figures, "lowest": lowest, "highest": highest, **limit}
 

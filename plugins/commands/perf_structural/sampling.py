@@ -38,7 +38,6 @@ class _Crossing:
     high: float = -math.inf
 
     def add(self, values: Floats) -> None:
-        """Look at further values."""
         below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
         self.below, self.zero, self.above = self.below + below, self.zero + zero, self.above + above
         self.low = min(self.low, values.min(initial=math.inf))
@@ -251,7 +250,6 @@ class _Evaluated:
         self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
 
     def add(self, net: int, offset: int, uniforms: Floats) -> None:
-        """Values at further points (keys, n)."""
         quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
         try:
             self.rows[net, offset : offset + uniforms.shape[1]] = self.pointwise.values_at(quantities)

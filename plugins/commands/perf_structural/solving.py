@@ -53,7 +53,6 @@ class Solution(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to keep in mind."""
         integer_trials = [trial for trial in self.tried if isinstance(trial.value, int)]
         if self.found is None or not any(
             abs(trial.probability - self.probability) <= _SURE * trial.error for trial in integer_trials
@@ -62,7 +61,6 @@ class Solution(Result):
         return ("a probability is too near to what is asked for to be sure of the value; --samples takes more points",)
 
     def to_dict(self) -> dict[str, Any]:
-        """The search as JSON-ready values."""
         return {
             "input": self.name,
             "limit": self.limit,

@@ -20,13 +20,8 @@ def quantile_name(level: float) -> str:
 
 def parse_levels(quantiles: Any) -> tuple[float, ...]:
     """Levels of quantiles: a text such as ``0.5,0.99``, a number or several."""
-    words = (
-        quantiles.split(",")
-        if isinstance(quantiles, str)
-        else quantiles
-        if isinstance(quantiles, Iterable)
-        else [quantiles]
-    )
+    listed = isinstance(quantiles, Iterable)
+    words = quantiles.split(",") if isinstance(quantiles, str) else quantiles if listed else [quantiles]
     try:
         levels = tuple(dict.fromkeys(float(word) for word in words))
     except (TypeError, ValueError):

@@ -70,7 +70,6 @@ class StructuralModel(Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
-        """Read a model file."""
         file, source = read_as(ModelFile, path), os.fspath(path)
         return cls(
             equation=file.equation,
@@ -105,7 +104,6 @@ class StructuralModel(Result):
         return composition
 
     def predict(self, **options: Any) -> Prediction:
-        """The distribution of the result."""
         return self.recalibrated(predict_jointly([self.part()], options)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
@@ -170,7 +168,6 @@ class Choice(Result):
         return next(iter(self.predictions.values())).unit
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as JSON-ready values."""
         return {
             "by": self.statistic.name,
             "chosen": self.chosen,

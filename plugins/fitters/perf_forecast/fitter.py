@@ -58,7 +58,6 @@ class ForecastFitter(Fitter):
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:
-        """What to try, of several columns with the first that has samples enough; see `Fitter.facts`."""
         columns = list(data.columns) if isinstance(data, Series) else [None]
         for column in columns:
             with contextlib.suppress(DataError):
@@ -68,15 +67,6 @@ class ForecastFitter(Fitter):
         return {"next": []}
 
     def fit(self, data: Any, options: ForecastOptions, **parts: Any) -> ForecastModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        DataError
-            Fewer than three samples, or one outside of the declared bounds, or a negative length of time.
-        OptionError
-            The column is not known, or there are several and none was named.
-        """
         window = take_window(data, options.window, options.column)
         values = window.values
         if len(values) < _FEWEST:
@@ -100,13 +90,7 @@ class ForecastFitter(Fitter):
             )
             progress.note(f"{window.source}: {told_by} tell {horizon} steps ahead, and not {options.horizon}")
         return ForecastModel(
-            origin=Origin(
-                fitter="forecast",
-                options=to_dict(options),
-                source=window.source,
-                fingerprint=_fingerprint(window),
-                version=perfcore.__version__,
-            ),
+            origin=Origin("forecast", to_dict(options), window.source, _fingerprint(window), perfcore.__version__),
             column=window.column,
             time_unit=window.time_unit,
             last_time=float(window.times[-1]),

@@ -112,7 +112,6 @@ class Resampling:
 
     @property
     def name(self) -> str:
-        """In words."""
         if self.nearest is None:
             return f"{self.carried} of the last {self.window}"
         carried_text = "what followed" if self.carried == "values" else self.carried
@@ -187,7 +186,6 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Both in words."""
         return f"{self.predictor}; {self.resampling.name}"
 
     def samples(self, forecasts: Mapping[str, Floats], values: Floats, origins: Places, steps: int) -> Floats:

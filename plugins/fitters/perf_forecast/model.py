@@ -74,7 +74,6 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     kind: ClassVar[str] = "forecast"
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         if not self.ahead:
             raise ValueError("a forecast is of one step at least")
         if self.time_unit not in NANOSECONDS:
@@ -96,17 +95,14 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """How many steps ahead."""
         return {"steps": "steps"}
 
     @property
     def variable_units(self) -> Mapping[str, str]:
-        """How long a step is, and when the first one begins."""
         return {"steps": f"steps of {self.step:.15g} {self.time_unit} after {self.last_time:.15g} {self.time_unit}"}
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """The horizon."""
         return {"steps": (1, len(self.ahead))}
 
     @property
@@ -115,7 +111,6 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         return float(self.predict([1])[0])
 
     def predict(self, points: Any, interval: float | None = None) -> Floats:
-        """Medians of the values after the last sample."""
         rows = [self._quantiles(steps) for steps in np.atleast_1d(np.asarray(points, dtype=np.float64))]
         if interval is None:
             return np.array([np.interp(0.5, LEVELS, row) for row in rows])
@@ -153,7 +148,6 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bounds_meaning(self) -> str:
-        """What the bounds are."""
         return "of the value itself, from what the predictors' past says of so many steps"
 
     def remarks(self, points: Any) -> list[str]:
@@ -170,13 +164,11 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Median and interquartile range of the next value."""
         middle, lower, upper = self.predict([1], 0.5)[0]
         return Parameter("forecast", float(middle)), Parameter("interquartile_range", float(upper - lower))
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """What says the next value, and how that has done."""
         following = self.ahead[0]
         return {
             "predictor": following.chosen[0],
@@ -193,6 +185,5 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def formula(self) -> str:
-        """The median with its bounds."""
         middle, lower, upper = self.predict([1], COVERAGE)[0]
         return f"{self.column} = {middle:.6g} ({COVERAGE:.0%}: {lower:.6g} .. {upper:.6g})"

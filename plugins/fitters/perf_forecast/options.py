@@ -80,10 +80,7 @@ class ForecastOptions:
 
     column: str | None = option(None, "series of several columns: the one to forecast", metavar="NAME")
     window: str = option(
-        "all",
-        "window of samples, from the end, such as 2h, or all",
-        parse=check_length,
-        metavar="DURATION|all",
+        "all", "window of samples, from the end, such as 2h, or all", parse=check_length, metavar="DURATION|all"
     )
     within: str = option(
         "auto",

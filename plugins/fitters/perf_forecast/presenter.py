@@ -120,7 +120,7 @@ def _draw_forecast(result: ForecastModel, data: Any, axes: Axes) -> None:
     axes.plot(steps, values, color=MODEL, label="median")
     if data is not None:
         options = result.origin.options
-        window = take_window(data, options.get("window", "all"), options.get("column"))
+        window = take_window(data, options.get("window", "all"), result.column)
         recent = window.values[-_MOST_DRAWN:]
         axes.plot(np.arange(1 - len(recent), 1), recent, color=DARK, linewidth=0.8, label="samples")
     axes.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")

@@ -268,10 +268,7 @@ class ModgenPresenter(_CategoryPresenter):
             Column("all points", [fit.r2_centered for fit in fits], format=".4f", key="r2_centered"),
             Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=".4f", key="r2_leave_one_out"),
         ]
-        sizes = [
-            Column("share", share, format=".1%"),
-            Column("error of total", error, format=".2%"),
-        ]
+        sizes = [Column("share", share, format=".1%"), Column("error of total", error, format=".2%")]
         kept = f" (the worst {_MOST_SHOWN} of {len(fits):,}; --json has all)" if len(fits) > _MOST_SHOWN else ""
         title = f"R^2 by category, averaged over 1-D slices and level combinations{kept}"
         return [

@@ -79,7 +79,6 @@ class RegressionOptions(MeasuredOptions):
         return {name: float(number) for name, _, number in (word.partition("=") for word in self.start)}
 
     def __post_init__(self) -> None:
-        """Refuse what does not go together, before a file is read."""
         if self.quantile is not None and self.quantile >= 1.0:
             raise OptionError(f"--quantile {self.quantile:g}: must be below 1, such as 0.9")
         given = {"--robust": self.robust, "--quantile": self.quantile, "--family": self.family == "gamma" or None}

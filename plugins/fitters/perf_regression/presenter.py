@@ -48,11 +48,8 @@ class RegressionPresenter(Presenter):
         def median(name: str) -> float:
             return float(np.median([each.get(name, np.nan) for each in figures]))
 
-        texts = [
-            f"error {median('relative_error'):.2%}"
-            if result.is_relative
-            else f"error {median('residual_error'):.3g}{unit}"
-        ]
+        error = f"{median('relative_error'):.2%}" if result.is_relative else f"{median('residual_error'):.3g}{unit}"
+        texts = [f"error {error}"]
         if np.isfinite(left_out := median("leave_one_out_rmse")):
             texts.append(f"leave-one-out {left_out:.3g}{unit}")
         r2 = median("r2_centered" if result.options.quantile is None else "pseudo_r2_centered")
@@ -132,9 +129,7 @@ class UslPresenter(RegressionPresenter):
             what = "Time is shortest" if is_time else "Throughput peaks"
             return f"{what} at p = {_with_interval(found['p*'])}: {_with_interval(found['peak'])}{unit}"
         if "limit" not in found:  # sigma is 0
-            return (
-                f"{'Speedup' if is_time else 'Throughput'} is linear in p: estimates of contention and coherency are 0"
-            )
+            return f"{'Speedup' if is_time else 'Throughput'} is linear in p: contention and coherency are 0"
         limit = f"{_with_interval(found['limit'])}{unit}"
         return f"No {result.quantity} peak: kappa is not distinguishable from 0 (Amdahl); limit {limit}"
 

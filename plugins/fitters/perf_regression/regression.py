@@ -56,13 +56,7 @@ class Estimates:
 
 
 def regress(formula: ParametricFormula, group: Group, options: RegressionOptions, at: Floats) -> Estimates:
-    """Estimates for a formula linearized at these coefficients.
-
-    Raises
-    ------
-    DataError
-        Terms are not finite or not independent, or the regression does not converge; without the source.
-    """
+    """Estimates for a formula linearized at these coefficients."""
     (value, design), y = formula.at(group.points, at), np.array(group.value)
     bad = ~np.isfinite(np.column_stack([value, design])).all(axis=1)
     if bad.any():
@@ -199,7 +193,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
-        """Names of the groups, by column."""
         return {c: tuple(dict.fromkeys(g.names[k] for g in self.groups)) for k, c in enumerate(self.options.by)}
 
     @property
@@ -211,12 +204,10 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """What was measured."""
         return {s: (float(v.min()), float(v.max())) for s, v in self.fitted_points.items() if s in self.columns}
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The coefficients, of several groups with the group in brackets."""
         return tuple(
             Parameter(f"{name}[{', '.join(g.names)}]" if g.names else name, estimate, float(error))
             for g in self.groups
@@ -238,7 +229,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Of a single fit; of several their number and that of runs."""
         if len(self.groups) == 1:
             return dict(self.figures(self.groups[0]))
         return {"n_fits": len(self.groups), "n_runs": sum(len(g.value) for g in self.groups)}
@@ -247,12 +237,8 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         """How well a group is fitted; criteria and leave-one-out errors where they are defined."""
         from statsmodels.tools.eval_measures import aicc, bic
 
-        results, y, n, k = (
-            self.estimates[group.names].results,
-            np.array(group.value),
-            len(group.value),
-            len(self.coefficients),
-        )
+        results, y = self.estimates[group.names].results, np.array(group.value)
+        n, k = len(y), len(self.coefficients)
         residuals = y - self.parametric.at(group.points, group.estimates)[0]
         figures: dict[str, float | int] = {"n_runs": n, "n_coefficients": k}
         figures |= {"residual_error": float(np.sqrt(residuals @ residuals / (n - k)))}
@@ -273,7 +259,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @property
     def bounds_meaning(self) -> str:
-        """What the bounds of `predict` are of."""
         if self.options.quantile is not None:
             return f"bounds are a confidence interval of the {self.options.quantile:g} quantile"
         return "" if self.options.weights in WEIGHTS[:2] else "bounds are of a run of median weight"
@@ -314,7 +299,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         return np.transpose([value - width, value + width])
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a prediction is extrapolated."""
         places, lines = named_points(points, self.columns, self.levels, signed=True)[0], []
         for row in zip(*places.values(), strict=True):
             texts = []
@@ -325,7 +309,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         return lines
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """Measurements at points of this model; see `Model.observed`."""
         runs = measurements_for(self, data, where, {"value": self.value_name, "code": self.options.by, "system": ()})
         seen = runs.observations(duplicates="keep")
         names = {column: names_of(runs, column)[seen.row] for column in self.options.by}
@@ -357,7 +340,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         return pd.concat(frames, ignore_index=True)
 
     def details(self) -> dict[str, Any]:
-        """Tests of the coefficients, figures of each fit, and influence of each run."""
         coefficients = self.plain_tables()[0].records()
         fits = [dict(zip(self.options.by, g.names, strict=True)) | self.figures(g) for g in self.groups]
         return {"coefficients": coefficients, "fits": fits, "runs": self.influence().to_dict("records")}
@@ -381,11 +363,9 @@ class RegressionFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """It needs a formula."""
         return False
 
     def fit(self, data: Any, options: RegressionOptions, **parts: Any) -> RegressionModel:
-        """Fit; see `perfcore.fit`."""
         if options.formula is None:
             raise OptionError("regression: the formula is missing; give one, such as --formula 'a + b/p'")
         runs, start = measured(data, options, Formula(options.formula).names), options.starts

@@ -66,7 +66,6 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @functools.cached_property
     def estimates(self) -> dict[tuple[str, ...], Estimates]:
-        """What statsmodels gives for the law linearized at the coefficients without bounds."""
         return {(): regress(self.parametric, self.groups[0], self.options, np.array(self.free))}
 
     @property
@@ -102,9 +101,7 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         half = spread(0.0, largest - 1.0, largest * (largest - 1.0))
         bounds = (1.0 / (cost + half), 1.0 / (cost - half) if cost > half else np.inf)
         found.append(Derived(f"efficiency at {largest:g}", 1.0 / cost, bounds))
-        return [
-            Derived(each.name, float(each.value), (float(each.interval[0]), float(each.interval[1]))) for each in found
-        ]
+        return [Derived(d.name, float(d.value), (float(d.interval[0]), float(d.interval[1]))) for d in found]
 
     def _in_unit(self, value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
         """A throughput with its interval, as a time where times were measured."""
@@ -113,7 +110,6 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         return value, (low, high)
 
     def details(self) -> dict[str, Any]:
-        """Those of a regression, and what follows from the law."""
         return super().details() | {"derived": [each._asdict() for each in self.derived()]}
 
 
@@ -146,7 +142,6 @@ class UslFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether it is a throughput of one program at enough points."""
         try:
             runs = _measured(data, UslOptions())
             return _quantity(runs, UslOptions()) == "throughput" and bool(_checked(runs))
@@ -154,7 +149,6 @@ class UslFitter(Fitter):
             return False
 
     def fit(self, data: Any, options: UslOptions, **parts: Any) -> UslModel:
-        """Fit; see `perfcore.fit`."""
         runs = _measured(data, options)
         quantity = _quantity(runs, options)
         runs = _checked(runs)

@@ -164,11 +164,8 @@ def deciding_points(model: FittedModel, symbol: str) -> Floats:
     """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
-    between = [
-        2.0 ** round(0.5 * np.log2(low * high))
-        for low, high in itertools.pairwise(levels.tolist())
-        if high > _GAP * low
-    ]
+    pairs = itertools.pairwise(levels.tolist())
+    between = [2.0 ** round(0.5 * np.log2(low * high)) for low, high in pairs if high > _GAP * low]
     above = [levels[-1] * _REACH]
     below = [levels[0] / factor for factor in (2.0, 4.0)]
     if (levels == np.round(levels)).all():  # processors come whole

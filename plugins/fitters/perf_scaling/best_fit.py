@@ -97,7 +97,6 @@ class BestFit(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """The model has no term."""
         return self.terms == ("1",)
 
     @property
@@ -108,7 +107,6 @@ class BestFit(NamedTuple):
 
     @property
     def formula(self) -> str:
-        """The model as a formula."""
         return formula_text(self.terms, self.coefficients, self.reciprocal)
 
 

@@ -86,7 +86,6 @@ class HoldoutCheck(NamedTuple):
 
     @property
     def text(self) -> str:
-        """One line."""
         error = f"error {100.0 * self.median_error:.2g}%"
         if self.paths == 1:
             where = "inside" if self.inside == 1.0 else "outside"

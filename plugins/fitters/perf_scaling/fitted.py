@@ -1,4 +1,3 @@
-# ruff: noqa: D102
 """What the modules that answer questions about scaling models ask of one, so that the model can import them."""
 
 from __future__ import annotations

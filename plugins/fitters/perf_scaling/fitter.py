@@ -68,13 +68,6 @@ class ScalingFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         measurements = scaling_data(data, options)
         points = np.stack(list(measurements.points.values()), axis=1)
         fewer = left_out(points, options.exponents, options.logarithms)
@@ -87,11 +80,7 @@ class ScalingFitter(Fitter):
         laws, settings, data = stored(posterior, tuple(measurements.points))
         return ScalingModel(
             origin=Origin(
-                fitter="scaling",
-                options=to_dict(options),
-                source=measurements.source,
-                fingerprint=measurements.fingerprint,
-                version=perfcore.__version__,
+                "scaling", to_dict(options), measurements.source, measurements.fingerprint, perfcore.__version__
             ),
             columns=dict(measurements.columns),
             value_name=measurements.value_name,

@@ -59,7 +59,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     reciprocal: bool = False  # what was measured are rates, and the laws are of one over them
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(next(iter(self.points.values()), ()))
         if set(self.points) != set(self.columns) or any(len(p) != n for p in self.points.values()) or not n:
             raise ValueError("the points are not those of the model's parameters")
@@ -90,17 +89,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The parameters, and the path where there are several."""
         return {**self.columns, **({PATH: PATH} if len(self.paths) > 1 else {})}
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
-        """The paths."""
         return {PATH: self.paths} if len(self.paths) > 1 else {}
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest measured value of each parameter."""
         return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
 
     @property
@@ -215,7 +211,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return quantiles[:, :, [1, 0, 2]]
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the unit of the data: the posterior median."""
         if interval is not None:
             check_coverage(interval)
         levels, path_numbers = self._places(points)
@@ -229,7 +224,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return chosen[:, 0] if interval is None else chosen
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """The mean of the runs of each path at each point, with the roles and conditions of the fit."""
         return observed_by_path(self, data, where)
 
     def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
@@ -253,6 +247,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             total=None,
             single_runs=False,
             left_out=self.unfitted,
+            add_up=not self.whole.several and bool(self.whole.counted.all()),
         )
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws:
@@ -281,7 +276,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a point is outside of what was measured."""
         places, path_numbers = self._places(points)
         lowest, highest = self.posterior.measured_range
         lines = []
@@ -320,7 +314,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        """The other laws of one path that the data leave, likeliest first; see `Model.rivals`."""
         if len(self.paths) > 1 and not (isinstance(points, Mapping) and PATH in points):
             return ()
         places, path = self._places_of_one(points)
@@ -360,7 +353,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of the best-fitting model of each path."""
         estimates = []
         for fit in self.best.named:
             prefix = f"{fit.path}: " if len(self.paths) > 1 else ""
@@ -384,7 +376,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def formula(self) -> str:
-        """The best-fitting model of each path, one line each."""
         if len(self.paths) == 1:
             return self.best.named[0].formula
         return "\n".join(f"{fit.path} = {fit.formula}" for fit in self.best.named)
@@ -396,7 +387,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return not alone and not is_speed(self.unit, self.value_name)
 
     def details(self) -> dict[str, Any]:
-        """The tables' content by path, advice, and speedup."""
         speedup_curve = speedup(self)
         return {
             "paths": [

@@ -222,11 +222,8 @@ def _title(model: ScalingModel, axes: Axes, path: int, is_alone: bool) -> None:
     )
     below = textwrap.wrap(grows, most)
     share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
-    lines = [
-        shortened(model.paths[path], most - len(share)) + share,
-        shortened(model.best.named[path].formula, most),
-        *below,
-    ]
+    law = model.best.named[path].formula
+    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(law, most), *below]
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 

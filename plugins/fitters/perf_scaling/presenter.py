@@ -59,7 +59,7 @@ def _deviation_lines(model: ScalingModel) -> list[str]:
         return []
     names = listing((f"{row.path} ({row.deviates:.0%})" for row in rows), _MOST_NAMED)
     last_point = " and ".join(
-        f"{model.parameter_names[symbol]} = {max(levels):g}" for symbol, levels in model.points.items()
+        f"{model.parameter_names[name]} = {max(levels):g}" for name, levels in model.points.items()
     )
     return [f"the value at {last_point} is an outlier or a change: {names}; repeat it"]
 
@@ -277,14 +277,12 @@ class ScalingPresenter(Presenter):
     """Text, tables, picture and page of `ScalingModel`."""
 
     def title(self, result: ScalingModel) -> str:
-        """How many paths, and the source."""
         source = Path(result.origin.source).name
         if len(result.paths) == 1:
             return f"Scaling of {result.paths[0]} in {source}"
         return f"Scaling of {len(result.paths):,} paths in {source}"
 
     def formula(self, result: ScalingModel) -> str:
-        """The best-fitting model."""
         return result.formula
 
     def answer(self, result: ScalingModel) -> str:
@@ -292,7 +290,6 @@ class ScalingPresenter(Presenter):
         return _answer(result)
 
     def summary(self, result: ScalingModel) -> list[str]:
-        """The answer; then the data, how they grow, and what is uncertain."""
         unit = f" [{result.unit}]" if result.unit else ""
         over = ", ".join(_over(result, symbol) for symbol in result.symbols)
         return [
@@ -332,7 +329,6 @@ class ScalingPresenter(Presenter):
         return {"Model": _model_lines(result), "Assumed": assumed, "Uncertain": uncertain, "Left out": left_out}
 
     def next_command(self, result: ScalingModel) -> str:
-        """What to measure next."""
         return _next_measurement(result)
 
     def tables(self, result: ScalingModel) -> Tables:
@@ -370,19 +366,16 @@ class ScalingPresenter(Presenter):
         return tables
 
     def heading(self, result: ScalingModel, data: Any = None) -> str:
-        """The title, and how many paths are drawn."""
         from perf_scaling.picture import left_out_text
 
         return self.title(result) + left_out_text(result)
 
     def panels(self, result: ScalingModel, data: Any = None) -> Panels:
-        """The paths that matter most at the target, a panel for each: means, law, bounds."""
         from perf_scaling.picture import model_panels
 
         return model_panels(result)
 
     def views(self, result: ScalingModel, data: Any = None, file: Path | None = None) -> ScalingViews:
-        """The call tree coloured by growth, the growth of the whole, and each path's laws."""
         from perf_scaling.views import ScalingViews
 
         return ScalingViews(result)

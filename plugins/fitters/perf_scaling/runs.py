@@ -36,7 +36,6 @@ class Runs:
     outliers: Ints  # runs that count less
 
     def of_paths(self, paths: slice) -> Runs:
-        """The same of some paths."""
         return Runs(self.means[paths], self.counts[paths], self.variances[paths], self.outliers[paths])
 
 

@@ -27,7 +27,6 @@ class Factor(msgspec.Struct, frozen=True, array_like=True):
     logarithm: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no term."""
         if not abs(self.exponent) <= MOST_EXPONENT or not 0 <= self.logarithm <= MOST_LOGARITHM:
             raise ValueError(f"{self.exponent:g} and {self.logarithm} are no powers of a term and its logarithm")
         if not self.exponent and not self.logarithm:
@@ -41,7 +40,6 @@ class Term(msgspec.Struct, frozen=True, array_like=True):
     factors: tuple[Factor, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is not positive."""
         if not 0.0 < self.coefficient < math.inf:
             raise ValueError("a coefficient is no positive number")
 
@@ -61,7 +59,6 @@ class PathData(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     weights: tuple[float, ...]  # of the components; they add up to 1
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths, and what is no number that it can be."""
         if not self.laws or len({len(self.laws), len(self.settings), len(self.levels), len(self.weights)}) > 1:
             raise ValueError("there are not as many weights as laws")
         if not min(self.weights) > 0.0 or not abs(sum(self.weights) - 1.0) < _ROUNDING:

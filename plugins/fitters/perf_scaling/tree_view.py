@@ -177,11 +177,6 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     return (*blocks, *unfitted_blocks(outlook, state))
 
 
-def path_link(outlook: Outlook, state: State, path: int) -> Link:
-    """The way to the view of a path, at the same target."""
-    return Link("", (PATH_VIEW, outlook.model.paths[path]), state.target_query())
-
-
 def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]:
     """Over `tree_cells`."""
     model = outlook.model
@@ -205,7 +200,7 @@ def tree_cells(
     shares = (path_share,) if tree.is_inclusive or tree.is_flat else (path_share, with_callees)
     growth = [cell for one in row.growths for cell in (class_cell(one), f"{one.probability:.0%}")]
     bounds = f"[{row.low:.3g}, {row.high:.3g}]"
-    link = path_link(outlook, state, path)
+    link = Link("", (PATH_VIEW, outlook.model.paths[path]), state.target_query())
     return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.model.formula)
 
 

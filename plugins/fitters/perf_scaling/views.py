@@ -182,7 +182,6 @@ def _next_table(outlook: Outlook, path: int) -> Table:
 
 
 def _coefficient_table(outlook: Outlook, path: int) -> Table:
-    """The best-fitting model."""
     model = outlook.model
     fit = model.best.named[path]
     rows = tuple(
@@ -305,9 +304,7 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
     last, target = float(model.measured[:, 0].max()), model.target[model.symbols[0]]
     rows: list[tuple[Cell | str, ...]] = []
     for name in CLASSES:
-        class_rows = [
-            outlook.rows[path] for path in paths if path >= 0 and outlook.rows[path].growths[number].name == name
-        ]
+        class_rows = [outlook.rows[k] for k in paths if k >= 0 and outlook.rows[k].growths[number].name == name]
         sure = sum(is_sure(row.growths[number]) for row in class_rows)
         counted = [outlook.rows[path].growths[number].name == name for path in parts.paths]
         sums = parts.values[counted].sum(axis=0) / parts.values.sum(axis=0)
@@ -413,7 +410,6 @@ class ScalingViews:
 
     @property
     def title(self) -> str:
-        """That of the model."""
         return self._outlooks.model.title
 
     def view(self, path: ViewPath, query: Query) -> View:

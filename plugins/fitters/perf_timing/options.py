@@ -117,7 +117,6 @@ class ScalingOptions:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        """Refuse options that do not go together, before a file is read."""
         for name, key in (("operations", "CODE"), ("peak", "SYSTEM")):
             if name in self.prepare and getattr(self, name) is None:
                 raise OptionError(f"--prepare {name} needs --{name}: a column, a small table, or {key}=NUMBER,...")

@@ -104,11 +104,8 @@ def is_drawn_everywhere(model: ScalingModel) -> bool:
 
 def named_places(model: ScalingModel, places: Places) -> dict[str, Any]:
     """Places as `ScalingModel.predict` takes them: columns by name, with names of codes and systems."""
-    return {
-        **places.points,
-        "code": np.array(model.codes)[places.code],
-        "system": np.array(model.systems)[places.system],
-    }
+    code, system = np.array(model.codes)[places.code], np.array(model.systems)[places.system]
+    return {**places.points, "code": code, "system": system}
 
 
 def _measured(model: ScalingModel, data: Any) -> tuple[Places, Floats, Floats, bool, list[str]]:
@@ -427,11 +424,8 @@ def _draw_panel(selection: Selection, every_curve: Callable[[], list[Curve]], co
     """Draw points and lines of one code."""
     model, places, drawn = selection.model, selection.at, set[str]()
     curves = [curve for curve in every_curve() if curve.code == code]
-    across, value, of_code = (
-        places.points[selection.first],
-        selection.value,
-        selection.in_panels & (places.code == code),
-    )
+    across, value = places.points[selection.first], selection.value
+    of_code = selection.in_panels & (places.code == code)
     axes.set_yscale("log")
     if len(model.codes) > 1:
         axes.set_title(shortened(model.codes[code]), fontsize=LABEL_POINTS, parse_math=False)

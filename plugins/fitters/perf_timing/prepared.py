@@ -38,7 +38,6 @@ class TimesParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
 
     @property
     def text(self) -> str:
-        """As it follows the t in the scale's formula."""
         return f"* {self.symbol}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
@@ -54,7 +53,6 @@ class OverCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="ove
 
     @property
     def text(self) -> str:
-        """As it follows the t in the scale's formula."""
         return f"/ {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
@@ -70,7 +68,6 @@ class TimesSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     @property
     def text(self) -> str:
-        """As it follows the t in the scale's formula."""
         return f"* {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
@@ -87,7 +84,6 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...] = ()
 
     def __add__(self, other: Preparation) -> Preparation:
-        """These steps, then the other's."""
         return Preparation(self.steps + other.steps)
 
     @property
@@ -311,11 +307,7 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     """Select, check, join and scale; see `ScalingOptions`."""
     runs = _as_measurements(data, fitter)
     runs = runs.with_roles(
-        parameters=options.parameter,
-        value=options.value,
-        code=options.code,
-        system=options.system,
-        unit=options.unit,
+        parameters=options.parameter, value=options.value, code=options.code, system=options.system, unit=options.unit
     )
     if options.where:
         runs = runs.where(options.where)

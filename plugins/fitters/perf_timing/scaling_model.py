@@ -32,14 +32,12 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     spread: tuple[float | None, ...]
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths."""
         columns = (*self.points.values(), self.code, self.system, self.repetitions, self.spread)
         if not self.value or any(len(column) != len(self.value) for column in columns):
             raise ValueError("the observations have columns of different lengths, or none")
 
     @classmethod
     def of(cls, observed: Observations) -> FittedObservations:
-        """The columns of observations."""
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in observed.points.items()},
             value=tuple(observed.value.tolist()),
@@ -68,7 +66,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     needed_options: ClassVar[tuple[str, ...]] = ("weights",)  # of the fit, which predictions and tables go by
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         if missing := set(self.needed_options) - set(self.origin.options):
             raise ValueError(f"of the fit's options {listing(sorted(missing), 3)} is missing")
         observed = self.observations
@@ -89,7 +86,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The parameters, and code and system where there are several."""
         names = dict(self.columns)
         for role, labels in (("code", self.codes), ("system", self.systems)):
             if len(labels) > 1:
@@ -98,13 +94,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
-        """The codes and the systems."""
         every = {"code": self.codes, "system": self.systems}
         return {name: every[name] for name in self.variables if name in every}
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest measured value of each parameter."""
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
@@ -141,13 +135,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def fitted_points(self) -> Mapping[str, Any]:
-        """Points that it was fitted to (n,), by symbol."""
         seen = self.observations
         named = {"code": [self.codes[k] for k in seen.code], "system": [self.systems[k] for k in seen.system]}
         return {**seen.points, **{name: column for name, column in named.items() if name in self.levels}}
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a pair was never measured, or a parameter is outside of what was measured for it."""
         places, measured_places = self.places(points), self.measured_places
         lines = [""] * len(places)
         cells, measured = (
@@ -183,12 +175,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return points
 
     def errors(self) -> Floats:
-        """Relative errors at the observations (n,)."""
         observed = self.observations
-        names = {
-            "code": [self.codes[k] for k in observed.code],
-            "system": [self.systems[k] for k in observed.system],
-        }
+        names = {"code": [self.codes[k] for k in observed.code], "system": [self.systems[k] for k in observed.system]}
         return relative_errors(self.predict({**observed.points, **names}), np.array(observed.value))
 
     def describe(self, place: int) -> str:
@@ -229,7 +217,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         lines = [
             f"{len(self.observations.value):,} observations of {self.value_name}{unit} over {over}"
             + (f"; codes: {listing(self.codes, 8)}" if len(self.codes) > 1 else "")
-            + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else ""),
+            + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else "")
         ]
         scale = self.preparation.line(self.columns)
         lines.append(f"{scale}{self._weights_line()}; predictions in original units")
@@ -248,7 +236,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return f"; weights: relative (values span {span(scaled):,.0f}x, 5th to 95th percentile)"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`."""
         options = self.origin.options
         roles = {role: options.get(role) for role in ("value", "code", "system", "unit")}
         runs = measurements_for(self, data, options.get("where") if where is None else where, roles)

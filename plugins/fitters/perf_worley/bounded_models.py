@@ -151,7 +151,6 @@ class Bounded(SequenceSegmenter):
     """
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """Phases for several n from one table."""
         searched = curve_models(curve, fine=True)
         models = searched.of_degree(min(basis.degree, 2), max(counts))
         segmentations = []

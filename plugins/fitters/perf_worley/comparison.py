@@ -156,7 +156,6 @@ class PhaseComparison(Result):
         return self.cost <= ALIKE
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready."""
         return {
             "models": self.names,
             **{name: getattr(self, name) for name in ("time_unit", "cost", "alike", "by_name")},

@@ -166,7 +166,6 @@ class Zoom:
         return shown_origin(self.first, self.last)
 
     def text(self, time: float) -> str:
-        """A time as it is typed."""
         return moment_text((time - self.origin) * nanoseconds_per(self.time_unit))
 
     def query(self, start: float | None = None, end: float | None = None) -> dict[str, str]:
@@ -199,11 +198,8 @@ def zoom_blocks(
         Field(FROM, "from (1.2s or 10%)", zoom.text(zoom.start)),
         Field(TO, "to", zoom.text(zoom.end)),
     )
-    return (
-        curve_chart(summary, zoom, path, state, overlay),
-        Text(links=zoom.links(path, state)),
-        Form(fields, path, "Show"),
-    )
+    form = Form(fields, path, "Show")
+    return curve_chart(summary, zoom, path, state, overlay), Text(links=zoom.links(path, state)), form
 
 
 def curve_chart(
@@ -257,11 +253,9 @@ class CurvePresenter(Presenter):
     """Presents utilization curves, and traces by theirs."""
 
     def title(self, result: Trace | UtilizationCurve) -> str:
-        """What it is and where it is from."""
         return f"Processor utilization: {result.source}"
 
     def tables(self, result: Trace | UtilizationCurve) -> Tables:
-        """The time of each state, the longest first; of a curve without states its extent and its heights."""
         if isinstance(result, UtilizationCurve):
             heights, columns = result.heights, [Column("steps", [result.n_steps], format=",")]
             columns.append(
@@ -280,7 +274,6 @@ class CurvePresenter(Presenter):
         return [DeclaredTable(columns, np.argsort(-times, kind="stable").tolist(), "Total time by state")]
 
     def frame(self, result: Trace | UtilizationCurve) -> pd.DataFrame:
-        """A row for each interval, or for each step of a curve; of a summary for each location and state."""
         import pandas as pd
 
         if isinstance(result, UtilizationCurve):
@@ -298,7 +291,6 @@ class CurvePresenter(Presenter):
         return pd.DataFrame({**names, **columns})
 
     def views(self, result: Trace | UtilizationCurve, data: Any = None, file: Path | None = None) -> Viewable:
-        """The curve, closer and wider."""
         return CurveViews(result, self.title(result))
 
 
@@ -328,7 +320,6 @@ class CurveViews:
 
     @property
     def title(self) -> str:
-        """That of the presenter."""
         return self._title
 
     def view(self, path: ViewPath, query: Query) -> View:
@@ -344,5 +335,4 @@ class CurveViews:
         return View(self.title, zoom_blocks(self._summary, Zoom.of(self._summary.curve, query, self._data), (), {}))
 
     def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
         return [()]

@@ -49,7 +49,6 @@ class WorleyFitter(Fitter):
     takes = (Trace, UtilizationCurve, Series)
 
     def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
-        """Fit; see `perfcore.fit`."""
         from perf_worley.minimax import Minimax
         from perf_worley.phase_maker import LEAST_SQUARES, PhaseMaker, by_rule_of_errors
 
@@ -92,7 +91,6 @@ class PhasesFitter(Fitter):
     takes = (Trace, UtilizationCurve, Series)
 
     def fit(self, data: Any, options: PhasesOptions, **parts: Any) -> PhaseModel:
-        """Fit; see `perfcore.fit`."""
         from perf_traces.summaries.summarized_trace import SummarizedTrace
         from perf_worley.factor_tree import PhaseBasis
         from perf_worley.iterations.iterations import by_markers, merge_repeated_phases, repetition
@@ -135,13 +133,7 @@ def _model(
 ) -> PhaseModel:
     maker = found.maker
     return PhaseModel(
-        origin=Origin(
-            fitter=fitter,
-            options=options,
-            source=curve.source,
-            fingerprint=curve.fingerprint,
-            version=perfcore.__version__,
-        ),
+        origin=Origin(fitter, options, curve.source, curve.fingerprint, perfcore.__version__),
         time_unit=curve.time_unit,
         phases=tuple(phases),
         sequence=tuple(found.sequence),

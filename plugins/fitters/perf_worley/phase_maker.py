@@ -90,7 +90,6 @@ class PhaseMaker:
         return Segmentation(segmentation.breaks, degrees, facts)
 
     def phases(self, segmentation: Segmentation) -> list[Phase]:
-        """Best function and error of each phase of a segmentation."""
         degrees = segmentation.degrees
         if degrees is None:
             degrees = np.full(len(segmentation.breaks) - 1, self.basis.degree)

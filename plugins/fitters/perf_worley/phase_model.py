@@ -120,7 +120,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     iterations: Repetition | None = None  # sections that repeat; None where there are none
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         if not self.phases:
             raise ValueError("a model has at least one phase")
         if self.time_unit not in NANOSECONDS:
@@ -142,17 +141,14 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The time."""
         return {"t": "t"}
 
     @property
     def variable_units(self) -> Mapping[str, str]:
-        """The unit of time."""
         return {"t": self.time_unit}
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Start and end of the run."""
         return {"t": (self.start, self.end)}
 
     @property
@@ -162,21 +158,17 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def start(self) -> float:
-        """Start of the first phase."""
         return self.phases[0].start
 
     @property
     def end(self) -> float:
-        """End of the last phase."""
         return self.phases[-1].end
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Inner breakpoints."""
         return tuple(phase.start for phase in self.phases[1:])
 
     def predict(self, points: Any, interval: float | None = None) -> Floats:
-        """Modelled utilization."""
         times = np.atleast_1d(np.asarray(points, dtype=np.float64))
         starts = np.array([phase.start for phase in self.phases])
         which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(starts) - 1)
@@ -236,7 +228,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Fit statistics; R^2 both uncentered and centered."""
         total, centered = self.total_squares, self.centered_squares
         return {
             "n_phases": len(self.phases),
@@ -253,7 +244,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def formula(self) -> str:
-        """One line for each phase."""
         return "\n".join(
             f"{self._formula_of(phase)}  for {phase.start:.10g} <= t < {phase.end:.10g} {self.time_unit}"
             for phase in self.phases

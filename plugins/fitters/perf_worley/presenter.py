@@ -16,7 +16,7 @@ from perf_worley.comparison import ALIKE, PhaseComparison, Side
 from perf_worley.iterations.iterations import period_text
 from perf_worley.phase_model import WORTH, Evidence, PhaseModel
 from perfcore.base.errors import listing
-from perfcore.data.units import NANOSECONDS, readable, shown_origin
+from perfcore.data.units import NANOSECONDS, moment_in_words, readable, shown_origin
 from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _phase_tables(model: PhaseModel) -> Tables:
         Column("iterations", [repeated and (period_text(phase, repeated, unit) or None) for phase in phases], key=()),
         Column("activity", [None if p.activity is None else p.activity.name for p in phases], key="what_runs"),
     ]
-    title = f"times are relative to {origin:.15g} {unit}" if origin else ""
+    title = f"times are relative to {moment_in_words(origin, unit)}" if origin else ""
     hidden = ("form", "L2 error", "stability", "iterations", "activity")
     brief = [column for column in columns if column.name not in hidden]
     categories = _category_table(model)

@@ -37,12 +37,7 @@ _TRIED = 48  # edges that are tried at a time; where there are more, those betwe
 _ROUNDS = 4
 
 
-def by_rule_auto(
-    curve: UtilizationCurve,
-    counts: Sequence[int],
-    segmenter: Segmenter,
-    options: PhasesOptions,
-) -> Found:
+def by_rule_auto(curve: UtilizationCurve, counts: Sequence[int], segmenter: Segmenter, options: PhasesOptions) -> Found:
     """Choose the number of phases and their degree on cells; the segmenter and the refinement then place the breaks."""
     models = curve_models(curve)
     # Degrees that the rule does not search are searched as quadratics and below.

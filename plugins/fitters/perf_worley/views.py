@@ -78,7 +78,6 @@ class PhaseViews:
 
     @property
     def title(self) -> str:
-        """That of the model that was given."""
         return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:

@@ -44,7 +44,6 @@ class CaliperRecords(io.TextIOBase):
         self.line = 0
 
     def error(self, error: Exception) -> InputError:
-        """What the library says of a damaged line."""
         problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
         return InputError(self._source.name, problem, line=self.line or None)
 
@@ -94,9 +93,7 @@ class CaliperProfileReader(Reader):
             seconds = {name for name in names if same_unit(str(attributes[name].get("attribute.unit"))) == "s"}
         except _DAMAGED as error:
             raise lines.error(error) from error
-        records = [
-            record for record in library.records if record.get("spot.channel", "regionprofile") == "regionprofile"
-        ]
+        records = [one for one in library.records if one.get("spot.channel", "regionprofile") == "regionprofile"]
         present = {name: alias for name, alias in names.items() if any(name in record for record in records)}
         return _profile(records, present, seconds, _run(library.globals, types, dates), options.metric, source.name)
 
@@ -174,9 +171,7 @@ class CaliperJsonReader(Reader):
                 row["path"] = tuple(filter(None, map(str, path if isinstance(path, list) else str(path).split("/"))))
         for row in rows:
             row["mpi.rank"] = row.get("mpi.rank", row.get("rank", ""))
-        numbers = {
-            name for row in rows for name, value in row.items() if isinstance(number_or_text(value), (int, float))
-        }
+        numbers = {name for row in rows for name, cell in row.items() if isinstance(number_or_text(cell), (int, float))}
         present = {name: one_line(name) for name in sorted(numbers.difference(_NO_METRICS))}
         ranks = {number_or_text(row[name]) for row in rows for name in _RANKS if row.get(name) is not None}
         run: Row = {"ranks": ranks.pop()} if len(ranks) == 1 else {}

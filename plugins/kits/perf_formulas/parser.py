@@ -255,11 +255,9 @@ class Parser:
 
     @property
     def token(self) -> _Token:
-        """The one to read next."""
         return self.tokens[self.at]
 
     def take(self) -> _Token:
-        """Read one token."""
         self.at += 1
         return self.tokens[self.at - 1]
 
@@ -325,7 +323,6 @@ class Parser:
         return operand if token.text == "+" else self.counted(Operation(rule, (operand,)), token)
 
     def number(self, token: _Token) -> Node:
-        """A number, which must be finite."""
         value = float(token.text)
         if value == float("inf"):
             self.refuse("the number is too large; at most 1.7976931348623157e308 is accepted", token)
@@ -366,7 +363,6 @@ class Parser:
         return nodes
 
     def close(self) -> None:
-        """Read the closing parenthesis."""
         if self.token.text != ")":
             self.refuse_after_operand()
         self.take()

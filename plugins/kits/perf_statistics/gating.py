@@ -41,7 +41,6 @@ class Estimates:
     sure: float = SURE  # confidence: more than 95% where interim analyses share the error rate
 
     def __len__(self) -> int:
-        """How many benchmarks."""
         return len(self.log_ratio)
 
     def p_slow(self, log_threshold: float) -> Floats:
@@ -126,7 +125,6 @@ class Outcome(StrEnum):
 
     @property
     def status(self) -> int:
-        """Exit status."""
         return {"pass": 0, "fail": 1, "inconclusive": 3}[self.value]
 
 
@@ -148,7 +146,6 @@ class Judged:
         return Outcome.PASSED if len(self.slower) and self.not_slower.all() else Outcome.UNDECIDED
 
     def outcome_of(self, number: int) -> Outcome:
-        """Of one benchmark."""
         if self.slower[number]:
             return Outcome.FAILED
         return Outcome.PASSED if self.not_slower[number] else Outcome.UNDECIDED

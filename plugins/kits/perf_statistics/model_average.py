@@ -47,11 +47,8 @@ class Misfit(NamedTuple):
 @functools.cache
 def misfits() -> tuple[Misfit, ...]:
     """Every noise with every drift, and how likely they are before anything was measured."""
-    return tuple(
-        Misfit(noise, drift, float(np.log(share / len(_NOISES))))
-        for drift, share in _DRIFTS.items()
-        for noise in _NOISES
-    )
+    pairs = [(noise, drift, share) for drift, share in _DRIFTS.items() for noise in _NOISES]
+    return tuple(Misfit(noise, drift, float(np.log(share / len(_NOISES)))) for noise, drift, share in pairs)
 
 
 def deviating_variance(noise: npt.ArrayLike) -> Floats:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perf_tables.arguments import parse_duration
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
@@ -34,7 +34,6 @@ class Window:
 
     @property
     def variation(self) -> float:
-        """Largest minus smallest value."""
         return float(np.ptp(self.values))
 
     def describe(self) -> str:
@@ -56,12 +55,7 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
         data = Series(data.edges[:-1], {name: data.heights}, data.time_unit, source=data.source)
     if not isinstance(data, Series):
         raise DataError(f"samples over time are expected, a series, not {type_in_words(data)}")
-    if column is None:
-        if len(data.columns) > 1:
-            raise OptionError(f"{data.source}: name a column (--column NAME): {listing(data.columns)}")
-        column = next(iter(data.columns))
-    if column not in data.columns:
-        raise UnknownNameError(f"column of {data.source}", column, data.columns)
+    column = data.chosen(column)
     return column, data.times, data.columns[column], data.time_unit
 
 

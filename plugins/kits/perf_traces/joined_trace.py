@@ -346,7 +346,6 @@ class JoinedTrace(LazyTrace):
 
     @functools.cached_property
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Columns of the whole run, mapped from files that are written rank by rank."""
         arrays = {}
         with progress.bar(f"joining {self.source}", len(self._parts) * len(COLUMNS)) as advance:
             for name, dtype in COLUMNS.items():

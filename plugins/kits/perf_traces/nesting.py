@@ -80,13 +80,7 @@ _INTERPRETED = 3_000  # intervals below which loading the compiler takes longer 
 
 
 def merged_states(
-    location: npt.NDArray[Any],
-    state: npt.NDArray[Any],
-    start: Ints,
-    end: Ints,
-    *,
-    place: Ints,
-    rank: Ints,
+    location: npt.NDArray[Any], state: npt.NDArray[Any], start: Ints, end: Ints, *, place: Ints, rank: Ints
 ) -> Columns:
     """States of merged locations."""
     lasting = np.flatnonzero(end > start)

@@ -21,11 +21,12 @@ from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
 from perfcore.base.executors import LocalProcesses, in_order, thread_count
+from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles, is_processors
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 from perfcore.reading import Read
-from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.many_files import NamePattern, named_files, without_parts
 from perfcore.reading.recognise import read_one, recognise
 from perfcore.reading.source import Source
 
@@ -92,6 +93,22 @@ def store(how: str, path: str, target: str) -> bytes:
 
 
 _CURVES = "perfcore.data.curve:UtilizationCurve"
+_OF_CURVES = {"phase", "processor_time_s", "file"}  # columns that joined curves have
+
+
+def without_sidecars(sources: Sequence[Any]) -> list[Any]:
+    """The sources less files that are read with another of them, as ``*`` names the .pcf of a Paraver trace."""
+    paths = {Path(source) for source in sources if isinstance(source, (str, os.PathLike))}
+    kept = without_parts(paths)
+    return [each for each in sources if not isinstance(each, (str, os.PathLike)) or Path(each) in kept]
+
+
+def files_of_runs(name: Any, data: Any) -> list[str]:
+    """The traces of runs side by side in a folder, or that a pattern names, where ``data`` was read from it."""
+    is_named = isinstance(name, (str, os.PathLike)) and isinstance(data, Measurements)
+    if not is_named or not set(data.table.columns) >= _OF_CURVES or not named_files(os.fspath(name)):
+        return []
+    return list(dict.fromkeys(map(str, data.table["file"])))
 
 
 def join_traces(
@@ -275,5 +292,5 @@ def symbols_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     numbers = [name for name, value in runs[0].items() if not isinstance(value, str) and name not in REPETITIONS]
     varied = [name for name in numbers if len({run[name] for run in runs}) > 1] or numbers
     columns = sorted(varied, key=lambda column: not is_processors(column))
-    named = "p" in columns or not is_processors(columns[0])
+    named = not columns or "p" in columns or not is_processors(columns[0])
     return {(column if named or k else "p"): column for k, column in enumerate(columns)}

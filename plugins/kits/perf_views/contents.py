@@ -98,7 +98,6 @@ class RunStretch:
 
     @property
     def duration_ns(self) -> int:
-        """How long it lasts."""
         return self.end_ns - self.start_ns
 
 
@@ -236,7 +235,9 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Chart) and block.live:
         block = replace(block, live=block.live.mounted(prefix, query))
     if isinstance(block, (Chart, Table)):
-        mounted: Block = _with_cells(block, lambda cell: _mounted_cell(cell, prefix, query))
+        mounted: Block = _with_cells(
+            block, lambda cell: replace(cell, link=cell.link.mounted(prefix, query)) if cell.link else cell
+        )
         return mounted
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
@@ -245,10 +246,6 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
         )
         return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
     return block
-
-
-def _mounted_cell(cell: Cell, prefix: ViewPath, query: Query) -> Cell:
-    return cell if cell.link is None else replace(cell, link=cell.link.mounted(prefix, query))
 
 
 def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
@@ -293,14 +290,12 @@ class OneView:
     show: Callable[[Query], View | Iterable[Block]]  # the view in a state, or the blocks of one with this title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The only view; see `Viewable.view`."""
         if path:
             raise NoViewError(path)
         shown = self.show(query)
         return shown if isinstance(shown, View) else View(self.title, tuple(shown))
 
     def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
         return [()]
 
 

@@ -18,7 +18,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS, shown_origin
+from perfcore.data.units import DAY_NS, NANOSECONDS, moment_in_words, shown_origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[
         return (np.asarray(times, dtype=np.float64) - origin) * factor
 
     axes.set_xlim(*place([start, end]))
-    since = f" since {origin:.15g} {time_unit}" if origin else ""
+    since = f" since {moment_in_words(origin, time_unit)}" if origin else ""
     axes.set_xlabel(f"time{since} [{unit}]")
     return place
 
@@ -67,6 +67,8 @@ def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
     it.
     """
     amount = abs(longest) * NANOSECONDS[time_unit]
+    if amount >= 2 * DAY_NS:
+        return NANOSECONDS[time_unit] / DAY_NS, "d"
     unit = next((name for name in ("s", "ms", "us") if amount >= NANOSECONDS[name]), "ns")
     return NANOSECONDS[time_unit] / NANOSECONDS[unit], "µs" if unit == "us" else unit
 

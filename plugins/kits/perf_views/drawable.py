@@ -125,24 +125,20 @@ class RankingPresenter(Presenter):
     """A row for each candidate."""
 
     def title(self, result: Ranking) -> str:
-        """What was compared."""
         return result.lines[0] if result.lines else "ranking"
 
     def answer(self, result: Ranking) -> str:
-        """The best model, and of how many."""
         if not result.candidates:
             return self.title(result)
         best = next((c for c in result.candidates if not c.functions[0].startswith("best of")), result.candidates[0])
-        shown = [name for name in ("n_parameters", "loo_rmse", "aicc", "r2_leave_one_out") if best.figures.get(name)]
+        shown = [name for name in ("loo_rmse", "r2_leave_one_out", "aicc", "r2_centered") if best.figures.get(name)]
         figures = ", ".join(f"{_LABELS[name]} {best.figures[name]:.4g}" for name in shown)
-        return f"{' + '.join(best.functions)} is the best of {self.title(result)}{f' ({figures})' if figures else ''}"
+        return f"{' + '.join(best.functions)} is the best of {self.title(result)}{f'; {figures}' if figures else ''}"
 
     def summary(self, result: Ranking) -> list[str]:
-        """The best model, what was compared, on which scale, and by what."""
         return [self.answer(result), *result.lines]
 
     def tables(self, result: Ranking) -> Tables:
-        """The candidates with their figures."""
         return [candidate_table(result.candidates)]
 
 

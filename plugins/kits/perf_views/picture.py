@@ -121,7 +121,6 @@ class Drawing:
         self.figure = figure
 
     def __repr__(self) -> str:
-        """Its size."""
         return "<Drawing of {:.3g} x {:.2g} in>".format(*self.figure.get_size_inches())
 
     def _repr_html_(self) -> str:

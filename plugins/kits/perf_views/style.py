@@ -246,7 +246,6 @@ def has_free_legend(figure: Figure) -> bool:
 
 
 def _legends(figure: Figure) -> dict[Axes, Legend]:
-    """Those of panels."""
     legends = ((axes, axes.get_legend()) for axes in figure.axes)
     return {axes: legend for axes, legend in legends if legend is not None}
 

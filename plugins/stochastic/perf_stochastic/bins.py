@@ -29,7 +29,6 @@ class Bins(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is one value only."""
         return bool(self.edges[0] == self.edges[-1])
 
 

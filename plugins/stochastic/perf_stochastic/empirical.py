@@ -130,7 +130,6 @@ class Empirical(StochasticValue):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """Quantiles by Hazen's rule, and a tail where the samples are enough."""
         ordered = np.sort(checked_samples(samples))
         count = len(ordered)
         threshold, excesses = _tail(ordered)
@@ -190,7 +189,6 @@ class Empirical(StochasticValue):
         return np.where(inside, quantiles, np.nan)
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
-        """The inverse of `quantile`."""
         places = np.asarray(x, dtype=np.float64)
         # Of several levels at one place the last, of several places at one level any.
         index = np.searchsorted(self.places, places, side="right")

@@ -30,7 +30,6 @@ class Family(StochasticValue):
         raise NotImplementedError
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
-        """Probability of values up to ``x`` (...)."""
         places = np.asarray(x, dtype=np.float64)
         if self._single is not None:
             return np.where(places >= self._single, 1.0, 0.0)
@@ -38,7 +37,6 @@ class Family(StochasticValue):
             return np.asarray(self._cdf(places))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
-        """The inverse of `cdf`; NaN where ``q`` is not from 0 to 1."""
         levels = np.asarray(q, dtype=np.float64)
         if self._single is not None:
             return np.where((levels >= 0.0) & (levels <= 1.0), self._single, np.nan)
@@ -85,7 +83,6 @@ class Lognormal(Family):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """The most likely lognormal: mean and standard deviation of the logarithms."""
         logarithms = np.log(_positive(cls.name, samples))
         if logarithms.min() == logarithms.max():
             return cls(float(logarithms[0]), 0.0)
@@ -116,12 +113,10 @@ class Lognormal(Family):
 
     @property
     def mean(self) -> float:
-        """exp(mu + sigma^2/2)."""
         return math.exp(self.mu + 0.5 * self.sigma**2)
 
     @property
     def std(self) -> float:
-        """Mean times sqrt(exp(sigma^2) - 1)."""
         return self.mean * math.sqrt(math.expm1(self.sigma**2))
 
     @property
@@ -266,12 +261,10 @@ class Exponential(Family):
 
     @property
     def mean(self) -> float:
-        """Start plus delay."""
         return self.start + self.delay
 
     @property
     def std(self) -> float:
-        """The delay."""
         return self.delay
 
     @property

@@ -215,7 +215,6 @@ class Histogram(StochasticValue):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """Bins with the shares and means of the samples in them; of equal samples a single value."""
         chosen = HistogramOptions() if options is None else options
         if chosen.bins is not None and chosen.rule not in COUNTED:
             raise OptionError(
@@ -260,13 +259,8 @@ class Histogram(StochasticValue):
             problem = "a value is too large or too small for a float; change the unit"
             raise DataError(f"{operation} of {operand_text}: {problem}") from None
 
-    def rebinned(self, bins: int) -> Self:
-        """The same distribution in at most so many bins, whose masses and means stay exact."""
-        return type(self)(*rebin(self.distribution, bins), notes=self.notes)
-
     @property
     def bins(self) -> Bins:
-        """Edges, masses and means."""
         return Bins(self.edges, self.masses, self.means)
 
     @cached_property
@@ -276,42 +270,34 @@ class Histogram(StochasticValue):
 
     @property
     def mean(self) -> float:
-        """Sum of masses times means."""
         return float(self.masses @ self.means)
 
     @property
     def std(self) -> float:
-        """Standard deviation; that within the bins counts."""
         knots, masses = self.distribution.knots - self.mean, self.distribution.masses
         low, high = knots[:-1], knots[1:]
         return math.sqrt(float(masses @ (low * low + low * high + high * high)) / 3.0)
 
     @property
     def support(self) -> tuple[float, float]:
-        """First and last edge."""
         return float(self.edges[0]), float(self.edges[-1])
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
-        """Linear between edges and means."""
         places = np.asarray(x, dtype=np.float64)
         return self.distribution.cdf(np.clip(places, np.nextafter(self.edges[0], -math.inf), self.edges[-1]))
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
-        """Constant between edges and means."""
         pieces = self.distribution
         return np.asarray(pieces.table[2].take(pieces.place(np.asarray(x, dtype=np.float64))))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
-        """The inverse of `cdf`."""
         return self.distribution.quantile(np.asarray(q, dtype=np.float64))
 
     @property
     def binned(self) -> tuple[Floats, Floats]:
-        """Edges and probabilities."""
         return self.edges, self.masses
 
     def crps(self, actual: float) -> float:
-        """Exact: the distribution function is linear between edges and means."""
         low, high = self.support
         if low == high:
             return abs(actual - low)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_stochastic import laws
 from perf_stochastic.bins import Bins, rebin, single_value, spread
@@ -43,17 +42,14 @@ class ProductLaw(_OfPositive):
         super().__post_init__()
 
     def combine(self, x: Floats, y: Floats) -> Floats:
-        """X Y."""
         return x * y
 
     @property
     def support(self) -> tuple[float, float]:
-        """Products of the ends."""
         return self.x.support[0] * self.y.support[0], self.x.support[1] * self.y.support[1]
 
     @property
     def mean(self) -> float:
-        """Product of the means."""
         return self.x.mean * self.y.mean
 
     @cached_property
@@ -101,17 +97,14 @@ class QuotientLaw(_OfPositive):
     """X / Y of positive operands, the second bounded away from 0."""
 
     def combine(self, x: Floats, y: Floats) -> Floats:
-        """X / Y."""
         return x / y
 
     @property
     def support(self) -> tuple[float, float]:
-        """Quotients of opposite ends."""
         return self.x.support[0] / self.y.support[1], self.x.support[1] / self.y.support[0]
 
     @property
     def mean(self) -> float:
-        """E[X] E[1/Y]."""
         return self.x.mean * float(_inverses(self.y).sum())
 
     @cached_property
@@ -133,7 +126,6 @@ class QuotientLaw(_OfPositive):
         return -(jumps @ (integral + ahead * (start + 0.5 * slope * ahead))) / z, -(jumps @ total)
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
-        """By F_X and its integral."""
         cdf, integral = self.x.cdf_and_integral(z * atoms)
         return masses @ cdf, (masses / atoms[:, 0]) @ integral
 
@@ -450,11 +442,3 @@ def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None
         return Bins(edges, bin_masses / bin_masses.sum(), 0.5 * (edges[1:] + edges[:-1]))
 
     return functools.reduce(combine, operands)
-
-
-def overlap_mass(operation: str, x: Bins, y: Bins, edges: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
-    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it."""
-    intervals, masses = intermediate_results(operation, x, y)
-    places = np.unique(intervals) if edges is None else np.asarray(edges, dtype=np.float64)
-    overlaps = (intervals[:, :1] < places[1:]) & (intervals[:, 1:] > places[:-1])
-    return places, masses @ overlaps

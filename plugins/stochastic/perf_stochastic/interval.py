@@ -225,22 +225,18 @@ class Interval(StochasticValue):
 
     @property
     def has_distribution(self) -> bool:
-        """No: not even where both bounds are the same."""
         return False
 
     @property
     def mean(self) -> float:
-        """NaN: an interval has none."""
         return math.nan
 
     @property
     def std(self) -> float:
-        """NaN: an interval has none."""
         return math.nan
 
     @property
     def support(self) -> tuple[float, float]:
-        """The bounds."""
         return self.lower, self.upper
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
@@ -249,7 +245,6 @@ class Interval(StochasticValue):
         return np.where(places < self.lower, 0.0, np.where(places >= self.upper, 1.0, np.nan))
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
-        """0 outside, NaN inside."""
         places = np.asarray(x, dtype=np.float64)
         return np.where((places < self.lower) | (places > self.upper), 0.0, np.nan)
 

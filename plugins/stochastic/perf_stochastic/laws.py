@@ -107,7 +107,6 @@ class LawOfTwo:
         return cdf, integral
 
     def coarse(self) -> Self:
-        """The law of coarser operands."""
         return type(self)(self.x.coarse(_COARSE_PIECES), self.y.coarse(_COARSE_PIECES))
 
     def places(self) -> Floats:
@@ -128,7 +127,6 @@ class SumLaw(LawOfTwo):
     """X + Y, of any sign; X - Y is the sum with the negated Y."""
 
     def combine(self, x: Floats, y: Floats) -> Floats:
-        """X + Y."""
         return x + y
 
     def __post_init__(self) -> None:
@@ -141,21 +139,17 @@ class SumLaw(LawOfTwo):
 
     @property
     def support(self) -> tuple[float, float]:
-        """Sums of the ends."""
         return self.x.support[0] + self.y.support[0], self.x.support[1] + self.y.support[1]
 
     @property
     def mean(self) -> float:
-        """Sum of the means."""
         return self.x.mean + self.y.mean
 
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
-        """By the integral of F_X and the integral of that."""
         first, second = self.x.integrals(z - knots)
         return jumps @ first, jumps @ second
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
-        """By F_X and its integral."""
         cdf, integral = self.x.cdf_and_integral(z - atoms)
         return masses @ cdf, masses @ integral
 
@@ -173,7 +167,6 @@ class ComputedLaw:
     rougher: Callable[[], Law] | None = None  # if it is not quick anyway
 
     def coarse(self) -> Law:
-        """Roughly the same, quicker to evaluate."""
         return self if self.rougher is None else self.rougher()
 
 

@@ -388,7 +388,6 @@ class Normal(StochasticValue):
 
     @classmethod
     def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
-        """Mean and standard deviation of the result."""
         correlation = 0.0 if options is None else options.correlation
         if correlation > 1.0:
             raise OptionError(f"normal: --correlation {correlation:g}: must be at most 1")
@@ -405,11 +404,9 @@ class Normal(StochasticValue):
 
     @property
     def support(self) -> tuple[float, float]:
-        """Everything; the mean alone where the standard deviation is 0."""
         return (-math.inf, math.inf) if self.std else (self.mean, self.mean)
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
-        """The normal distribution function."""
         places = np.asarray(x, dtype=np.float64)
         if not self.std:
             return np.where(places >= self.mean, 1.0, 0.0)
@@ -417,7 +414,6 @@ class Normal(StochasticValue):
             return np.asarray(ndtr((places - self.mean) / self.std))
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
-        """The normal density; 0 where the standard deviation is 0."""
         places = np.asarray(x, dtype=np.float64)
         if not self.std:
             return np.zeros(places.shape)
@@ -426,14 +422,12 @@ class Normal(StochasticValue):
             return np.asarray(np.exp(-0.5 * scores**2) / (self.std * math.sqrt(2.0 * math.pi)))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
-        """The normal quantile function."""
         levels = np.asarray(q, dtype=np.float64)
         if not self.std:
             return np.where((levels >= 0.0) & (levels <= 1.0), self.mean, np.nan)
         return np.asarray(self.mean + self.std * ndtri(levels))
 
     def crps(self, actual: float) -> float:
-        """In closed form, see `crps_of_normals`."""
         return float(crps_of_normals(self.mean, self.std, actual))
 
     def __repr__(self) -> str:

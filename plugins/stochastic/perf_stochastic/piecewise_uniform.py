@@ -35,12 +35,10 @@ class PiecewiseUniform:
 
     @cached_property
     def widths(self) -> Floats:
-        """Widths of the pieces (n,)."""
         return np.asarray(self.knots[1:] - self.knots[:-1])
 
     @property
     def range(self) -> float:
-        """From the first knot to the last."""
         return float(self.knots[-1] - self.knots[0])
 
     @cached_property
@@ -101,12 +99,10 @@ class PiecewiseUniform:
 
     @property
     def support(self) -> tuple[float, float]:
-        """First and last knot."""
         return float(self.knots[0]), float(self.knots[-1])
 
     @cached_property
     def mean(self) -> float:
-        """Expected value."""
         return float(self.masses @ (self.knots[:-1] + 0.5 * self.widths))
 
     def place(self, x: Floats) -> npt.NDArray[np.intp]:
@@ -173,7 +169,6 @@ class PiecewiseUniform:
         return np.divide(self.widths, self.masses, out=np.zeros(len(self.masses)), where=self.masses > 0.0)
 
     def negated(self) -> Self:
-        """Distribution of the negative."""
         return type(self)(-self.knots[::-1], self.masses[::-1])
 
     def mapped(self, slope: float, constant: float) -> Self:
@@ -183,7 +178,6 @@ class PiecewiseUniform:
         return type(self)(slope * self.knots + constant, self.masses)
 
     def places(self) -> Floats:
-        """The knots, where it bends."""
         return self.knots
 
     def coarse(self, pieces: int = sys.maxsize) -> Self:

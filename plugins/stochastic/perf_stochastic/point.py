@@ -46,14 +46,12 @@ class Point(StochasticValue):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """Their mean; their spread is not kept."""
         values = checked_samples(samples)
         lost = ("the spread of the samples is not kept",) if values.min() < values.max() else ()
         return cls(float(values.mean()), notes=lost)
 
     @classmethod
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:
-        """The mean; the middle where there is none."""
         if isinstance(value, Point):
             return cls(value.value, notes=value.notes), ""
         lower, upper = value.support
@@ -65,7 +63,6 @@ class Point(StochasticValue):
 
     @classmethod
     def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
-        """Floating-point arithmetic."""
         points, notes = cls.converted(operands)
         try:
             return cls(_OPERATIONS[operation](*(point.value for point in points)), notes=notes)
@@ -77,29 +74,23 @@ class Point(StochasticValue):
 
     @property
     def mean(self) -> float:
-        """The value."""
         return self.value
 
     @property
     def std(self) -> float:
-        """0."""
         return 0.0
 
     @property
     def support(self) -> tuple[float, float]:
-        """The value, twice."""
         return self.value, self.value
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
-        """1 from the value on."""
         return np.where(np.asarray(x, dtype=np.float64) >= self.value, 1.0, 0.0)
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
-        """0: all probability sits on the value."""
         return np.zeros(np.shape(x))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
-        """The value."""
         levels = np.asarray(q, dtype=np.float64)
         return np.where((levels >= 0.0) & (levels <= 1.0), self.value, np.nan)
 

@@ -66,7 +66,6 @@ class SortedIntervals:
         return cls(n_groups, first.astype(np.int64), start, before, state)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self.start_ns)
 
     def only(self, states: npt.NDArray[np.bool_]) -> SortedIntervals:
@@ -106,11 +105,9 @@ class SortedIntervals:
         return np.concatenate(indices)
 
     def end_ns(self, which: Any) -> Any:
-        """Where intervals end."""
         return self.start_ns[which] + self.before_ns[which + 1] - self.before_ns[which]
 
     def location_of(self, which: int) -> int:
-        """The location of an interval."""
         return int(np.searchsorted(self.first, which, side="right") - 1) // self.n_groups
 
     def longest(self) -> int:
@@ -136,14 +133,7 @@ class SortedIntervals:
 
 @kernel(small=20_000)
 def _add_time(
-    first: Ints,
-    start: Ints,
-    before: Ints,
-    edges: Ints,
-    locations: Ints,
-    first_row: Ints,
-    rows: Ints,
-    time: Ints,
+    first: Ints, start: Ints, before: Ints, edges: Ints, locations: Ints, first_row: Ints, rows: Ints, time: Ints
 ) -> None:
     n_groups = time.shape[1]
     for place in range(len(locations)):
@@ -251,7 +241,6 @@ class TimelineData:
 
     @functools.cached_property
     def curve(self) -> UtilizationCurve | None:
-        """How many locations compute; None where no state is known to."""
         try:
             return self.given.utilization()
         except PerfError:
@@ -268,7 +257,6 @@ class TimelineData:
         return edges, np.concatenate([[0.0], np.cumsum(np.diff(edges) * self.curve.heights)])
 
     def window(self, query: Any) -> Window:
-        """What an address asks for; see `Window.of`."""
         return Window.of(query, self.given, self.run_ns)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
@@ -320,9 +308,7 @@ class TimelineData:
     def bins(self, window: Window, n_columns: int) -> Bins:
         """What the lanes of a window do, in columns of equal width."""
         positions = self.lanes.shown(window.toggled)
-        visible = [
-            (position, self.lanes.all[position]) for position in positions[window.top : window.top + window.rows]
-        ]
+        visible = [(k, self.lanes.all[k]) for k in positions[window.top : window.top + window.rows]]
         locations = np.array([each for _, lane in visible for each in lane.locations], dtype=np.int64)
         rows = np.repeat(np.arange(len(visible)), [len(lane.locations) for _, lane in visible])
         width = window.end_ns - window.start_ns
@@ -408,11 +394,8 @@ class TimelineData:
         return {name: self._longest_at(self.index, which) for name, which in longest_intervals if which is not None}
 
     def _longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
-        location, start, end = (
-            intervals.location_of(which),
-            int(intervals.start_ns[which]),
-            int(intervals.end_ns(which)),
-        )
+        location, start = intervals.location_of(which), int(intervals.start_ns[which])
+        end = int(intervals.end_ns(which))
         name = state_name(self.trace.states[int(intervals.state[which])])
         text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
         return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)

@@ -43,14 +43,7 @@ _MOST_ROWS = 100
 
 
 def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Link]) -> tuple[page.Block, ...]:
-    """What `perf iterations` says and draws of the trace, and its iterations in the order of time; of many the longest.
-
-    Parameters
-    ----------
-    data : TimelineData
-    way : callable
-        Makes a link of a text, and of a stretch in nanoseconds since the run's start.
-    """
+    """What `perf iterations` says and draws of the trace, and its iterations in order; of many the longest."""
     try:
         iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute
@@ -73,11 +66,8 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Lin
         rows.append(
             (page.Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
         )
-    title = (
-        "Iterations"
-        if iterations.count <= _MOST_ROWS
-        else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
-    )
+    few = iterations.count <= _MOST_ROWS
+    title = "Iterations" if few else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
     figures = [
         page.KeyFigure("iterations", f"{iterations.count:,}"),
         page.KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
@@ -104,13 +94,13 @@ class TimelinePresenter(Presenter):
     """Presents traces by their lanes."""
 
     def title(self, result: Trace) -> str:
-        """On the link that leads there."""
         return "Timeline"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
-        """The timeline, with the phases of a model that is given; none of a trace that does not last."""
         try:
-            return TimelineViews(timeline_data(result), self.title(result), data if _has_phases(data) else None)
+            return TimelineViews(
+                timeline_data(result), self.title(result), data if getattr(data, "phases", ()) else None
+            )
         except DataError:
             return None
 
@@ -124,7 +114,6 @@ class TimelineViews:
 
     @property
     def title(self) -> str:
-        """That of the presenter."""
         return self._title
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
@@ -209,9 +198,7 @@ class TimelineViews:
     def way_to(self, text: str, stretch: page.RunStretch) -> page.Link:
         """To a stretch, the lane of its location, and its states as a search; see `perf_views.contents.Timeline`."""
         begin, lanes = self.data.run_ns[0], self.data.lanes.all
-        location = next(
-            (lane.locations[0] for lane in lanes if stretch.location and lane.name == stretch.location), None
-        )
+        location = next((one.locations[0] for one in lanes if stretch.location and one.name == stretch.location), None)
         find = self.data.find_text(stretch.states)
         return self._link(text, stretch.start_ns - begin, stretch.end_ns - begin, location, find)
 
@@ -250,13 +237,8 @@ class TimelineViews:
             name, start, end = markers[index]
             begin = start - self.data.run_ns[0]
             link = self._link(state_name(name), begin, end - self.data.run_ns[0])
-            rows.append(
-                (
-                    page.Cell(link.text, link),
-                    readable(begin + self.data.shown_from_ns, "ns"),
-                    readable(end - start, "ns"),
-                )
-            )
+            lasts = readable(end - start, "ns")
+            rows.append((page.Cell(link.text, link), readable(begin + self.data.shown_from_ns, "ns"), lasts))
         title = "Markers" if len(markers) <= _MOST_LISTED else f"The {_MOST_LISTED} longest of {len(markers):,} markers"
         return page.Table(("marker", "start", "duration"), tuple(rows), title)
 
@@ -363,12 +345,7 @@ class TimelineViews:
         return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
 
     def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
-
         return page.Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
-
-
-def _has_phases(model: Any) -> bool:
-    return bool(getattr(model, "phases", ()))
 
 
 def _stretch_query(data: TimelineData, start_ns: int, end_ns: int) -> dict[str, str]:

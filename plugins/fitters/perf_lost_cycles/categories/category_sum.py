@@ -322,17 +322,14 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The factors, and the category."""
         return {**self.factors, CATEGORY: CATEGORY}
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
-        """The total and the categories."""
         return {CATEGORY: (TOTAL, *self.names)}
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest measured value of each factor."""
         return {symbol: (float(v.min()), float(v.max())) for symbol, v in self.fitted_points.items()}
 
     @functools.cached_property
@@ -350,7 +347,6 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return matrix
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted times in the unit of the data."""
         if interval is not None:
             check_coverage(interval)
         coordinates, which = category_points(points, self.factors, self.names)
@@ -370,7 +366,6 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.where(which < 0, each.sum(axis=1), each[np.arange(len(which)), which])
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """Total and categories at each point, with the roles, the conditions and the joining of runs of the fit."""
         return observed_by_category(self, self.names, data, where)
 
     def design(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats:
@@ -406,7 +401,6 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a factor is outside of what was measured, or a category would be negative."""
         coordinates, which = category_points(points, self.factors, self.names)
         each = self.design(self.terms, coordinates) @ self.coefficients
         tiny = 1e-9 * np.abs(each).sum(axis=1)  # what rounding makes of a 0

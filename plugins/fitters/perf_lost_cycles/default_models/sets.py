@@ -219,9 +219,7 @@ def models_for(models: Sequence[DefaultModel], category: str, factor: str, *also
     """
     called = {plain_name(name) for name in (factor, *also)}
     matching = [model for model in models if model.factor == ANY or called & _plain_words(model.factor)]
-    specific = [
-        model for model in matching if model.category != ANY and plain_name(category) in _plain_words(model.category)
-    ]
+    specific = [m for m in matching if m.category != ANY and plain_name(category) in _plain_words(m.category)]
     chosen = specific or [model for model in matching if model.category == ANY]
     first: dict[tuple[str, ...], DefaultModel] = {}
     for model in chosen:

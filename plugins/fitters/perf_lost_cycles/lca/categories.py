@@ -37,7 +37,6 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str  # what stands against the fit, such as dropped singular values
 
     def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
         lengths = {len(part) for part in (self.terms, self.names, self.coefficients, self.standard_errors)}
         if len(lengths) > 1 or not self.terms:
             raise ValueError(f"{self.formula} has not as many coefficients as terms")
@@ -69,7 +68,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidates: tuple[DefaultFit, ...]  # best first; the first is the category's model
 
     def __post_init__(self) -> None:
-        """Refuse a category without a model."""
         if not self.candidates or None in self.candidates[0].coefficients:
             raise ValueError(f"category {self.category!r} has no model")
         if len(self.measured) != len(self.spread):
@@ -77,12 +75,10 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def model(self) -> DefaultFit:
-        """The one that was chosen."""
         return self.candidates[0]
 
     @property
     def n_points(self) -> int:
-        """Points at which it was measured."""
         return sum(value is not None for value in self.measured)
 
 
@@ -288,7 +284,6 @@ class FittedCategories(NamedTuple):
         return tuple(map(self.category, self.table.categories))
 
     def category(self, name: str) -> CategoryFit:
-        """One of them; see `categories`."""
         return _category(self, self.table.categories.index(name))
 
 

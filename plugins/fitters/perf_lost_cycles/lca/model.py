@@ -57,7 +57,6 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     kind: ClassVar[str] = "lost cycles of one factor"
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(self.levels_of_factor)
         lengths = {len(self.total), len(self.root_weights), *(len(fit.measured) for fit in self.fits)}
         if not self.fits or lengths != {n}:
@@ -71,12 +70,10 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The categories."""
         return tuple(fit.category for fit in self.fits)
 
     @property
     def factors(self) -> Mapping[str, str]:
-        """The factor's symbol, and its column's name in the data."""
         return {self.factor: self.column}
 
     @property
@@ -86,22 +83,18 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def fitted_points(self) -> dict[str, Floats]:
-        """Measured levels of the factor (n,)."""
         return {self.factor: np.array(self.levels_of_factor)}
 
     @property
     def fitted_values(self) -> Floats:
-        """Measured times of each category (C, n); NaN where there are none."""
         return np.array([fit.measured for fit in self.fits], dtype=np.float64)
 
     @property
     def fitted_repetitions(self) -> Ints:
-        """One for each point: repeated runs are joined."""
         return np.ones(len(self.levels_of_factor), dtype=np.int64)
 
     @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
-        """Terms of each category as formulas of the factor, and their coefficients."""
         return tuple(
             (tuple(map(self.in_factor, fit.model.terms)), np.array(fit.model.coefficients, dtype=np.float64))
             for fit in self.fits
@@ -118,7 +111,6 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         return tuple(dict.fromkeys(tuple(map(self.in_factor, candidate.terms)) for candidate in determined))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        """One category's model replaced by another that predicts its points nearly as well."""
         coordinates, chosen = one_category(points, self.factors, self.names)
         each = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0)
         alternatives = []
@@ -141,7 +133,6 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of every category."""
         return tuple(
             Parameter(
                 f"{fit.category}: {_in_factor(term, self.factor_name)}", float(coefficient or 0.0), error, self.unit
@@ -172,7 +163,6 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def formula(self) -> str:
-        """One line for each category."""
         return "\n".join(f"{fit.category} = {fit.model.text(self.factor_name)}" for fit in self.fits)
 
 
@@ -217,7 +207,6 @@ class LcaFitter(Fitter):
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:
-        """Points, categories and totals; see `Fitter.facts`."""
         return category_facts(data)
 
     @classmethod
@@ -229,23 +218,10 @@ class LcaFitter(Fitter):
             return False
 
     def fit(self, data: Any, options: LcaOptions, **parts: Any) -> LcaModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         fitted = _fit(data, options)
         table = fitted.table
         return LcaModel(
-            origin=Origin(
-                fitter="lca",
-                options=to_dict(options),
-                source=table.source,
-                fingerprint=table.fingerprint(),
-                version=perfcore.__version__,
-            ),
+            origin=Origin("lca", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
             factor=fitted.factor,
             column=table.columns[fitted.factor],
             held={
@@ -263,7 +239,6 @@ class LcaFitter(Fitter):
         )
 
     def rank(self, data: Any, options: LcaOptions, **parts: Any) -> Ranking:
-        """Compare the default models of each category, or of the one that ``show`` names; see `perfcore.rank`."""
         fitted = _fit(data, options)
         names = fitted.table.categories if options.show is None else (options.show,)
         several = len(names) > 1
@@ -294,15 +269,7 @@ def _fit(data: Any, options: LcaOptions) -> FittedCategories:
 
 
 def _factor(table: CategoryTable, name: str | None) -> str:
-    """The factor to model over: the one that is named, or the only one that varies.
-
-    Raises
-    ------
-    OptionError
-        It is none of the parameters, or several vary.
-    DataError
-        It has one level.
-    """
+    """The factor to model over: the one that is named, or the only one that varies."""
     symbols = {
         **{column: symbol for symbol, column in table.columns.items()},
         **{symbol: symbol for symbol in table.points},

@@ -120,10 +120,7 @@ def candidates(univariate: Sequence[Form]) -> list[Candidate]:
     for blocks in partitions(range(len(univariate))):
         members = [[univariate[factor] for factor in block] for block in blocks]
         # A block with a constant in each of its forms has every term of its sum, and on the lines no more than that.
-        lines = [
-            union(of_block) if all(form[0] == 0 for form in of_block) else product_form(of_block)
-            for of_block in members
-        ]
+        lines = [union(block) if all(form[0] == 0 for form in block) else product_form(block) for block in members]
         form = union([product_form(of_block) for of_block in members])
         by_form.setdefault(form, Candidate(blocks, form, union(lines)))
     return list(by_form.values())

@@ -122,13 +122,7 @@ def _fit(
     defaults: Sequence[Sequence[tuple[DefaultModel, ...]]],
     options: ModgenOptions,
 ) -> tuple[list[tuple[Generated, list[int], Ints, list[FormFit]]], list[Generation]]:
-    """Generate and fit the categories, those that were measured at the same points together.
-
-    Raises
-    ------
-    DataError
-        The design does not determine the model of a category.
-    """
+    """Generate and fit the categories, those that were measured at the same points together."""
     as_forms = [
         [
             tuple(tuple(sorted(functions.index(text) * stride for text in model.terms)) for model in of_factor)
@@ -173,9 +167,7 @@ def _model(
     options: ModgenOptions,
     notes: Sequence[str],
 ) -> ModgenModel:
-    numbers = sorted(
-        {term for generated, *_ in fitted for form in generated.chosen for term in generated.forms.forms[form]}
-    )
+    numbers = sorted({term for made, *_ in fitted for form in made.chosen for term in made.forms.forms[form]})
     texts = {term: terms.text(term) for term in numbers}
     categories: dict[int, CategoryFit] = {}
     for generated, members, points, fits in fitted:
@@ -203,13 +195,7 @@ def _model(
         for symbol, models in zip(table.points, of_category, strict=True)
     }
     return ModgenModel(
-        origin=Origin(
-            fitter="modgen",
-            options=to_dict(options),
-            source=table.source,
-            fingerprint=table.fingerprint(),
-            version=perfcore.__version__,
-        ),
+        origin=Origin("modgen", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
         columns=dict(table.columns),
         value_name=table.value_name,
         unit=table.unit,
@@ -273,12 +259,10 @@ class ModgenFitter(Fitter):
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:
-        """Points, categories and totals; see `Fitter.facts`."""
         return category_facts(data)
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether a model can be generated, which is quick enough to be tried; see `Fitter.suits`."""
         try:
             cls().fit(data, ModgenOptions(duplicates="drop"))
         except PerfError:
@@ -286,13 +270,6 @@ class ModgenFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         table = _table(data, options)
         aside = np.zeros(len(table), dtype=np.bool_)
         chosen = np.random.default_rng(options.seed).permutation(len(table))

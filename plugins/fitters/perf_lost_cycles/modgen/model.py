@@ -35,7 +35,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     r2_leave_one_out: float | None
 
     def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
         lengths = {len(self.terms), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
         if len(lengths) > 1 or not self.terms or any(len(row) != len(self.terms) for row in self.covariance):
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
@@ -56,7 +55,6 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetitions: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths."""
         columns = (*self.points.values(), *self.values, self.repetitions)
         if not self.total or any(len(column) != len(self.total) for column in columns):
             raise ValueError("the observations have columns of different lengths, or none")
@@ -235,7 +233,6 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
     kind: ClassVar[str] = "sum of categories"
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(self.observations.total)
         names = [category.name for category in self.categories]
         if not names or len(set(names)) < len(names) or len(names) != len(self.observations.values):
@@ -244,10 +241,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
             raise ValueError("the observations are not those of the model's factors")
         if self.set_aside and not 0 <= min(self.set_aside) <= max(self.set_aside) < n:
             raise ValueError("a point is set aside that is not among the observations")
-        forms = [
-            *(category.terms for category in self.categories),
-            *(form for g in self.generations for form in g.forms),
-        ]
+        forms = [*(each.terms for each in self.categories), *(form for g in self.generations for form in g.forms)]
         try:
             strange = {name for text in {t for form in forms for t in form} for name in Formula(text).names}
         except PerfError as error:
@@ -259,12 +253,10 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The categories."""
         return tuple(category.name for category in self.categories)
 
     @property
     def factors(self) -> Mapping[str, str]:
-        """Symbol in formulas to the column's name in the data."""
         return self.columns
 
     @property
@@ -276,28 +268,23 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def fitted_points(self) -> dict[str, Floats]:
-        """Points that the model was fitted to, by factor (n,)."""
         kept = self.fitted
         return {symbol: np.array(values)[kept] for symbol, values in self.observations.points.items()}
 
     @property
     def fitted_root_weights(self) -> Floats:
-        """Square roots of the weights of these points (n,)."""
         return np.array(self.root_weights)[self.fitted]
 
     @property
     def fitted_values(self) -> Floats:
-        """Measured times of each category at these points (C, n); NaN where there are none."""
         return np.array(self.observations.values, dtype=np.float64)[:, self.fitted]
 
     @property
     def fitted_repetitions(self) -> Ints:
-        """Runs that each of these points stands for (n,)."""
         return np.array(self.observations.repetitions)[self.fitted]
 
     @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
-        """Terms of each category as formulas of the factors, and their coefficients."""
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
@@ -344,7 +331,6 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of every category."""
         return tuple(
             Parameter(f"{category.name}: {renamed(term, self.shown_names)}", coefficient, error, self.unit)
             for category in self.categories
@@ -370,5 +356,4 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @property
     def formula(self) -> str:
-        """One line for each category."""
         return "\n".join(f"{category.name} = {category.text(self.shown_names)}" for category in self.categories)

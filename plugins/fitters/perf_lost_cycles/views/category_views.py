@@ -160,8 +160,8 @@ def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
     ]
     unit = f" [{model.unit}]" if model.unit else ""
     constants = tuple(
-        (one.name.removeprefix(f"{category}: "), f"{one.estimate:.6g}", _error_text(one.standard_error))
-        for one in model.parameters
+        (one.name.removeprefix(f"{category}: "), f"{one.estimate:.6g}", "-" if error is None else f"{error:.3g}")
+        for one, error in ((one, one.standard_error) for one in model.parameters)
         if one.name.startswith(f"{category}: ")
     )
     links = [
@@ -174,10 +174,6 @@ def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
         page.Table(("", "R^2"), tuple(averages), "How well it fits", SHADES),
         page.Table(("term", f"constant{unit}", "standard error"), constants, "Constants"),
     )
-
-
-def _error_text(error: float | None) -> str:
-    return "-" if error is None else f"{error:.3g}"
 
 
 _MOST_DRAWN = 6  # candidates with a curve: the chosen one and the best of the others
@@ -300,7 +296,6 @@ class LostCyclesViews:
 
     @property
     def title(self) -> str:
-        """That of the model."""
         return self._model.title
 
     @property

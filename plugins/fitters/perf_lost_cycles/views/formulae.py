@@ -147,7 +147,7 @@ def edited_models(
 
     A file that holds nothing any more is not among them: no fit would accept it.
     """
-    others = [name for name in names if not _is(name, file)]
+    others = [n for n in names if not (n.lower().endswith(".toml") and Path(n).resolve() == file.resolve())]
     file_models = list(read_models(file)) if file.exists() else []
     foreign = list(find_models(others))
     # The order in which a fit reads them decides of which of two equal models the origin is shown.
@@ -211,9 +211,7 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
     """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
-    names = {
-        name: Formula(VARIABLE) for name in Formula(model.formula).names if plain_name(name) in _plain(model.factor)
-    }
+    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in _plain(model.factor)}
     formula = Formula(model.formula).substituted(names).canonical if names else model.formula
     return DefaultModel(category, "|".join(factors), formula, model.origin)
 
@@ -224,10 +222,6 @@ def _words(text: str) -> list[str]:
 
 def _plain(text: str) -> list[str]:
     return [plain_name(word) for word in _words(text)]
-
-
-def _is(name: str, file: Path) -> bool:
-    return name.lower().endswith(".toml") and Path(name).resolve() == file.resolve()
 
 
 def _is_finite(term: str, level: float) -> bool:
@@ -242,15 +236,7 @@ _MOST_ROWS = 200
 
 
 def difference_blocks(before: Subject, after: Subject, category: str, symbol: str) -> tuple[Block, ...]:
-    """Tables of what changes.
-
-    Parameters
-    ----------
-    before, after : Subject
-        Models of the same observations.
-    category, symbol : str
-        Whose formulas were changed; their lines are shown one by one.
-    """
+    """Tables of what changes."""
     names, old, new = before.model.names, before.averages(), after.averages()
     changed = {
         (name, title): (values[k], new[title][k])
@@ -324,15 +310,7 @@ _FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
 
 
 def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
-    """The candidates with where they are from and how often each was chosen, and the form to change them.
-
-    Parameters
-    ----------
-    subject : Subject
-    category, symbol : str
-    file : Path or None
-        The model's file.
-    """
+    """The candidates with where they are from and how often each was chosen, and the form to change them."""
     names = _names(subject)
     try:
         models = models_for(find_models(names), category, symbol)

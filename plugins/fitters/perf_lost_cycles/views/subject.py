@@ -97,7 +97,6 @@ class ModgenSubject:
 
     @property
     def model(self) -> ModgenModel:
-        """The model itself."""
         return self._model
 
     @property
@@ -108,11 +107,8 @@ class ModgenSubject:
     def averages(self) -> dict[str, list[float | None]]:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         fits = self._model.categories
-        return {
-            **overview(self._model),
-            _ALL: [fit.r2_centered for fit in fits],
-            _LEFT_OUT: [fit.r2_leave_one_out for fit in fits],
-        }
+        chosen = {_ALL: [fit.r2_centered for fit in fits], _LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
+        return {**overview(self._model), **chosen}
 
     def formulas(self) -> tuple[str, ...]:
         """The model of each category as a person reads it (C,)."""
@@ -175,7 +171,6 @@ class LcaSubject:
 
     @property
     def model(self) -> LcaModel:
-        """The model itself."""
         return self._model
 
     @property
@@ -186,10 +181,7 @@ class LcaSubject:
     def averages(self) -> dict[str, list[float | None]]:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         chosen = [fit.model for fit in self._model.fits]
-        return {
-            self._model.factor: [one.r2 for one in chosen],
-            _LEFT_OUT: [one.r2_leave_one_out for one in chosen],
-        }
+        return {self._model.factor: [one.r2 for one in chosen], _LEFT_OUT: [one.r2_leave_one_out for one in chosen]}
 
     def formulas(self) -> tuple[str, ...]:
         """The model of each category as a person reads it (C,)."""

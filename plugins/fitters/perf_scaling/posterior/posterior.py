@@ -88,7 +88,6 @@ class Posterior:
     reciprocal: bool = False
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
-        """The same of some paths."""
         chosen = np.asarray(paths, dtype=np.int64)
         path_fields = ("means", "counts", "spread", "law", "setting", "level", "weight")
         return replace(

@@ -49,14 +49,12 @@ class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str  # what stands against the fit
 
     def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
         lengths = {len(self.functions), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
         if len(lengths) > 1 or any(len(row) != len(self.functions) for row in self.covariance):
             raise ValueError(f"{self.code} on {self.system} has not as many coefficients as functions")
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Points minus coefficients."""
         return self.n_observations - len(self.functions)
 
     @property

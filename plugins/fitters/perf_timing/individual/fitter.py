@@ -161,13 +161,14 @@ class Comparison:
         alone = len(self._cells) == 1
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
-            candidates.insert(0, self._best_of_each())
-        where = (
-            observed.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
-        )
+            candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
+        where = f" of {len(self._cells):,} pairs of a code and a system"
+        if alone:  # a table without codes and systems is called "all"
+            name = observed.cell_name(int(self._cells[0]))
+            where = "" if name == "all" else f" of {name}"
         total, centered = (float(values.sum()) for values in self._totals())
         summary = (
-            f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
+            f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(alone),
@@ -233,9 +234,6 @@ class Comparison:
             extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
         names = tuple(self.names[f] for f in fits.hypotheses[h])
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
-
-    def _best_of_each(self) -> Candidate:
-        return Candidate(BEST_OF_EACH, self._figures(self._taken, self._best()))
 
     def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
         """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""
@@ -341,22 +339,11 @@ class IndividualFitter(Fitter):
         return len(observed.points) == 1 and bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
 
     def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
         compared = Comparison(prepare(data, options, "individual"), options)
         observed = compared.prepared.seen
         return IndividualModel(
             origin=Origin(
-                fitter="individual",
-                options=to_dict(options),
-                source=observed.source,
-                fingerprint=observed.fingerprint(),
-                version=perfcore.__version__,
+                "individual", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__
             ),
             columns=dict(observed.columns),
             value_name=observed.value_name,
@@ -374,5 +361,4 @@ class IndividualFitter(Fitter):
         )
 
     def rank(self, data: Any, options: IndividualOptions, **parts: Any) -> Ranking:
-        """Compare all combinations of functions, each used for all pairs; see `perfcore.rank`."""
         return Comparison(prepare(data, options, "individual"), options).ranking()

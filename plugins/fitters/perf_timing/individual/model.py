@@ -92,21 +92,12 @@ _MOST = 10
 
 
 def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Points) -> DesignRows:
-    """Rows of the pairs that the points belong to.
-
-    Raises
-    ------
-    DataError
-        A pair was never measured, or has no degrees of freedom.
-    """
+    """Rows of the pairs that the points belong to."""
     places, measured_places = model.places(points), model.measured_places
     cells, measured_cells = _cells(model, places), _cells(model, measured_places)
     rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
-    root, basis, measured = (
-        np.array(model.root_weights),
-        model.scaled_design(places),
-        model.scaled_design(measured_places),
-    )
+    root = np.array(model.root_weights)
+    basis, measured = model.scaled_design(places), model.scaled_design(measured_places)
     for cell in np.unique(cells).tolist():
         pair = _pair(model, pairs, cell)
         freedom = pair.degrees_of_freedom
@@ -261,9 +252,7 @@ def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tup
 
 
 def _some(places: Places, rows: npt.NDArray[np.int64]) -> Places:
-    return Places(
-        {name: column[rows] for name, column in places.points.items()}, places.code[rows], places.system[rows]
-    )
+    return Places({name: x[rows] for name, x in places.points.items()}, places.code[rows], places.system[rows])
 
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
@@ -297,7 +286,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "functions", "terms")
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold."""
         super().__post_init__()
         for pair in self.pairs:
             if pair.code not in self.codes or pair.system not in self.systems:
@@ -306,7 +294,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{pair.code} on {pair.system} has a function that the model does not have")
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the user's unit."""
         if interval is not None:
             check_coverage(interval)
         places = self.places(points)
@@ -317,7 +304,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return values if interval is None else pair_bounds(self, self.pairs, places, values, interval)
 
     def remarks(self, points: Points) -> list[str]:
-        """Where nothing determines a pair's model, or too little its bounds, or a parameter is outside of the data."""
         lines, places = super().remarks(points), self.places(points)
         pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
         for place, pair in enumerate(pair_at):
@@ -329,17 +315,9 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the pairs that the points belong to, each pair a separate part.
-
-        Raises
-        ------
-        DataError
-            A pair was never measured, or has no degrees of freedom.
-        """
         return individual_rows(self, self.pairs, points)
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        """Other functions for the pair that the points belong to; none where they belong to several."""
         return individual_rivals(self, self.pairs, self.ranking, points)
 
     def _parts(self, places: Places) -> Iterator[_Part]:
@@ -397,7 +375,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of every pair, in the scale of the fit."""
         return tuple(
             Parameter(f"{self._name(pair)}: {function}", coefficient, error, self.coefficient_unit)
             for pair in self.pairs
@@ -412,7 +389,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Figures of all pairs together; R^2 both uncentered and centered, in the scale of the fit."""
         n = sum(pair.n_observations for pair in self.pairs)
         count = sum(len(pair.functions) for pair in self.pairs)
         squares = sum(pair.sum_of_squares for pair in self.pairs)
@@ -435,7 +411,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def formula(self) -> str:
-        """One line for each pair, in the scale of the fit where there is one."""
         return "\n".join(self._formula(pair) for pair in self.pairs)
 
     def _formula(self, pair: PairFit) -> str:

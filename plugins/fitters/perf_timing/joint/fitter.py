@@ -251,7 +251,6 @@ class JointFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether codes and systems are joined by observations enough for some combination; see `Fitter.suits`."""
         options = JointOptions(duplicates="drop")
         try:
             JointComparison(prepare(data, options, "strohmaier", adds_times=True), options)
@@ -260,13 +259,7 @@ class JointFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: JointOptions, *, executor: Executor | None = None, **parts: Any) -> JointModel:
-        """Fit; an executor compares combinations, leaves out cells and refits for the bootstrap; see `perfcore.fit`.
-
-        Raises
-        ------
-        PerfError
-            Data or options that do not go together, in one line.
-        """
+        """Fit; an executor compares combinations, leaves out cells and refits for the bootstrap."""
         prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
             return self._fit(prepared, options, executor)
@@ -286,7 +279,6 @@ class JointFitter(Fitter):
         return _model(prepared, compared, members, fit, options, tuple(dropped), ranking, executor)
 
     def rank(self, data: Any, options: JointOptions, *, executor: Executor | None = None, **parts: Any) -> Ranking:
-        """Compare all combinations of functions; see `perfcore.rank`."""
         prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
             return JointComparison(prepared, options).ranking(executor)
@@ -325,13 +317,7 @@ def _model(
     total, centered = compared.totals()
     has_covariance = bool(np.isfinite(fit.covariance).all())
     model = JointModel(
-        origin=Origin(
-            fitter="strohmaier",
-            options=to_dict(options),
-            source=observed.source,
-            fingerprint=observed.fingerprint(),
-            version=perfcore.__version__,
-        ),
+        origin=Origin("strohmaier", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__),
         columns=dict(observed.columns),
         value_name=observed.value_name,
         unit=observed.unit,

@@ -180,13 +180,7 @@ class _Given:
 
 
 def _given(
-    off: Floats,
-    gradient: Floats,
-    groups: Sequence[_Group],
-    far: Floats,
-    level: Floats,
-    effect: float,
-    drift: float,
+    off: Floats, gradient: Floats, groups: Sequence[_Group], far: Floats, level: Floats, effect: float, drift: float
 ) -> _Given:
     """Generalised least squares for variances of level (n,), effect and drift of a pair."""
     count = gradient.shape[1]
@@ -281,7 +275,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
 
     def __post_init__(self) -> None:
-        """Refuse what a file edited by hand may hold."""
         super().__post_init__()
         count = len(self.functions)
         parameters = count * (len(self.codes) + len(self.systems) - 1)
@@ -300,7 +293,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{name} does not belong to the model's functions, codes and systems")
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the user's unit, also of a code on a system where it never ran."""
         places = self.places(points)
         factor = self.factor(places)
         problem = self.problem(places)
@@ -346,19 +338,11 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return np.where(determined[:, None], ends, np.nan)
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a pair was never measured, a parameter is outside of what was measured, or nothing determines it."""
         lines = super().remarks(points)
         determined = self._determined(self.problem(self.places(points)).jacobian(self.theta))
         return [text if is_determined else _UNDETERMINED for text, is_determined in zip(lines, determined, strict=True)]
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Gradients at the estimate, of the parameters that are not held at 0.
-
-        Raises
-        ------
-        DataError
-            The data leave no degree of freedom.
-        """
         if self.degrees_of_freedom <= 0:
             raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
         places, free = self.places(points), ~np.array(self.at_bound)
@@ -499,7 +483,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """Fit statistics; R^2 both uncentered and centered, in the scale of the fit."""
         n = len(self.observations.value)
         aicc, bic = (float(value) for value in information(self.sum_of_squares, n, self.rank))
         errors = self.errors()
@@ -551,7 +534,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def formula(self) -> str:
-        """The model as a sum over its functions."""
         terms = " + ".join(
             f"w_{i}/r_{i}" + ("" if function == "1" else f" {function}") for i, function in enumerate(self.functions, 1)
         )

@@ -75,7 +75,6 @@ class JointProblem:
 
     @property
     def n_rows(self) -> int:
-        """Number of observations."""
         return len(self.target)
 
     @property
@@ -111,17 +110,6 @@ class JointProblem:
         place = np.full(self.n_systems, -1)
         place[self.fitted_systems] = np.arange(len(self.fitted_systems))
         return place
-
-    def work_index(self, function: int, code: int) -> int:
-        """Place of w in theta."""
-        return function * self.n_codes + code
-
-    def inverse_speed_index(self, function: int, system: int) -> int:
-        """Place of v in theta."""
-        if system == self.reference:
-            raise ValueError(f"system {system} is the reference: its inverse speed is 1 and is not fitted")
-        before = self.n_functions * self.n_codes + function * len(self.fitted_systems)
-        return before + int(self.place[system])
 
     def pack(self, w: Floats, v: Floats) -> Floats:
         """Parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""

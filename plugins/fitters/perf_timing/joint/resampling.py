@@ -73,7 +73,6 @@ class _Table(msgspec.Struct, frozen=True):
     reference: int
 
     def problem(self, members: Sequence[int] | None = None) -> JointProblem:
-        """With some of the functions, by default all."""
         basis = np.array(self.basis, dtype=np.float64).reshape(len(self.target), -1)
         return JointProblem(
             basis if members is None else basis[:, members],

@@ -212,15 +212,8 @@ class JointFit:
 
     @property
     def r(self) -> Floats:
-        """Speeds (m, S), 1/v; infinite where v is 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / self.v)
-
-    @property
-    def r_errors(self) -> Floats:
-        """Asymptotic standard errors of the speeds (m, S): those that a fit in (w, r) would give, se(v) / v^2."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.v_errors / self.v**2)
 
     @property
     def degrees_of_freedom(self) -> int:

@@ -251,7 +251,6 @@ class Search:
         return aligned
 
     def moved(self, fit: _Fit) -> Aligned:
-        """Starts and ends to a part of a cell."""
         steps = _STEPS[: 2 if len(fit.starts) > 2 * _MOST_SCREENED else None]
         return self._moved(fit.starts * self.width, fit.ends * self.width, steps)
 

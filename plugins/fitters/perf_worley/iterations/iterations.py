@@ -205,7 +205,6 @@ class Iterations(Result):
 
     @property
     def count(self) -> int:
-        """How many there are."""
         return len(self.starts)
 
     @property
@@ -231,7 +230,6 @@ class Iterations(Result):
         return self.value(self.representation).save(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready."""
         return {
             **{name: getattr(self, name) for name in _FIGURES},
             "starts": self.starts.tolist(),

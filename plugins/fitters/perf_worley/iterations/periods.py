@@ -37,7 +37,6 @@ class Signal:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
         return len(self.cells)
 
     def at(self, places: Floats) -> Floats:

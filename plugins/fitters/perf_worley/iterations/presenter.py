@@ -46,7 +46,9 @@ class IterationsPresenter(Presenter):
 
     def next_command(self, result: Iterations) -> str:
         file = existing_file(result.source)
-        return f"perf profile {file}" if file and result.count else ""
+        if not file or not result.count:
+            return ""
+        return f"perf profile {file}" if result.activity is not None else f"perf fit {file} --fitter phases"
 
     def summary(self, result: Iterations) -> list[str]:
         lines = [self.answer(result)]

@@ -193,7 +193,6 @@ class HillClimb(SequenceSegmenter):
     options: HillClimbOptions
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """Phases for several n on one tree."""
         tree = moment_tree(curve)
         if self.options.start == "likely" and max(counts) <= _MOST_LIKELY:
             return _from_likely_edges(tree, curve, counts, basis)

@@ -95,7 +95,6 @@ class LeastSquares(SequenceSegmenter):
     """
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """Phases for several n from one table."""
         edges = curve.relative_edges
         steps = np.zeros((curve.n_steps, 6))
         steps[:, 0], steps[:, 1] = np.diff(edges), curve.heights - curve.heights[0]

@@ -200,11 +200,8 @@ class TimeReader(ResultReader):
                 row[_SHELL_COLUMNS[match[1]]] = 60.0 * int(match[2] or 0) + float(match[3].replace(",", "."))
                 status, is_whole = 0, match[1] == "sys"
             elif match := _GNU_TIME.fullmatch(text.strip()):
-                row = {
-                    "elapsed_s": _clock(match[3], found, line),
-                    "user_s": float(match[1]),
-                    "system_s": float(match[2]),
-                }
+                elapsed = _clock(match[3], found, line)
+                row = {"elapsed_s": elapsed, "user_s": float(match[1]), "system_s": float(match[2])}
                 status, is_whole = 0, True
             else:
                 is_whole = False

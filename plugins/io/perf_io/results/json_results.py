@@ -483,7 +483,6 @@ class _Traffic(msgspec.Struct):
 
 class _FioJob(msgspec.Struct):
     jobname: str
-    groupid: int = 0
     error: int = 0
     options: dict[str, str] = msgspec.field(default_factory=dict, name="job options")
     read: _Traffic = msgspec.field(default_factory=_Traffic)
@@ -692,14 +691,6 @@ def _talp_metrics(numbers: Row, without_threads: bool) -> dict[str, tuple[float,
     return metrics | {name: (numbers[key], "") for key, name in _TALP_COUNTS.items() if key in numbers}
 
 
-class _Variable(msgspec.Struct):
-    """A performance variable as versions before 4 list it."""
-
-    name: str
-    value: float | None
-    unit: str | None = None
-
-
 class _Case(msgspec.Struct):
     name: str = ""
     display_name: str = ""
@@ -712,9 +703,7 @@ class _Case(msgspec.Struct):
     num_tasks_per_node: int | None = None
     num_cpus_per_task: int | None = None
     num_gpus_per_node: int | None = None
-    time_total: float | None = None
     perfvalues: dict[str, list[Any]] = {}
-    perfvars: list[_Variable] | None = None
 
 
 class _Session(msgspec.Struct):
@@ -731,8 +720,8 @@ class ReframeReportReader(ResultReader):
     The test without its parameters is the code, the system with its partition and the environment are the system;
     parameters are those of the test (``%n=100``) and its counts of tasks.
 
-    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting"; performance variables as a mapping from
-    ``system:partition:name`` since data version 4, as a list in versions before.
+    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting": data version 4, whose performance variables are
+    a mapping from ``system:partition:name``.
     """
 
     starts = re.compile(rb'\s*\{\s*"session_info"\s*:')
@@ -758,8 +747,8 @@ class ReframeReportReader(ResultReader):
                     found.add({**columns, "metric": metric, "value": value, "unit": unit}, parameters)
 
 
-def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float | None, str]]:
-    variables = [(variable.name, variable.value, variable.unit or "") for variable in case.perfvars or ()]
+def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float, str]]:
+    variables = []
     for key, fields in case.perfvalues.items():
         # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.
         value, unit = fields[0] if fields else None, fields[4] if len(fields) > 4 else None

@@ -182,7 +182,6 @@ class Found:
         return dict(zip(headings, fields, strict=True))
 
     def number(self, text: str, name: str, line: int) -> int | float:
-        """The number that a text is."""
         value = number_or_text(text)
         if isinstance(value, str):
             self.refuse(f"{name} {text[:40]!r} is no number", line)

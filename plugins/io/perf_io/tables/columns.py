@@ -240,7 +240,7 @@ class Roles:
     location: tuple[Column, ...] = ()
     state: Column | None = None
     values: tuple[Column, ...] = ()
-    varied: Column | None = None
+    varied: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -289,6 +289,8 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
             return Roles(kind, finder.unit(options, time), time, values=values, location=location)
     if len(columns) == 1 and options.kind in ("auto", "series") and columns[0].kind == "number":
         return Roles("series", values=tuple(columns))
+    if (plain := _plain_measurements(columns, options, look)) is not None:
+        return plain
     names = listing([one_line(column.name) for column in columns], 20)
     subject = " this table" if options.kind == "auto" else f" a {options.kind}"
     problem = f"the columns {names} do not say what{subject} is made of; accepted are {_ACCEPTED}"
@@ -383,7 +385,31 @@ def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Rol
     if sweep is None or options.parameters or options.value:
         return roles
     counted, time = sweep.columns
-    return replace(roles, varied=None if sweep.counts_runs else counted, values=(time,))
+    return replace(roles, varied=() if sweep.counts_runs else (counted,), values=(time,))
+
+
+_MOST_VARIED = 4
+
+
+def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
+    """Measurements of the last column over the others, where all hold numbers and none is called a moment or a place.
+
+    Columns that only count rows or runs are left out, and each of the others has to look like levels, not like times.
+    """
+    named = (options.time, options.start, options.end, options.duration, options.change, options.location)
+    if look is None or options.kind not in ("auto", "measurements") or any(named) or options.value:
+        return None
+    moments = frozenset().union(*(_WORDS[role] for role in ("start", "end", "time", "duration", "location")))
+    words = [set(plain_name(column.name).split("_")) for column in columns]
+    if any(column.kind != "number" for column in columns) or any(names & moments for names in words):
+        return None
+    *varied, value = columns
+    varied = [column for column, names in zip(varied, words, strict=False) if not names & _RUNS]
+    if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
+        return None
+    over = listing([one_line(column.name) for column in varied])
+    note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"
+    return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))
 
 
 class _Finder:

@@ -494,10 +494,6 @@ def _explain(path: Path, source: Source, layout: Layout, error: TableError) -> N
         if len(fields) != len(layout.names):
             problem = f"has {len(fields)} fields, but there are {len(layout.names)} columns"
             is_last = len(fields) < len(layout.names) and next(records, None) is None
-            cut = (
-                "; it is the last, and has no end: was the file cut short?"
-                if is_last and ends_within_line(path)
-                else ""
-            )
+            cut = "; it is the last, and has no end: was the file cut short?" * (is_last and ends_within_line(path))
             raise InputError(source.name, f"{problem} ({', '.join(layout.names)[:120]}){cut}", line=line)
     raise error

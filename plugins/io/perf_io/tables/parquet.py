@@ -54,7 +54,6 @@ class ParquetReader(Reader):
             return read_table(table, options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a curve, trace or series, with all that reading it back needs."""
         write_table(data, Path(path), "parquet")
 
 

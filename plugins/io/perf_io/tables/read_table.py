@@ -331,6 +331,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
         options = replace(options, kind=table.facts["kind"])
     roles = assign_roles(table.columns, options, table.source, table)
     if roles.kind == "measurements":
+        table = replace(table, notes=(*table.notes, *roles.notes))
         return read_measurements(table, _with_sweep(options, roles, table.facts))
     unit, notes = with_unit(table, roles, options.time_unit)
     roles = replace(roles, time_unit=unit, notes=notes)
@@ -345,7 +346,7 @@ def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -
     """What was varied and measured, where the order of the columns decided and the file does not say."""
     if facts.get("roles"):
         return options
-    parameters = options.parameters if roles.varied is None else (roles.varied.name,)
+    parameters = tuple(column.name for column in roles.varied) or options.parameters
     return replace(options, parameters=parameters, value=options.value or tuple(column.name for column in roles.values))
 
 

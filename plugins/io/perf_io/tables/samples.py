@@ -227,11 +227,8 @@ def _curve(
     make: Callable[..., UtilizationCurve] = UtilizationCurve,
     cure: str = "",
 ) -> UtilizationCurve:
-    facts = {
-        "n_locations": table.facts.get("n_locations"),
-        "source": table.source,
-        "notes": (*table.report(), *roles.notes),
-    }
+    notes = (*table.report(), *roles.notes)
+    facts = {"n_locations": table.facts.get("n_locations"), "source": table.source, "notes": notes}
     # A curve that was written here is of processors.
     quantity = PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
     try:

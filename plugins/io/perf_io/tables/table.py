@@ -20,6 +20,7 @@ ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
 LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
 _NEITHER = frozenset({"instant", "mark", "point", "i"})
 _SWAPPED = str.maketrans(".,", ",.")
+_FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
 
 
 def has_decimal_comma(text: str) -> bool:
@@ -84,7 +85,6 @@ class Table:
         return self.database.source
 
     def number(self, column: Column) -> str:
-        """SQL for the column as what SQL reads numbers from."""
         return sql_number(column.name, self.decimal if self.types[column.name] == "text" else ".")
 
     def ns(self, column: Column, time_unit: str) -> str:
@@ -121,6 +121,14 @@ class Table:
         rows = self._first_rows(f"TRY_CAST({self.number(time)} AS DOUBLE) AS t")
         ((goes_back,),) = self.database.rows(f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))")
         return bool(goes_back)
+
+    def holds_levels(self, column: Column) -> bool:
+        """Whether numbers come in any order, repeat, or each is far above the one before: what was varied, no time."""
+        rows = self._first_rows(f"TRY_CAST({self.number(column)} AS DOUBLE) AS x")
+        steps = f"SELECT x, lag(x) OVER () AS before FROM ({rows})"
+        query = f"SELECT count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD} FROM ({steps})"
+        ((levels, are_levels),) = self.database.rows(query)
+        return bool(levels >= _FEWEST_LEVELS and are_levels)
 
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""

@@ -69,7 +69,6 @@ class GpuActivity:
 
     @functools.cached_property
     def time_ns(self) -> Ints:
-        """Duration of each piece."""
         return self.pieces["end"] - self.pieces["start"]
 
     @property
@@ -253,8 +252,8 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     longest = clip_at_next(pieces["location"], pieces["start"], pieces["end"], np.ones(len(pieces["end"]), np.bool_))
     if longest is not None:
         name = list(names)[pieces["name"][longest[0]]][:_LETTERS]
-        notes.append(f"{longest[2]} pieces of GPU work last beyond the next of their stream: clipped there (most: "
-                     f"{name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
+        notes.append(f"pieces of GPU work that last beyond the next of their stream are clipped there: {longest[2]} "
+                     f"(most: {name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
     host["parent"] = _parents(host)
     pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])

@@ -117,8 +117,6 @@ class _Location(NamedTuple):
 
 
 class _Export:
-    """The tables."""
-
     def __init__(self, connection: sqlite3.Connection, source: str) -> None:
         self._connection, self._source = connection, source
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()

@@ -77,8 +77,6 @@ class ProjectionsReader(Reader):
 
 
 class _Run:
-    """Definitions and logs."""
-
     def __init__(self, anchor: Path, source: str, definitions: str) -> None:
         self._anchor, self._source, self._definitions = anchor, source, definitions
         self._states: dict[str, int] = {_SCHEDULER: 0, _IDLE: 1}

@@ -10,12 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.communication import (
-    Communication,
-    communication_of,
-    once_more,
-    replayable_communication_of,
-)
+from perf_traces.messages.communication import Communication, communication_of, once_more, replayable_communication_of
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace

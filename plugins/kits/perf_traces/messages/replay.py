@@ -258,7 +258,6 @@ class Replay:
     def runtime_ns(
         self, transfer: float = 1.0, *, burst_ns: Ints | None = None, edge_cost_ns: Ints | None = None
     ) -> int:
-        """How long the run takes."""
         index, cost = self._table(transfer, burst_ns, edge_cost_ns)
         times = np.empty(self.graph.n_nodes, np.int64)
         graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
