@@ -283,22 +283,14 @@ def read_states(table: StateTable) -> Trace:
     keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
     extents = [(min(group[3] for group in groups), max(group[4] for group in groups)), table.span_ns or ()]
     first, last = min(itertools.chain(*extents)), max(itertools.chain(*extents))
-    facts: dict[str, Any] = {
-        "time_unit": table.time_unit,
-        "busy_states": table.busy_states,
-        "span_ns": (first, last),
-        "source": source,
-        "notes": table.notes,
-    }
+    facts: dict[str, Any] = {"time_unit": table.time_unit, "busy_states": table.busy_states, "source": source}
+    facts |= {"span_ns": (first, last), "notes": table.notes}
     if abs(first) > EXACT_NS:
         table.database.run(f"ALTER {form} {INTERVALS} RENAME TO {_RECORDED}")
         since = f"start_ns - {first} AS start_ns, end_ns - {first} AS end_ns"
         table.database.run(f"CREATE VIEW {INTERVALS} AS SELECT location, state, {since} FROM {_RECORDED}")
-        facts |= {
-            "span_ns": (0, last - first),
-            "notes": (*table.notes, counted_from(first)),
-            "facts": {"epoch_ns": first},
-        }
+        facts |= {"span_ns": (0, last - first), "notes": (*table.notes, counted_from(first))}
+        facts["facts"] = {"epoch_ns": first}
     states = keys if table.state_names is None else tuple(table.state_names[key] for key in keys)
     table.database.add_names("location_names", locations)
     table.database.add_names("state_names", keys)
