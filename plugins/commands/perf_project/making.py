@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 import perfcore
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
@@ -20,7 +21,7 @@ from perf_tables.suites import paths_of
 from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, fields_of, files_of_runs, known_files
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
@@ -34,6 +35,7 @@ _FITTER = "scaling"
 _LOCAL = ("GPU communication: copies",)  # without network
 _OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
+_HOLD_OUTS = 3  # of tables, besides the largest scale: what weighs the sum against a model of the elapsed time
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
 _WEAK = 0.5  # exponent of the computing time of all locations over their number from which the problem grows
@@ -53,6 +55,7 @@ class Components:
     times: dict[str, Floats] = field(default_factory=dict)  # seconds of a location in each run
     sizes: Floats = field(default_factory=lambda: np.zeros(0))
     others: dict[str, Floats] = field(default_factory=dict)  # what else varies over runs of traces
+    uncertain: tuple[str, ...] = ()
     largest_run: Any = None  # trace of the most locations, for the replay
 
 
@@ -179,6 +182,7 @@ def projected(
     assumed, uncertain = [], []
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
+        uncertain += pooled.uncertain
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
     symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
@@ -237,8 +241,11 @@ def _pooled(components: Components, law: Any) -> Components | None:
         sizes, times = _means(components, law)
     ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
     rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
+    uncertain: tuple[str, ...] = ()
     if len(rare) > 1:
         name = f"{len(rare)} components missing at some {shown_names(law.columns)[symbol]}"
+        listed = listing(sorted(rare, key=lambda each: -times[each].max()), 3)
+        uncertain = (f"{name}: {listed}; check that the components add up to the elapsed time of each run",)
         times[name] = np.sum([times.pop(name) for name in rare], axis=0)
     elapsed = np.sum(list(times.values()), axis=0)
     small = [name for name, row in times.items() if (row < _LEAST_SHARE * elapsed).all()]
@@ -250,7 +257,7 @@ def _pooled(components: Components, law: Any) -> Components | None:
     options = {"parameter": f"{symbol}={column}", "value": "time", **({"unit": law.unit} if law.unit else {})}
     kinds = dict.fromkeys(times, MEAN)
     data = _rows(rows, "time", components.source, [column])
-    return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes)
+    return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes, uncertain=uncertain)
 
 
 def _means(components: Components, law: Any) -> tuple[Floats, dict[str, Floats]]:
@@ -311,19 +318,31 @@ def _check(
     points: Mapping[str, Sequence[float]],
 ) -> tuple[Check | None, float]:  # fmt: skip
     """The largest scale predicted from the others, None where these are too few; and what the sum then counts."""
-    symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
-    largest = float(sizes.max())
-    if len(set(sizes.tolist())) < 3:
+    scales = np.unique(next(iter(points.values()))).tolist()
+    if len(scales) < 3:
         return None, 0.5
-    kept = np.flatnonzero(sizes < largest).tolist()
+    check, evidence = _held_out(components, law, scaling, measured, points, scales[-1])
+    if check is not None and not components.alone:
+        for scale in scales[3:-1][-_HOLD_OUTS:]:
+            evidence += _held_out(components, law, scaling, measured, points, scale)[1]
+    return check, float(expit(evidence))
+
+
+def _held_out(
+    components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
+    points: Mapping[str, Sequence[float]], scale: float,
+) -> tuple[Check | None, float]:  # fmt: skip
+    """A scale predicted from smaller ones, and its log likelihood: of the sum, less that of a model of the whole."""
+    symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
+    kept = np.flatnonzero(sizes < scale).tolist()
     try:
-        smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
+        smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < scale)
         smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
-        return None, 0.5
+        return None, 0.0
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
-    at = np.flatnonzero(sizes == largest).tolist()
+    at = np.flatnonzero(sizes == scale).tolist()
     targets = tuple({s: values[k] for s, values in points.items()} for k in at)
     model = ProjectionModel(
         origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},
@@ -334,12 +353,12 @@ def _check(
     place = {s: np.array([t[s] for t in targets]) for s in points}
     true = float(sum(values[at[-1]] for values in measured.values()))
     median, lower, upper = model.predict(place, 0.95)[-1].tolist()
-    weight = 0.5
+    evidence = 0.0
     if model.whole is not None:
         bounds = (_replace(model, whole=None).predict(place, 0.95)[-1], model.whole.predict(place, 0.95)[-1])
         of_sum, of_whole = (_density(math.log(true), *np.log(np.maximum(each, 1e-300))) for each in bounds)
-        weight = of_sum / (of_sum + of_whole)
-    return Check(largest, true, median, lower, upper), weight
+        evidence = math.log(of_sum / of_whole)
+    return Check(scale, true, median, lower, upper), evidence
 
 
 def _density(value: float, median: float, low: float, high: float) -> float:
