@@ -55,8 +55,8 @@ class Components:
     times: dict[str, Floats] = field(default_factory=dict)  # seconds of a location in each run
     sizes: Floats = field(default_factory=lambda: np.zeros(0))
     others: dict[str, Floats] = field(default_factory=dict)  # what else varies over runs of traces
-    uncertain: tuple[str, ...] = ()
     largest_run: Any = None  # trace of the most locations, for the replay
+    uncertain: tuple[str, ...] = ()
 
 
 def components_of(
@@ -149,8 +149,8 @@ def _refuse_other_programs(parts: Any, lasting: Mapping[str, Floats]) -> None:
     if OTHERS not in lasting or not len(times):
         return
     shares = times / np.sum([values for name, values in lasting.items() if name not in parts.alone], axis=0)
-    for run, share in enumerate(shares.T):
-        if np.minimum(share, shares[:, 0]).sum() < _LEAST_COMMON:
+    for run in range(1, shares.shape[1]):
+        if np.minimum(shares[:, run], shares[:, 0]).sum() < _LEAST_COMMON:
             raise DataError(
                 f"{parts.sources[run]} computes between other calls than {parts.sources[0]}, so they are different "
                 "programs; give runs of one"

@@ -92,7 +92,7 @@ class ProjectionPresenter(ModelPresenter):
                 ),
                 Column("speedup", lambda each: each.speedup[0], format=".3g"),
                 Column(f"{name} efficiency", lambda each: each.efficiencies[name][0], format=".1%"),
-                Column("limited by", lambda each: each.limits.name),
+                Column("limited by", lambda each: each.limits.name if each.limits.lost > 0.0 else None),
             ]
             tables.append(Table(columns, found.at, "Targets"))
         for at in found.at[-1:] if len(found.at) > 1 else found.at:
