@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from perf_project.projection import At, Bounds, ComponentAt, Projection
-from perf_views.names import existing_file, shortened
+from perf_views.names import existing_file, shortened, unique_suffixes
 from perfcore.data.units import readable
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Column, Panel, Panels, Table, Tables
+
+_CALLER = "->"  # between the functions of a call path
 
 
 class ProjectionPresenter(ModelPresenter):
@@ -47,7 +49,7 @@ class ProjectionPresenter(ModelPresenter):
         time, low, high = (_time(value, unit) for value in at.elapsed)
         limits = at.limits
         limited = "" if len(at.components) == 1 else (
-            f"; limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
+            f"; limited by {shortened(_labels(at)[limits.name], 48)}, {limits.lost:.0%} of the time (largest loss with probability "
             f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
         )  # fmt: skip
         return (
@@ -151,11 +153,12 @@ def _main_efficiency(at: Any) -> str:
 
 
 def _components(found: Projection, at: At, unit: str) -> Table:
-    model = found.model
+    model, labels = found.model, _labels(at)
     largest = model.largest
     whole = ComponentAt("elapsed", "", float(model.elapsed[largest]), at.elapsed, 1.0, 0.0, float("nan"))
     columns = [
-        Column("component", "name"),
+        Column("component", lambda row: labels.get(row.name, row.name), key=()),
+        Column("component", "name", importance="data"),
         Column(_run(model), "measured", unit, _duration(unit), "measured"),
         Column(f"at {_text(model, at.point)}", "time", unit, _duration(unit), ("median", "lower", "upper")),
         Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
@@ -165,6 +168,15 @@ def _components(found: Projection, at: At, unit: str) -> Table:
         Column("model", "model", importance="verbose"),
     ]
     return Table(columns, [whole, *(each for each in at.components if each.measured or each.time[2])])
+
+
+def _labels(at: At) -> dict[str, str]:
+    """Component names; of call paths the ends that tell them apart."""
+    names = [each.name for each in at.components]
+    paths = [name for name in names if _CALLER in name and f" {_CALLER} " not in name]
+    ends = unique_suffixes([name.replace(_CALLER, "/") for name in paths])
+    labels = {path: end.replace("/", _CALLER) for path, end in zip(paths, ends, strict=True)}
+    return {name: labels.get(name, name) for name in names}
 
 
 def _run(model: Any) -> str:
