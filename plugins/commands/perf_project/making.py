@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 import perfcore
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
@@ -35,7 +34,6 @@ _FITTER = "scaling"
 _LOCAL = ("GPU communication: copies",)  # without network
 _OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
-_HOLD_OUTS = 3  # of tables, besides the largest scale: what weighs the sum against a model of the elapsed time
 OTHERS, _LEAST_COMMON = "other bursts", 0.1  # the rest of the classes; share of computing that runs have in common
 _MOST_COMPONENTS, _LEAST_SHARE = 12, 0.01  # of a table; of more, those that never take this share are one
 _WEAK = 0.5  # exponent of the computing time of all locations over their number from which the problem grows
@@ -179,7 +177,8 @@ def projected(
     if columns != list(law.columns.items()):  # the number of processors is the scale
         components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
         law = perfcore.fit(components.data, _FITTER, **components.options)
-    assumed, uncertain = [], []
+    assumed: list[str] = []
+    uncertain: list[str] = []
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
         uncertain += pooled.uncertain
@@ -318,31 +317,19 @@ def _check(
     points: Mapping[str, Sequence[float]],
 ) -> tuple[Check | None, float]:  # fmt: skip
     """The largest scale predicted from the others, None where these are too few; and what the sum then counts."""
-    scales = np.unique(next(iter(points.values()))).tolist()
-    if len(scales) < 3:
-        return None, 0.5
-    check, evidence = _held_out(components, law, scaling, measured, points, scales[-1])
-    if check is not None and not components.alone:
-        for scale in scales[3:-1][-_HOLD_OUTS:]:
-            evidence += _held_out(components, law, scaling, measured, points, scale)[1]
-    return check, float(expit(evidence))
-
-
-def _held_out(
-    components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
-    points: Mapping[str, Sequence[float]], scale: float,
-) -> tuple[Check | None, float]:  # fmt: skip
-    """A scale predicted from smaller ones, and its log likelihood: of the sum, less that of a model of the whole."""
     symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
-    kept = np.flatnonzero(sizes < scale).tolist()
+    largest = float(sizes.max())
+    if len(set(sizes.tolist())) < 3:
+        return None, 0.5
+    kept = np.flatnonzero(sizes < largest).tolist()
     try:
-        smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < scale)
+        smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
         smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
-        return None, 0.0
+        return None, 0.5
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
-    at = np.flatnonzero(sizes == scale).tolist()
+    at = np.flatnonzero(sizes == largest).tolist()
     targets = tuple({s: values[k] for s, values in points.items()} for k in at)
     model = ProjectionModel(
         origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},
@@ -353,12 +340,12 @@ def _held_out(
     place = {s: np.array([t[s] for t in targets]) for s in points}
     true = float(sum(values[at[-1]] for values in measured.values()))
     median, lower, upper = model.predict(place, 0.95)[-1].tolist()
-    evidence = 0.0
+    weight = 0.5
     if model.whole is not None:
         bounds = (_replace(model, whole=None).predict(place, 0.95)[-1], model.whole.predict(place, 0.95)[-1])
         of_sum, of_whole = (_density(math.log(true), *np.log(np.maximum(each, 1e-300))) for each in bounds)
-        evidence = math.log(of_sum / of_whole)
-    return Check(scale, true, median, lower, upper), evidence
+        weight = of_sum / (of_sum + of_whole)
+    return Check(largest, true, median, lower, upper), weight
 
 
 def _density(value: float, median: float, low: float, high: float) -> float:
