@@ -66,9 +66,10 @@ class CommandGroup(typer.core.TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Commands under the headings of their groups, each with its whole line of help."""
         groups: dict[str, list[tuple[str, str]]] = {}
+        names = {entry.name for entry in registry().entries("commands").values() if entry.target == COMMAND_GROUP}
         for entry in _commands(self.prefix):
             name = entry.name.removeprefix(self.prefix)
-            if " " not in name or f"{self.prefix}{name.split()[0]}" not in _group_names():
+            if " " not in name or f"{self.prefix}{name.split()[0]}" not in names:
                 groups.setdefault(_group(entry), []).append((name, entry.help))
         for title, rows in groups.items():
             with formatter.section(title if not self.prefix else "Commands"):
@@ -86,10 +87,6 @@ class CommandGroup(typer.core.TyperGroup):
 
 def _group(entry: Entry) -> str:
     return entry.group or "Others"
-
-
-def _group_names() -> set[str]:
-    return {entry.name for entry in registry().entries("commands").values() if entry.target == COMMAND_GROUP}
 
 
 def _commands(prefix: str) -> list[Entry]:

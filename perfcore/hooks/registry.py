@@ -81,11 +81,6 @@ class Plugin:
     distribution: str
     problem: str | None = None
 
-    @property
-    def problem_text(self) -> str:
-        """Why it was skipped, in one line."""
-        return f"plugin {self.name} of {self.distribution} is skipped: {self.problem}"
-
 
 @dataclass
 class Registry:
@@ -125,7 +120,7 @@ class Registry:
     @property
     def problems(self) -> tuple[str, ...]:
         """One line for each plugin that was skipped, and why."""
-        return tuple(plugin.problem_text for plugin in self.plugins if plugin.problem)
+        return tuple(f"plugin {p.name} of {p.distribution} is skipped: {p.problem}" for p in self.plugins if p.problem)
 
     def add_plugin(self, name: str, distribution: str, load: Callable[[], object]) -> None:
         """Load one plugin module and let it register; a broken one is named and left out whole."""

@@ -61,6 +61,7 @@ class PartDraws:
     total: Drawn | None  # values (T,), draws (T, N) of the whole; None where it is the sum of the parts
     single_runs: bool  # the draws are of single runs, which hold their noise, and not of means
     left_out: Mapping[str, str] = field(default_factory=dict)  # parts that no model could be fitted to, and why
+    add_up: bool = True  # their sum is the whole, as of a run's call paths and not of several programs
 
 
 @dataclass(frozen=True)

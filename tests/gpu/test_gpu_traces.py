@@ -1,7 +1,7 @@
 """GPU work by operator and differences of traces, against calculations by hand and values of independent scripts."""
 
 import pytest
-from gpu_events import event, write
+from gpu_events import event, launched, write
 
 import perfcore
 from perf_gate.gpu_differences import welch
@@ -58,6 +58,23 @@ def test_traces_that_lack_something(tmp_path):
     assert perfcore.compare(bare, full).by == "kernel"
     with pytest.raises(OptionError, match="steps"):
         perfcore.compare(full, full, per="step")
+
+
+def test_tables_of_operators_can_be_gated(tmp_path):
+    """Of two operators one takes 1.2 times as long; numbers of calls differ, and the outer one has no own time."""
+    for k in range(4):
+        for version, times in {"old": 1.0, "new": 1.2}.items():
+            events = [event("cpu_op", "outer", 0, 500)]
+            for number, (name, us) in enumerate([("mm", 100 * times), ("add", 40), ("mm", 100 * times)], 1):
+                at = 100 * number
+                events += [event("cpu_op", name, at, 50), *launched(number, name, at + 5, 300 * number, us + k)]
+            write(tmp_path / "t.json", events)
+            perfcore.profile(tmp_path / "t.json", by="operator").save(tmp_path / f"{version}{k}.csv")
+    judged = perfcore.gate(str(tmp_path / "old*.csv"), str(tmp_path / "new*.csv"))
+    assert dict(zip(judged.benchmarks, judged.judged.slower.tolist(), strict=True)) == {"mm": True, "add": False}
+    assert judged.outcome.value == "fail"
+    with pytest.raises(OptionError, match="writes one of each run"):
+        perfcore.gate(tmp_path / "t.json", tmp_path / "t.json")
 
 
 def test_differences_add_up_and_renames_are_folded(tmp_path):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 from scipy.stats import multivariate_normal, norm
 
 import perfcore
@@ -501,3 +502,18 @@ def test_array_operations_give_what_compiled_kernels_give(seed, monkeypatch):
         answers.append((posterior.weight, np.log(quantiles), draws.logs, np.log(draws.runs()), draws.component))
     for of_arrays, compiled, most in zip(*answers, (1e-11, 1e-10, 1e-9, 1e-9, 0.0), strict=True):
         np.testing.assert_allclose(of_arrays, compiled, rtol=0.0, atol=most)
+
+
+def test_distributions_in_array_operations_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    freedom = np.append(np.arange(1.0, 40.0), [300.0, 4000.0])[:, None]
+    t = np.append(rng.standard_cauchy(200), [0.0, -1e6])
+    np.testing.assert_allclose(few_paths.stdtr(freedom, t), special.stdtr(freedom, t), rtol=1e-10, atol=1e-12)
+    for level in (0.001, 0.025, 0.5, 0.9):
+        of_scipy = special.stdtrit(freedom, level)
+        np.testing.assert_allclose(few_paths.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
+    ratio = np.append(rng.exponential(2.0, 200) ** 2, [0.0, np.inf])
+    other = np.array([[[1.0]], [[7.0]], [[90.0]]])
+    np.testing.assert_allclose(
+        few_paths.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
+    )

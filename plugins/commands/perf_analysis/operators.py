@@ -58,16 +58,16 @@ class OperatorTimes(Result):
                             category="function", source=self.sources[0])  # fmt: skip
 
     def table(self) -> pd.DataFrame:
-        """A row for each name and run."""
+        """A row for each name and run that has own time."""
         import pandas as pd
 
         rows = [{"function": row["name"], **self.parameters[row["run"]], "time_s": row["own_ns"] / 1e9, **row,
-                 "file": self.sources[row["run"]]} for row in self.rows]  # fmt: skip
+                 "file": self.sources[row["run"]]} for row in self.rows if row["own_ns"]]  # fmt: skip
         return pd.DataFrame(rows).drop(columns="name").assign(run=lambda frame: frame["run"] + 1)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table, a row for each name and run."""
-        if not self.parameters[0] or len(self.parameters) < 2:
+        if not symbols_of(self.parameters) or len(self.parameters) < 2:
             self.table().to_csv(path, index=False) if str(path).endswith(".csv") else self.table().to_json(
                 path, orient="records", lines=True)  # fmt: skip
             return [f"table: {os.fspath(path)}"]

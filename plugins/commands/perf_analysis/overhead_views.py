@@ -128,11 +128,6 @@ def class_form(trace: Trace, classes: Classes) -> page.Form:
     return page.Form(tuple(fields), (), "Show the time breakdown", title, is_folded=not missing)
 
 
-def file_form(query: page.Query) -> page.Form:
-    """A form with nothing but the file of categories, for one that cannot be used."""
-    return page.Form((_file_field(query.get(CATEGORIES, "")),), ())
-
-
 def _file_field(value: str, more: str = "") -> page.Field:
     text = f"TOML file with categories of your own; empty for the standard ones.{more}"
     return page.Field(CATEGORIES, CATEGORIES, value, help=text)
@@ -164,7 +159,8 @@ def _view(trace: Trace, edges: Sequence[int] | None, query: page.Query) -> page.
     try:
         classes = given_classes(trace, query)
     except PerfError as error:
-        return page.View(_TITLE, (page.Notice(str(error), "error"), file_form(query)))
+        form = page.Form((_file_field(query.get(CATEGORIES, "")),), ())
+        return page.View(_TITLE, (page.Notice(str(error), "error"), form))
     form = class_form(trace, classes)
     if missing := classes.without(trace):
         text = (

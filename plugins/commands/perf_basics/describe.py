@@ -24,7 +24,7 @@ from perfcore.data.observations import Observations
 from perfcore.data.roles import shown_names
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import is_time, readable, unit_of
+from perfcore.data.units import is_time, readable, split_unit, unit_of
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
@@ -67,14 +67,8 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
     else:
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
-    notes = list(
-        dict.fromkeys(
-            [
-                *getattr(data, "notes", ()),
-                *(text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes),
-            ]
-        )
-    )
+    noted = (text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes)
+    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *noted]))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 
@@ -132,7 +126,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "rows": len(data.table),
         "columns": list(data.table.columns),
         "parameters": [c if s == c else f"{s}={c}" for s, c in roles.parameters.items()],
-        "value": f"{roles.value or 'none'}{f' [{roles.unit}]' if roles.unit else ''}",
+        "value": _with_unit(roles.value, roles.unit),
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
@@ -201,10 +195,18 @@ def _series(part: Measurements) -> list[str]:
     return lines
 
 
+def _with_unit(name: str | None, unit: str | None) -> str:
+    """A column with its unit in brackets, once: ``Time (s)`` is a time in s."""
+    if name is None or unit is None:
+        return name or "none"
+    bare = split_unit(name)[0]
+    return f"{bare if bare and name.endswith((']', ')')) else name if bare else 'time'} [{unit}]"
+
+
 def _mixed_runs(data: Measurements) -> str:
     """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
     try:
-        refuse_unnamed_of_codes(data)
+        refuse_unnamed_of_codes(data, by="path")
     except OptionError as error:
         return str(error)
     return ""

@@ -20,20 +20,8 @@ _ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "s
 _FUNCTIONS = ("states", "busy")
 _LABELS = {"rows to know about": "data notes", "to be told": "missing options", "busy": "busy states"}
 _IN_ANSWER = (
-    "kind",
-    "rows",
-    "points",
-    "to be told",
-    "next",
-    "locations",
-    "intervals",
-    "duration",
-    "steps",
-    "start",
-    "mean",
-    "mean utilization",
-    "means",
-    "samples",
+    *("kind", "rows", "points", "to be told", "next", "locations", "intervals", "duration", "steps", "start", "mean"),
+    *("mean utilization", "means", "samples"),
 )
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
@@ -115,7 +103,7 @@ def _total(result: Predictions) -> float | None:
     if model is None or len(parts) != 1 or any(len(set(column)) > 1 for column in numbers.values()):
         return None
     draws = model.part_draws({symbols[name]: np.array(column[:1]) for name, column in numbers.items()})
-    if draws is None:
+    if draws is None or not draws.add_up:
         return None
     return float(draws.parts.values.sum() if draws.total is None else draws.total.values[0])
 

@@ -51,7 +51,6 @@ def levels_of(factors: Levels | Sequence[str], flag: str) -> dict[str, Sequence[
 
 
 def _one_level_of(factors: Point | Sequence[str], flag: str) -> dict[str, Any]:
-    """A single level by name."""
     if isinstance(factors, Mapping):
         return dict(factors)
     levels_by_name = levels_of(factors, flag)

@@ -137,7 +137,7 @@ class Page:
         if request.method == "GET" and raw == "/" and key is not None and self._spent(key):
             cookie = f"{self._cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
             return 200, _entry(), {"Set-Cookie": cookie, "Refresh": "0; url=/"}
-        if not self._is_secret(request.cookies.get(self._cookie, "")):
+        if not hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
             message = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
             return 403, _plain("Refused", message), {}
         if raw in SCRIPTS:
@@ -160,9 +160,6 @@ class Page:
             if matches and not self._keys:
                 self._announce(f"opened; for another browser: {self.link()}")
         return bool(matches)
-
-    def _is_secret(self, candidate: str) -> bool:
-        return hmac.compare_digest(candidate.encode(), self._secret.encode())
 
     def _frame(self) -> Frame:
         session = self.session

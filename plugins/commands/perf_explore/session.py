@@ -127,7 +127,10 @@ def _write(edits: Sequence[page.FileEdit], has_backup: bool = False) -> None:
     """Write all files or none."""
     for edit in edits:
         if page.content(edit.path) != edit.before:
-            raise DataError(_changed_by_others(edit.path))
+            raise DataError(
+                f"{edit.path}: file modified by another program since it was read; nothing was written. Save your "
+                "input elsewhere, and open the page again"
+            )
     written: list[page.FileEdit] = []
     try:
         for edit in edits:
@@ -150,10 +153,3 @@ def _put(path: Path, content: bytes | None) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(path, f"cannot be removed: {error.strerror or error}") from error
-
-
-def _changed_by_others(path: Path) -> str:
-    return (
-        f"{path}: file modified by another program since it was read; nothing was written. Save your input "
-        "elsewhere, and open the page again"
-    )

@@ -19,6 +19,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import MeasurementRoles, guess_roles
+from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
 
     data = reading.data
     if not isinstance(data, Measurements):
-        raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}")
+        hint = ": `perf profile TRACE -o run.csv` writes one of each run" if isinstance(data, Trace) else ""
+        raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}{hint}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)
     guessed = None if guessed is not None and _is_date(table[guessed]) else guessed
@@ -255,14 +257,8 @@ def _last_word(name: str) -> str:
 def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     """The one column of numbers that has no other meaning, if there is one."""
     in_roles = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
-    numbers = [
-        str(column)
-        for column in table.columns
-        if column not in in_roles
-        and table[column].dtype.kind in "iuf"
-        and not is_run_identifier(str(column))
-        and not _is_date(table[column])
-    ]
+    free = [column for column in table.columns if column not in in_roles and table[column].dtype.kind in "iuf"]
+    numbers = [str(column) for column in free if not (is_run_identifier(str(column)) or _is_date(table[column]))]
     return numbers if len(numbers) == 1 else []
 
 
@@ -366,6 +362,8 @@ def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str])
         return False
     if any(side[column].isna().any() or 2 * len(levels[0]) > len(side) for side in sides):
         return False
+    if keys and all(side.groupby(list(keys), dropna=False)[column].nunique().max() == 1 for side in sides):
+        return False  # it tells no runs apart that the keys don't
     runs = [side.groupby([*keys, column], dropna=False).size() for side in sides]
     are_numbered = any(levels[0] == set(range(first, first + len(levels[0]))) for first in (0, 1))
     return not are_numbered or all((counts > 1).mean() > 0.5 for counts in runs)

@@ -124,11 +124,9 @@ def rows(
     """All indices of some operands, and the operands' expressions at each place."""
     indices = tuple(dict.fromkeys(index for operand in operands for index in operand.indices))
     selections = [[indices.index(index) for index in operand.indices] for operand in operands]
+    chosen = list(zip(operands, selections, strict=True))
     return indices, {
-        place: tuple(
-            operand.cells[tuple(place[position] for position in selection)]
-            for operand, selection in zip(operands, selections, strict=True)
-        )
+        place: tuple(operand.cells[tuple(place[k] for k in selection)] for operand, selection in chosen)
         for place in places(indices, sizes)
     }
 
@@ -198,7 +196,9 @@ def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple
     for operand in operands:
         if operand.unit.kind == first.unit.kind:
             quantities.append(converted(operand, first.unit, algebra))
-        elif not operand.unit.powers and all(_is_zero(cell) for cell in operand.cells.values()):
+        elif not operand.unit.powers and all(
+            isinstance(cell, Constant) and cell.value == 0.0 for cell in operand.cells.values()
+        ):
             quantities.append(operand)
         else:
             raise DataError(f"{symbol} needs one unit, but {first.described} and {operand.described}")
@@ -212,7 +212,3 @@ def need_numbers(label: str, parts: Sequence[Indexed]) -> None:
             raise DataError(
                 f"{label} takes a number without unit, but {part.described}; divide by a quantity in {part.unit}"
             )
-
-
-def _is_zero(cell: Expression) -> bool:
-    return isinstance(cell, Constant) and cell.value == 0.0

@@ -178,11 +178,6 @@ class Evaluation:
             return float(self.value.quantile(probability))
         return float(_row_quantiles(self.sample[None], probability)[0])
 
-    @property
-    def below_limit(self) -> float:
-        """Probability of results up to the limit; NaN where it is not known or none was asked for."""
-        return math.nan if self.limit is None else self.cdf(self.limit)
-
     def cdf(self, x: float) -> float:
         """Probability of at most ``x``; of a sample its own and not its histogram's."""
         if self.sample is None:
@@ -261,11 +256,8 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         **({} if not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
-    errors = {
-        name: float(figure.std(ddof=1)) / math.sqrt(len(rows))
-        for name, figure in figures.items()
-        if np.isfinite(figure).all()
-    }
+    finite = {name: figure for name, figure in figures.items() if np.isfinite(figure).all()}
+    errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in finite.items()}
     sample = rows.reshape(-1)
     if sample.size > _BLOCK:
         sort_at_once(np.array_split(sample, [len(rows) // 2 * rows.shape[1]]))
@@ -394,7 +386,8 @@ class Prediction(Result):
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         evaluation = self.evaluation
         lowest, highest = evaluation.support
-        limit = {} if evaluation.limit is None else {f"P(<= {evaluation.limit:g})": evaluation.below_limit}
+        below = evaluation.limit
+        limit = {} if below is None else {f"P(<= {below:g})": evaluation.cdf(below)}
         figures = {"mean": evaluation.mean, "std": evaluation.std, **evaluation.quantiles}
         return {**figures, "lowest": lowest, "highest": highest, **limit}
 
@@ -427,11 +420,8 @@ class Part:
     def keys(self) -> dict[str, str]:
         """Prefix that separates its quantities from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
-        return {
-            leaf: f"{self.label}: {leaf}"
-            for leaf in self.composition.values
-            if leaf.partition("[")[0] in self.own and leaf not in correlated
-        }
+        own = [leaf for leaf in self.composition.values if leaf.partition("[")[0] in self.own]
+        return {leaf: f"{self.label}: {leaf}" for leaf in own if leaf not in correlated}
 
 
 def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:

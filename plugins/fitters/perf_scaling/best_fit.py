@@ -16,13 +16,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from perf_scaling.posterior import few_paths
 from perf_scaling.terms import Factor, product_text, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 
@@ -32,30 +32,8 @@ if TYPE_CHECKING:
 Product = tuple[Factor, ...]  # empty for the constant
 Design = tuple[Product, ...]
 
-_POWERS = tuple(
-    float(Fraction(i))
-    for i in [
-        "1/4",
-        "1/3",
-        "1/2",
-        "2/3",
-        "3/4",
-        "4/5",
-        "1",
-        "5/4",
-        "4/3",
-        "3/2",
-        "5/3",
-        "7/4",
-        "2",
-        "9/4",
-        "7/3",
-        "5/2",
-        "8/3",
-        "11/4",
-        "3",
-    ]
-)
+_TEXTS = "1/4 1/3 1/2 2/3 3/4 4/5 1 5/4 4/3 3/2 5/3 7/4 2 9/4 7/3 5/2 8/3 11/4 3"
+_POWERS = tuple(float(Fraction(text)) for text in _TEXTS.split())
 _FALLING = (*_POWERS[:7], 1.5, 2.0)
 _USUAL = frozenset(
     [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0), (3.0, 0), (-1.0, 0), (-0.5, 0), (0.0, 2), (2.0, 1)]
@@ -79,7 +57,7 @@ _LEAST_VARIANCE = 1e-12
 _USUAL_SQUARES = 1e-4  # in `run_variance`, with one degree of freedom
 _PATHS_AT_ONCE = 256
 _TEMPERED = 0.5  # by which weights follow the evidence, so that intervals of clean series hold 95 %
-_HALVINGS = 36
+_MOST_STEPS, _CLOSE = 60, 1e-14  # in the search for a quantile; error of its probability
 _SURE_PART = 2.0  # standard errors
 
 
@@ -179,23 +157,49 @@ class BestFits:
         for k, candidates in enumerate(chosen):
             means[k, len(candidates) :] = means[k, 0]
         errors = np.maximum(errors, 1e-12)
-        ends = [_quantile(means, errors, freedom, weights, 0.5 + side * interval) for side in (-0.5, 0.5)]
+        ends = _quantiles(means, errors, freedom, weights, (0.5 - 0.5 * interval, 0.5 + 0.5 * interval))
         best = means[:, 0]
         logs = np.stack([best, np.minimum(ends[0], best), np.maximum(ends[1], best)], axis=2)
         return np.asarray(np.exp(-logs[:, :, [0, 2, 1]] if self.reciprocal else logs))
 
 
-def _quantile(means: Floats, errors: Floats, freedom: Floats, weights: Floats, level: float) -> Floats:
-    """Of mixtures of Student's t (K, C, T): (K, T)."""
-    each = means + special.stdtrit(freedom, level) * errors
-    has_weight = weights > 0.0
-    low = np.where(has_weight, each, np.inf).min(axis=1)
-    high = np.where(has_weight, each, -np.inf).max(axis=1)
-    for _ in range(_HALVINGS if means.shape[1] > 1 else 0):
-        middle = 0.5 * (low + high)
-        share = (weights * special.stdtr(freedom, (middle[:, None] - means) / errors)).sum(axis=1)
-        low, high = np.where(share < level, middle, low), np.where(share < level, high, middle)
-    return np.asarray(0.5 * (low + high))
+def _special(n_paths: int) -> Any:
+    """The distributions, in array operations of our own for few paths: ``scipy.special`` takes longer to import."""
+    if n_paths <= few_paths.FEW:
+        return few_paths
+    import scipy.special
+
+    return scipy.special
+
+
+def _quantiles(means: Floats, errors: Floats, freedom: Floats, weights: Floats, levels: Sequence[float]) -> Floats:
+    """Of mixtures of Student's t (K, C, T): (L, K, T), by the Illinois method."""
+    special = _special(len(means))
+    each = np.stack([means + special.stdtrit(freedom, level) * errors for level in levels])
+    low = np.where(weights > 0.0, each, np.inf).min(axis=2)
+    high = np.where(weights > 0.0, each, -np.inf).max(axis=2)
+
+    def excess(values: Floats) -> Floats:
+        shares = weights * special.stdtr(freedom, (values[:, :, None] - means) / errors)
+        return np.asarray(shares.sum(axis=2) - np.reshape(levels, (-1, 1, 1)))
+
+    if means.shape[1] == 1:
+        return np.asarray(low)
+    below, above = excess(low), excess(high)
+    side = np.zeros(low.shape)
+    for _ in range(_MOST_STEPS):
+        with np.errstate(invalid="ignore"):
+            middle = np.where(above > below, low - below * (high - low) / (above - below), low)
+        error = excess(middle)
+        if (np.abs(error) < _CLOSE).all():
+            break
+        is_low = error < 0.0
+        now = np.where(is_low, -1.0, 1.0)
+        halved = np.where(side == now, 0.5, 1.0)  # of the end that stays for a second time
+        low, below = np.where(is_low, middle, low), np.where(is_low, error, below * halved)
+        high, above = np.where(is_low, high, middle), np.where(is_low, above * halved, error)
+        side = now
+    return np.asarray(middle)
 
 
 def best_fits(model: FittedModel) -> BestFits:
@@ -240,7 +244,6 @@ def _named(
 
 
 def _factors(candidate: Candidate) -> tuple[float, ...]:
-    """Coefficients of the terms."""
     if candidate.is_power:
         return (float(np.exp(candidate.coefficients[0])),)
     return tuple(candidate.coefficients.tolist())
@@ -354,13 +357,12 @@ class _Regression:
         self.n_runs = counts.sum(axis=1)
 
     def weigh(self, designs: Sequence[Design]) -> list[tuple[Candidate, ...]]:
-        """The candidates of each path."""
         n = self.values.shape[1]
         fits = self._fits(designs, self.variances, self.freedom)
         squares = np.where(fits.valid, fits.squares, np.inf)
         left = np.maximum(n - fits.sizes, 1)
         with np.errstate(invalid="ignore"):
-            explained = special.fdtrc(left, self.freedom[:, None], squares / left)
+            explained = _special(len(self.values)).fdtrc(left, self.freedom[:, None], squares / left)
         scatters = (explained.max(axis=1) < _SURE_SCATTER) & (n > _ENOUGH_LEVELS)
         found = [self._candidates(fits, k, self.freedom[k], self.n_runs[k]) for k in range(len(self.values))]
         if scatters.any():
@@ -405,7 +407,8 @@ class _Regression:
         if not fits.designs[-1]:
             scale, left = self._scale(fits, k, -1, freedom)
             errors = np.sqrt(np.diagonal(fits.covariance[-1][k])[1:] * scale)
-            changes = special.stdtr(left, -np.abs(fits.coefficients[-1][k][1:]) / np.maximum(errors, 1e-300)).min()
+            ratios = -np.abs(fits.coefficients[-1][k][1:]) / np.maximum(errors, 1e-300)
+            changes = _special(len(self.values)).stdtr(left, ratios).min()
             if not self.is_free:
                 evidence[-1] = -np.inf
             if changes < 0.5 * _SURE_CHANGE / len(errors) and np.isfinite(np.delete(evidence, 0)).any():

@@ -12,7 +12,14 @@ import numpy as np
 
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
-from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
+from perf_tables.confounders import (
+    Spread,
+    pooled_runs,
+    refuse_unnamed_factors,
+    refuse_unnamed_text,
+    spread_of_rows,
+    unnamed_text,
+)
 from perf_tables.names import is_speed, what_zero_means
 from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
@@ -160,7 +167,15 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
-    refuse_unnamed_names(data, kept, point, path, measured, {symbol: column[kept] for symbol, column in points.items()})
+    at_rows = {symbol: column[kept] for symbol, column in points.items()}
+    while (found := unnamed_text(data, kept, point, path, measured, at_rows)) is not None:
+        if options.path is not None:
+            refuse_unnamed_text(data, found, "path")
+        notes.append(f"one model for each {found.column}, since rows of one point, {found.differ} (set with --path)")
+        data = data.with_roles(system=(*data.roles.system, found.column))  # runs of two of them do not add up
+        names, path = paths_of(data, kept)
+        metrics = _metrics(data, kept, path)
+        shape = (len(names), len(distinct))
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
     zero_means = what_zero_means(reciprocal)
@@ -270,7 +285,6 @@ def _without_zeros(
 
 
 def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
-    """Runs of which the rows are means."""
     kept_spread = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
     means, counts, variances = (
         part.reshape(shape) for part in pooled_runs(cell, value, kept_spread, shape[0] * shape[1])
@@ -394,6 +408,11 @@ def observed_by_path(model: FittedModel, data: Any, where: str | None = None) ->
     value = values_of(runs, [])
     kept = value > 0.0  # no error can be relative to 0
     names, path = paths_of(runs, kept)
+    for column in runs.table.columns if model.paths and not {*names} & {*model.paths} else ():
+        # A text that only tells series apart is not named anywhere; see `gathered`.
+        if runs.table[column].dtype.kind not in "iufM" and column not in (*runs.roles.code, *runs.roles.system):
+            apart, path_apart = paths_of(runs.with_roles(system=(*runs.roles.system, column)), kept)
+            names, path = (apart, path_apart) if {*apart} & {*model.paths} else (names, path)
     if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):
         names = model.paths  # without a column that names it, a path is called as the value is
     columns = {symbol: numbers_of(runs, column, kept)[kept] for symbol, column in runs.roles.parameters.items()}

@@ -19,7 +19,7 @@ from perf_scaling.engine import HoldoutCheck, check_holdout
 from perf_scaling.growth import CLASSES, classes_of_draws, slopes_between
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
 from perf_scaling.rows import PathRow, path_rows
-from perf_scaling.speedup import speedup
+from perf_scaling.speedup import Speedup, speedup
 from perf_scaling.terms import Law, PathData, point_text
 from perf_tables.names import is_speed
 from perf_tables.points import check_coverage, named_points
@@ -175,6 +175,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """How the largest measured level is predicted by the others; None where these are too few."""
         return check_holdout(self)
 
+    @functools.cached_property
+    def speedup(self) -> Speedup | None:
+        """Speedup and efficiency of all paths together."""
+        return speedup(self)
+
     def at(self, target: Mapping[str, float]) -> Self:
         """The same laws, looked at from another point."""
         other = msgspec.structs.replace(self, target=dict(target))
@@ -247,6 +252,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             total=None,
             single_runs=False,
             left_out=self.unfitted,
+            add_up=not self.whole.several and bool(self.whole.counted.all()),
         )
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws:
@@ -279,13 +285,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         lowest, highest = self.posterior.measured_range
         lines = []
         for place, path in zip(places.tolist(), path_numbers.tolist(), strict=True):
-            parts = [
-                f"{name} was {low:g} to {high:g}"
-                for name, level, low, high in zip(
-                    self.parameter_names.values(), place, lowest[path].tolist(), highest[path].tolist(), strict=True
-                )
-                if not low <= level <= high
-            ]
+            ends = zip(self.parameter_names.values(), place, lowest[path].tolist(), highest[path].tolist(), strict=True)
+            parts = [f"{name} was {low:g} to {high:g}" for name, level, low, high in ends if not low <= level <= high]
             lines.append(f"extrapolated: {', '.join(parts)}" if parts else "")
         return lines
 
@@ -386,7 +387,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return not alone and not is_speed(self.unit, self.value_name)
 
     def details(self) -> dict[str, Any]:
-        speedup_curve = speedup(self)
+        curve = self.speedup
         return {
             "paths": [
                 {
@@ -402,9 +403,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             "share_of": self.whole.shares_text if self.has_parts else None,
             "advice": [entry._asdict() for entry in advice(self)],
             "next_point": next_point(self),
-            "speedup": None
-            if speedup_curve is None
-            else {**speedup_curve._asdict(), "levels": [level._asdict() for level in speedup_curve.levels]},
+            "speedup": curve and {**curve._asdict(), "levels": [level._asdict() for level in curve.levels]},
             "check": None if self.check is None else self.check._asdict(),
             "unfitted": self.unfitted,
         }

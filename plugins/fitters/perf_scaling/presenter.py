@@ -37,7 +37,7 @@ def _scaling_lines(model: ScalingModel) -> list[str]:
             "no speedup of all paths: values of several metrics, programs or systems do not add up; "
             "choose one with --where"
         ]
-    if not is_open(model):
+    if model.speedup is not None or not is_open(model):
         return []
     parameter = next(iter(model.parameter_names.values()))
     return [f"no speedup: set --scaling weak or strong (does the problem grow with {parameter}?)"]
@@ -126,7 +126,6 @@ def _factor_text(side: float) -> str:
 
 
 def _compact(model: ScalingModel, point: Mapping[str, float]) -> str:
-    """A point as options take it."""
     return ", ".join(f"{model.parameter_names[symbol]}={level:.6g}" for symbol, level in point.items())
 
 
@@ -171,7 +170,7 @@ def _answer(model: ScalingModel) -> str:
 
 
 def _gain(model: ScalingModel) -> str:
-    curve = speedup(model)
+    curve = model.speedup
     if curve is None or curve.levels[-1].level != model.target[curve.symbol]:
         return ""
     _, low, high = (100.0 * share for share in curve.levels[-1].efficiency)
@@ -200,7 +199,6 @@ def _change_lines(model: ScalingModel) -> list[str]:
 
 
 def _path_columns(model: ScalingModel) -> list[Column]:
-    """Each path at the target."""
     top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
     unit = model.unit or ""
     parts = len(model.paths) > 1
@@ -309,7 +307,7 @@ class ScalingPresenter(Presenter):
 
     def caveats(self, result: ScalingModel) -> dict[str, Sequence[str]]:
         """What was assumed of the scaling, and what makes the prediction uncertain."""
-        curve = speedup(result)
+        curve = result.speedup
         assumed = list(result.notes)
         if curve is not None and not curve.is_told:
             assumed.insert(0, "strong scaling, since the time falls (--scaling weak otherwise)")
@@ -334,7 +332,7 @@ class ScalingPresenter(Presenter):
         rows = result.rows
         shares = f"; {result.whole.shares_text}" if result.has_parts else ""
         columns = _path_columns(result)
-        curve = speedup(result)
+        curve = result.speedup
         tables = [
             Table(columns, rows, f"At {_target_text(result)}{shares}", limit=_MOST_PATHS,
                   importance="verbose" if curve is not None and len(rows) == 1 else "default"),

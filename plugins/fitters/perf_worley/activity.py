@@ -118,11 +118,8 @@ def activities(
         by_state, by_location[:, :n_locations], np.diff(edges).tolist(), strict=True
     ):
         order = np.argsort(-times, kind="stable")[:_MOST_STATES]
-        states = tuple(
-            StateTime(trace.states[code], int(times[code]), bool(computes[code]))
-            for code in order.tolist()
-            if times[code]
-        )
+        present = [code for code in order.tolist() if times[code]]
+        states = tuple(StateTime(trace.states[code], int(times[code]), bool(computes[code])) for code in present)
         other_times = times.copy()
         other_times[order] = 0
         activity = Activity(

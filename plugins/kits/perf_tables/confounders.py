@@ -295,10 +295,10 @@ def _say_the_same(table: pd.DataFrame, one: str, other: str) -> bool:
     return len(table[[one, other]].drop_duplicates()) == table[one].nunique() == table[other].nunique()
 
 
-def refuse_unnamed_of_codes(data: Measurements) -> None:
+def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "code") -> None:
     """Refuse rows of a code on a system that would pass for repeated runs though something was varied in them.
 
-    Numbers as `refuse_unnamed_factors` judges them, texts as `refuse_unnamed_names`.
+    Numbers as `refuse_unnamed_factors` judges them, texts as `unnamed_text`.
     """
     roles = data.roles
     value = values_of(data, [])
@@ -309,19 +309,21 @@ def refuse_unnamed_of_codes(data: Measurements) -> None:
     _, pair = paths_of(data, kept)
     _, point = np.unique(np.column_stack(list(points.values())), axis=0, return_inverse=True)
     refuse_unnamed_factors(data, kept, point.ravel(), pair, points)
-    refuse_unnamed_names(data, kept, point.ravel(), pair, value[kept], points, by="code")
+    refuse_unnamed_text(data, unnamed_text(data, kept, point.ravel(), pair, value[kept], points), by)
 
 
-def refuse_unnamed_names(
-    data: Measurements,
-    kept: Booleans,
-    point: Ints,
-    path: Ints,
-    value: Floats,
-    points: Mapping[str, Floats],
-    by: Literal["path", "code"] = "path",
-) -> None:
-    """Refuse rows that would pass for repeated runs though a text, such as a problem's class, distinguishes them.
+class Unnamed(NamedTuple):
+    """A text without a role that distinguishes rows which would pass for repeated runs."""
+
+    column: str
+    differ: str  # which rows differ in it, and how far
+    level: str  # the most frequent one
+
+
+def unnamed_text(
+    data: Measurements, kept: Booleans, point: Ints, path: Ints, value: Floats, points: Mapping[str, Floats]
+) -> Unnamed | None:
+    """The first text, such as a problem's class, that distinguishes rows which would pass for repeated runs.
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several.
@@ -348,13 +350,21 @@ def refuse_unnamed_names(
         shown = shown_names(roles.parameters)
         place = ", ".join(f"{shown[symbol]}={values[row]:.6g}" for symbol, values in points.items())
         names = sorted(map(str, cell["level"].unique()))
-        joined = roles.code if by == "code" else (*roles.code, *roles.system, *roles.category)
-        what = "model" if by == "code" else "law"
-        raise OptionError(
-            f"{data.source}: rows of one point, such as {place}, differ in {column} ({listing(names, 4)}) and are up "
-            f"to {folds.max():.3g}-fold apart, so they are no repeated runs; give each its own {what} with --{by} "
-            f"{','.join([*joined, str(column)])}, or choose one with --where '{column}={rows['level'].mode().iloc[0]}'"
-        )
+        differ = f"such as {place}, differ in {column} ({listing(names, 4)}) and are up to {folds.max():.3g}-fold apart"
+        return Unnamed(str(column), differ, str(rows["level"].mode().iloc[0]))
+    return None
+
+
+def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["path", "code"]) -> None:
+    """Refuse rows that a text distinguishes, where one was found."""
+    if found is None:
+        return
+    roles = data.roles
+    joined = roles.code if by == "code" else (*roles.code, *roles.system, *roles.category)
+    raise OptionError(
+        f"{data.source}: rows of one point, {found.differ}, so they are no repeated runs; give each its own model with "
+        f"--{by} {','.join([*joined, found.column])}, or choose one with --where '{found.column}={found.level}'"
+    )
 
 
 def _are_chosen(levels: pd.Series) -> bool:

@@ -292,5 +292,5 @@ def symbols_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     numbers = [name for name, value in runs[0].items() if not isinstance(value, str) and name not in REPETITIONS]
     varied = [name for name in numbers if len({run[name] for run in runs}) > 1] or numbers
     columns = sorted(varied, key=lambda column: not is_processors(column))
-    named = "p" in columns or not is_processors(columns[0])
+    named = not columns or "p" in columns or not is_processors(columns[0])
     return {(column if named or k else "p"): column for k, column in enumerate(columns)}

@@ -221,12 +221,9 @@ class View:
     def mounted(self, prefix: ViewPath, query: Query | None = None, trail: tuple[Link, ...] = ()) -> View:
         """The same view where its viewable stands below a path."""
         state = {} if query is None else query
-        return View(
-            self.title,
-            tuple(_mounted(block, prefix, state) for block in self.blocks),
-            (*prefix, *self.path),
-            (*trail, *(link.mounted(prefix, state) for link in self.trail)),
-        )
+        blocks = tuple(_mounted(block, prefix, state) for block in self.blocks)
+        way = (*trail, *(link.mounted(prefix, state) for link in self.trail))
+        return View(self.title, blocks, (*prefix, *self.path), way)
 
 
 def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
@@ -235,7 +232,9 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Chart) and block.live:
         block = replace(block, live=block.live.mounted(prefix, query))
     if isinstance(block, (Chart, Table)):
-        mounted: Block = _with_cells(block, lambda cell: _mounted_cell(cell, prefix, query))
+        mounted: Block = _with_cells(
+            block, lambda cell: replace(cell, link=cell.link.mounted(prefix, query)) if cell.link else cell
+        )
         return mounted
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
@@ -244,10 +243,6 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
         )
         return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
     return block
-
-
-def _mounted_cell(cell: Cell, prefix: ViewPath, query: Query) -> Cell:
-    return cell if cell.link is None else replace(cell, link=cell.link.mounted(prefix, query))
 
 
 def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:

@@ -131,9 +131,9 @@ class RankingPresenter(Presenter):
         if not result.candidates:
             return self.title(result)
         best = next((c for c in result.candidates if not c.functions[0].startswith("best of")), result.candidates[0])
-        shown = [name for name in ("n_parameters", "loo_rmse", "aicc", "r2_leave_one_out") if best.figures.get(name)]
+        shown = [name for name in ("loo_rmse", "r2_leave_one_out", "aicc", "r2_centered") if best.figures.get(name)]
         figures = ", ".join(f"{_LABELS[name]} {best.figures[name]:.4g}" for name in shown)
-        return f"{' + '.join(best.functions)} is the best of {self.title(result)}{f' ({figures})' if figures else ''}"
+        return f"{' + '.join(best.functions)} is the best of {self.title(result)}{f'; {figures}' if figures else ''}"
 
     def summary(self, result: Ranking) -> list[str]:
         return [self.answer(result), *result.lines]

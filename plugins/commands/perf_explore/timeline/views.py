@@ -27,7 +27,6 @@ from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.data_pictures import time_axis
 from perf_views.drawable import drawing_of, summary_blocks
 from perf_views.names import shortened_apart
-from perf_views.style import SMALL_POINTS, add_legend
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
@@ -98,7 +97,9 @@ class TimelinePresenter(Presenter):
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
         try:
-            return TimelineViews(timeline_data(result), self.title(result), data if _has_phases(data) else None)
+            return TimelineViews(
+                timeline_data(result), self.title(result), data if getattr(data, "phases", ()) else None
+            )
         except DataError:
             return None
 
@@ -186,7 +187,6 @@ class TimelineViews:
         return [table for table in (self._phase_table(), self._class_table(), self._marker_table()) if table.rows]
 
     def _phase_table(self) -> page.Table:
-        """The phases of the model that was given."""
         rows = []
         for number, (start, end) in enumerate(itertools.pairwise(self._phase_edges if self._model else ()), 1):
             link = self._link(str(number), start, end)
@@ -343,12 +343,7 @@ class TimelineViews:
         return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
 
     def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
-
         return page.Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
-
-
-def _has_phases(model: Any) -> bool:
-    return bool(getattr(model, "phases", ()))
 
 
 def _stretch_query(data: TimelineData, start_ns: int, end_ns: int) -> dict[str, str]:
@@ -391,6 +386,8 @@ _FAINTEST = 0.25  # of a colour where a lane is in its state for a small part of
 def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
     """Draw the lanes of a window, and below them how many locations compute."""
     from matplotlib.patches import Patch
+
+    from perf_views.style import SMALL_POINTS, add_legend
 
     n_rows = max(len(bins.lanes), 1)
     figure.set_size_inches(figure.get_size_inches()[0], _ROW * n_rows + _CURVE + _FRAME)

@@ -78,13 +78,9 @@ def overview_blocks(subject: Subject, query: page.Query) -> tuple[page.Block, ..
     else:
         blocks.append(_table(subject, chosen, len(found), shares))
     formulas = subject.formulas()
-    blocks.append(
-        page.Table(
-            ("category", "model"),
-            tuple((page.Cell(model.names[k], _to_category(model.names[k])), formulas[k]) for k in chosen),
-            "Models",
-        )
-    )
+    names = [model.names[k] for k in chosen]
+    rows = [(page.Cell(name, _to_category(name)), formulas[k]) for name, k in zip(names, chosen, strict=True)]
+    blocks.append(page.Table(("category", "model"), tuple(rows), "Models"))
     return tuple(blocks)
 
 
@@ -160,8 +156,8 @@ def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
     ]
     unit = f" [{model.unit}]" if model.unit else ""
     constants = tuple(
-        (one.name.removeprefix(f"{category}: "), f"{one.estimate:.6g}", _error_text(one.standard_error))
-        for one in model.parameters
+        (one.name.removeprefix(f"{category}: "), f"{one.estimate:.6g}", "-" if error is None else f"{error:.3g}")
+        for one, error in ((one, one.standard_error) for one in model.parameters)
         if one.name.startswith(f"{category}: ")
     )
     links = [
@@ -174,10 +170,6 @@ def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
         page.Table(("", "R^2"), tuple(averages), "How well it fits", SHADES),
         page.Table(("term", f"constant{unit}", "standard error"), constants, "Constants"),
     )
-
-
-def _error_text(error: float | None) -> str:
-    return "-" if error is None else f"{error:.3g}"
 
 
 _MOST_DRAWN = 6  # candidates with a curve: the chosen one and the best of the others

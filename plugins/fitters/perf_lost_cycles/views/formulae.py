@@ -147,7 +147,7 @@ def edited_models(
 
     A file that holds nothing any more is not among them: no fit would accept it.
     """
-    others = [name for name in names if not _is(name, file)]
+    others = [n for n in names if not (n.lower().endswith(".toml") and Path(n).resolve() == file.resolve())]
     file_models = list(read_models(file)) if file.exists() else []
     foreign = list(find_models(others))
     # The order in which a fit reads them decides of which of two equal models the origin is shown.
@@ -222,10 +222,6 @@ def _words(text: str) -> list[str]:
 
 def _plain(text: str) -> list[str]:
     return [plain_name(word) for word in _words(text)]
-
-
-def _is(name: str, file: Path) -> bool:
-    return name.lower().endswith(".toml") and Path(name).resolve() == file.resolve()
 
 
 def _is_finite(term: str, level: float) -> bool:

@@ -34,7 +34,7 @@ _MOST_THREADS = 8
 def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[Result]:
     """Do work on parts of so many items, by threads: compiled kernels run side by side."""
     threads = thread_count(_MOST_THREADS)
-    length = max(1, min(longest, -(-count // threads)))
+    length = max(1, min(longest, max(few_paths.FEW, -(-count // threads))))
     parts = [slice(begin, begin + length) for begin in range(0, count, length)]
     if threads == 1 or len(parts) == 1:
         return list(map(work, parts))

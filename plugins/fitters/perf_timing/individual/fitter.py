@@ -161,13 +161,14 @@ class Comparison:
         alone = len(self._cells) == 1
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
-            candidates.insert(0, self._best_of_each())
-        where = (
-            observed.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
-        )
+            candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
+        where = f" of {len(self._cells):,} pairs of a code and a system"
+        if alone:  # a table without codes and systems is called "all"
+            name = observed.cell_name(int(self._cells[0]))
+            where = "" if name == "all" else f" of {name}"
         total, centered = (float(values.sum()) for values in self._totals())
         summary = (
-            f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
+            f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(alone),
@@ -233,9 +234,6 @@ class Comparison:
             extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
         names = tuple(self.names[f] for f in fits.hypotheses[h])
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
-
-    def _best_of_each(self) -> Candidate:
-        return Candidate(BEST_OF_EACH, self._figures(self._taken, self._best()))
 
     def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
         """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""

@@ -276,13 +276,9 @@ def read_states(table: StateTable) -> Trace:
     keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
     extent = (min(group[3] for group in groups), max(group[4] for group in groups))
     span = table.span_ns
-    facts: dict[str, Any] = {
-        "time_unit": table.time_unit,
-        "busy_states": table.busy_states,
-        "span_ns": extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1])),
-        "source": source,
-        "notes": table.notes,
-    }
+    whole = extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1]))
+    facts: dict[str, Any] = {"time_unit": table.time_unit, "busy_states": table.busy_states, "span_ns": whole}
+    facts |= {"source": source, "notes": table.notes}
     states = keys if table.state_names is None else tuple(table.state_names[key] for key in keys)
     table.database.add_names("location_names", locations)
     table.database.add_names("state_names", keys)
