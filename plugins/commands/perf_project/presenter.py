@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from perfcore.data.units import readable
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Column, Panel, Panels, Table, Tables
 
+_MOST_ROWS = 5  # of components above efficiencies, in the short form
 _CALLER = "->"  # between the functions of a call path
 
 
@@ -47,9 +49,9 @@ class ProjectionPresenter(ModelPresenter):
             saved = f", {abs(at.elapsed[0] / at.baseline - 1.0):.0%} less than the {_time(at.baseline, unit)} without"
         name = _main_efficiency(at)
         time, low, high = (_time(value, unit) for value in at.elapsed)
-        limits = at.limits
+        limits, label = at.limits, shortened(_labels(at)[at.limits.name], 48)
         limited = "" if len(at.components) == 1 else (
-            f"; limited by {shortened(_labels(at)[limits.name], 48)}, {limits.lost:.0%} of the time (largest loss with probability "
+            f"; limited by {label}, {limits.lost:.0%} of the time (largest loss with probability "
             f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
         )  # fmt: skip
         return (
@@ -98,7 +100,11 @@ class ProjectionPresenter(ModelPresenter):
             ]
             tables.append(Table(columns, found.at, "Targets"))
         for at in found.at[-1:] if len(found.at) > 1 else found.at:
-            tables += [_components(found, at, unit), _efficiencies(found, at)]
+            components, efficiencies = _components(found, at, unit), _efficiencies(found, at)
+            if len(components.rows or ()) > _MOST_ROWS and len(at.efficiencies) > 1:  # room for both on a screen
+                tables.append(replace(components, limit=_MOST_ROWS, importance="brief"))
+                components = replace(components, importance="verbose")
+            tables += [components, efficiencies]
             if at.counters:
                 columns = [
                     Column("computation", 0),
