@@ -60,7 +60,9 @@ PARTS = {
         tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
     "joint": Part("plugins/fitters", "perf_timing", ("joint/solver.py",), ("tests/timing/test_joint_solver.py",)),
-    "gate": Part("plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py",)),
+    "gate": Part(
+        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
+    ),
     "replay": Part(
         "plugins/kits",
         "perf_traces.messages",
