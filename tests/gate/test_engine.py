@@ -12,6 +12,7 @@ from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next
 from perf_gate.sides import opened
 from perf_gate.versions import gate_versions
 from perf_statistics.gating import (
+    Estimates,
     Judged,
     Outcome,
     Sessions,
@@ -20,6 +21,7 @@ from perf_statistics.gating import (
     judge,
     moderated,
     paired_test,
+    resolution,
     session_test,
     trimmed_means,
 )
@@ -337,3 +339,25 @@ def test_shared_variances_lie_between_and_count_for_more() -> None:
     few = moderated(variances[:9], freedom[:9])
     assert (few[0] == variances[:9]).all()
     assert (few[1] == freedom[:9]).all()
+
+
+@pytest.mark.parametrize("deviation", [0.02, 0.05, 0.2])
+def test_rounds_that_decide_are_the_fewest_that_do(deviation: float) -> None:
+    """k (log 1.05)^2 >= variance (t_.95 + t_.9)^2 with k - 1 degrees of freedom, which no smaller k fulfils."""
+    rounds = 16
+    found = Estimates(*(np.array([x]) for x in (0.0, deviation / math.sqrt(rounds), 15.0, 0.0, rounds, True)))
+    (fewest,) = found.rounds_that_decide(LOG)
+
+    def decides(k: int) -> bool:
+        return k * LOG**2 >= (deviation * (stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1))) ** 2
+
+    assert decides(fewest)
+    assert not decides(fewest - 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([], 0.0), ([1.25, 2.5], 0.005 / 1.875), ([120.0, 130.0], 0.5 / 125.0), ([math.pi, math.e], 0.0)],
+)
+def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
+    assert resolution(np.array(values)) == pytest.approx(expected)
