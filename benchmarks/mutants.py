@@ -67,7 +67,7 @@ PARTS = {
         "plugins/kits",
         "perf_traces",
         ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
-        ("tests/messages/test_replay.py",),
+        ("tests/messages/test_replay.py", "tests/messages/test_readers.py"),
     ),
 }
 
