@@ -154,11 +154,8 @@ def draw_panels(figure: Figure, panels: Panels, title: str = "") -> None:
 
 def _join_legends(figure: Figure) -> None:
     """Make one of the legends that share names with others, or are to stand below."""
-    legends = {
-        legend: [text.get_text() for text in legend.get_texts()]
-        for axes in figure.axes
-        if (legend := axes.get_legend()) is not None
-    }
+    found = (legend for axes in figure.axes if (legend := axes.get_legend()) is not None)
+    legends = {legend: [text.get_text() for text in legend.get_texts()] for legend in found}
     count = Counter(name for names in legends.values() for name in set(names))
     handles: dict[str, Any] = {}
     for legend, names in legends.items():

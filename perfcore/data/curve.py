@@ -134,6 +134,14 @@ class UtilizationCurve(Shown):
             return self.edges
         return np.asarray(np.subtract(self.edges, self.edges[0]), dtype=np.float64)
 
+    def counted_from_start(self) -> UtilizationCurve:
+        """The curve with its start as time 0 where a float64 cannot hold its whole times; else itself."""
+        if self.edges.dtype.kind != "i" or abs(self.start) <= 1 << 53:
+            return self
+        facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "quantity")}
+        notes = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")
+        return UtilizationCurve(self.edges - self.edges[0], self.heights, self.time_unit, notes=notes, **facts)
+
     def _chunks(self) -> Iterator[tuple[npt.NDArray[Any], Floats]]:
         for first in range(0, self.n_steps, _CHUNK):
             last = min(first + _CHUNK, self.n_steps)

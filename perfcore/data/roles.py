@@ -17,7 +17,8 @@ _NAMES = {
         "processors": "p np worldsize commsize proc process processor rank task core cpu pe thread worker gpu "
         "accelerator device node",
         "value": "time runtime walltime wall elapsed elapsedtime elapsedraw duration exectime executiontime seconds "
-        "realtime wallclock wallclocktime totaltime timetosolution timetaken total secs real mean average avg median",
+        "realtime wallclock wallclocktime totaltime timetosolution timetaken total real mean average avg median "
+        "secs sec milliseconds msec ms microseconds usec us nanoseconds nsec ns minutes hours",
         "code": "code benchmark bench application app program kernel workload",
         "system": "system machine platform cluster computer host hostname site",
         "category": "category overhead region function routine callpath path kernelname timer section",

@@ -53,7 +53,7 @@ _TIME_WORDS = _TIME_ENDINGS | _spelt(
     {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hr hour",
      "day": "d day days"}
 )  # fmt: skip
-_TIMES_ALONE = frozenset({"nanoseconds", "microseconds", "milliseconds", "seconds"})  # whole names of columns
+_TIMES_ALONE = {word for word in _TIME_ENDINGS if len(word) > 1} - {"µs", "μs", "min", "mins", "hrs"}  # whole names
 # What is written over a unit is a quantity, not an amount, in "time/s" and "rate_per_s".
 _TIME_QUANTITIES = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "latency"])
 _RATE_QUANTITIES = frozenset(["rate", "rates", "throughput", "bandwidth", "bw", "speed", "performance", "value"])

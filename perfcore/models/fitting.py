@@ -194,7 +194,6 @@ def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
 
 
 def _that_take(data: Any) -> list[str]:
-    """The fitters that take data of a type."""
     names = []
     for name, entry in registry().entries("fitters").items():
         try:

@@ -162,7 +162,6 @@ def read_one(
 
 
 def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tuple[list[Path], str]:
-    """The files of a set that are of one format, and its reader."""
     formats: dict[Path, str] = {}
     passed: list[Path] = []
     for file in files:

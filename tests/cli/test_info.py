@@ -52,7 +52,7 @@ def test_measurements_and_their_roles(perf, folder):
 
 
 def test_runs_of_several_classes_are_no_observations(perf, refused, folder):
-    """`perf fit` refuses them with the same words."""
+    """A fitter that takes them for repeated runs refuses them with the same words."""
     rows = [f"{code},{size},{p},{factor * 100 / p}" for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))
             for p in (1, 2, 4, 8)]  # fmt: skip
     (folder / "mixed.csv").write_text("\n".join(["code,class,p,time_s", *rows]))
@@ -60,6 +60,7 @@ def test_runs_of_several_classes_are_no_observations(perf, refused, folder):
     [why] = facts["observations"]
     assert "so they are no repeated runs; give each its own model with --path code,class, or choose one" in why
     assert facts["codes"] == ["lu, cg"]
-    assert "next" not in facts
+    assert "--fitter scaling" in facts["next"][0]
     assert "rows to know about" not in facts
-    assert why.removeprefix("none: ") in refused("fit", "mixed.csv", "--fitter", "individual")
+    refusal = refused("fit", "mixed.csv", "--fitter", "individual")
+    assert why.removeprefix("none: ").replace("--path", "--code") in refusal

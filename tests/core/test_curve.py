@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import perfcore.data.curve
 from perfcore import Series, Trace, UtilizationCurve
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.data.trace import curve_from_intervals, default_busy, first_overlap
 
 widths_and_heights = st.lists(
@@ -150,10 +150,10 @@ def test_a_column_becomes_a_curve():
     assert (curve.time_unit, curve.source) == ("s", "x.csv (system)")
 
 
-def test_the_column_must_be_named_among_several():
+def test_of_several_columns_the_first_is_taken_or_the_named_one():
     series = Series([0, 1], {"user": [1, 2], "system": [4, 5]}, source="x.csv")
-    with pytest.raises(OptionError, match=r"x.csv: name a column \(--column NAME\): user, system"):
-        series.curve()
+    assert series.curve().heights.tolist() == [1.0, 2.0]
+    assert series.curve("system").heights.tolist() == [4.0, 5.0]
     with pytest.raises(UnknownNameError, match="did you mean 'user'"):
         series.curve("usr")
 

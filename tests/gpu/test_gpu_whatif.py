@@ -80,6 +80,28 @@ def test_streams_that_wait_for_events(tmp_path):
     assert "enable_cuda_sync_events" in unrecorded.notes[0]
 
 
+@pytest.mark.parametrize("stream", [7, -1])
+def test_the_host_waits_for_an_event(tmp_path, stream):
+    """Until the kernel before the record ends, although a later one runs on; of an unknown stream, too."""
+    wait = {"wait_on_stream": stream, "wait_on_cuda_event_record_corr_id": 2, "device": 0, "correlation": 4}
+    events = [
+        event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1),
+        event("kernel", "first", 10, 50, 7, correlation=1),
+        event("cuda_runtime", "cudaEventRecord", 6, 1, correlation=2),
+        event("cuda_runtime", "cudaLaunchKernel", 8, 5, correlation=3),
+        event("kernel", "second", 60, 100, 7, correlation=3),
+        event("cuda_runtime", "cudaEventSynchronize", 20, 45, correlation=4),
+        event("cuda_sync", "Event Sync", 20, 45, 7, cuda_sync_kind="Event Sync", **wait),
+        event("cuda_sync", "Event Sync", 70, 5, 7, cuda_sync_kind=["damaged"], correlation={}),
+        event("cpu_op", "op", 70, 100), event("user_annotation", "ProfilerStep#1", 70, 0),
+        event("user_annotation", "ProfilerStep#2", 70, 100),
+    ]  # fmt: skip
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert classes(found) == {"launch": 10, "GPU": 50, "return from waiting": 5, "no operator": 5, "operators": 100}
+    assert runtimes(found)["GPU 2x faster"] == 145
+    assert found.step_lengths_ns == (100_000,)
+
+
 def test_a_full_launch_queue_is_waiting(tmp_path):
     """1100 launches of 1 us for kernels of 100 us: the host is stopped at 1000 that are launched and not begun."""
     events, begun, ended, now, stopped = [], [], 0, 0, 0
@@ -103,6 +125,7 @@ def test_traces_that_lack_something(tmp_path):
     bare = perfcore.whatif(write(tmp_path / "bare.json", kernels))
     assert classes(bare) == {"GPU": 10, "launch not recorded": 4}
     assert "activities" in bare.notes[0]
+    assert bare.details == "kernel"
     without = [{**e, "args": {}} for e in step(0)]
     assert "launches of GPU work" in perfcore.whatif(write(tmp_path / "without.json", without)).notes[0]
     whole = write(tmp_path / "t.json", step(0))

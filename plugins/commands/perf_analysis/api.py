@@ -215,7 +215,6 @@ def overheads(
 
 
 def _named_options(read: Read) -> Mapping[str, Sequence[str]]:
-    """Options of reading that the command line names."""
     named: Mapping[str, Sequence[str]] = getattr(getattr(read, "__self__", None), "named", {})
     return named
 

@@ -19,21 +19,25 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.categories import (
-    GPU,
     LOCATIONS,
     READY,
-    STANDARD,
-    STREAMS,
     WAITING,
     WORK_EXISTS,
     CategorySet,
     StateClasses,
     classify,
-    read_categories,
     time_by_state,
 )
 from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
-from perf_analysis.concurrency import DeviceTimes, MarkedStretches, MarkerTimes, device_times, devices_of, unions_of
+from perf_analysis.concurrency import (
+    DeviceTimes,
+    MarkedStretches,
+    MarkerTimes,
+    device_times,
+    devices_of,
+    unions_of,
+    usual_categories,
+)
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
 from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
@@ -330,15 +334,6 @@ def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[in
     if not rules.variables or (on_gpus and rules.counts_over == "device"):
         return parts_of(trace)
     return [(0, trace)]
-
-
-def usual_categories(trace: Trace) -> CategorySet:
-    """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
-    devices = devices_of(trace)
-    if devices is None:
-        return read_categories(STANDARD)
-    # A summary keeps GPUs, and none of their streams.
-    return read_categories(GPU if isinstance(trace, LocatedTrace) or devices == trace.locations else STREAMS)
 
 
 def _ranks(

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis.attribution import usual_categories
 from perf_analysis.categories import classify
 from perf_analysis.collectives import RankTimes
-from perf_analysis.concurrency import unions_of
+from perf_analysis.concurrency import unions_of, usual_categories
 from perf_traces.levels import level_names
 from perf_traces.messages.communication import NOT_RECORDED, Communication
 from perf_traces.messages.matching import numbered

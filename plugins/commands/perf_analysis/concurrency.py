@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_analysis.categories import StateClasses
+from perf_analysis.categories import GPU, STANDARD, STREAMS, CategorySet, StateClasses, read_categories
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.messages.communication import Communication
@@ -312,3 +312,12 @@ def _of_process(
 
 def _lasting(stretches: Stretches) -> int:
     return int((stretches[1] - stretches[0]).sum())
+
+
+def usual_categories(trace: Trace) -> CategorySet:
+    """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
+    devices = devices_of(trace)
+    if devices is None:
+        return read_categories(STANDARD)
+    # A summary keeps GPUs, and none of their streams.
+    return read_categories(GPU if isinstance(trace, LocatedTrace) or devices == trace.locations else STREAMS)

@@ -59,13 +59,8 @@ class Efficiencies:
     @property
     def columns(self) -> dict[str, npt.NDArray[np.float64] | None]:
         """All of them by name, the product first; each (n,) or None."""
-        return {
-            "parallel": self.parallel,
-            "load_balance": self.load_balance,
-            "communication": self.communication,
-            "serialisation": self.serialisation,
-            "transfer": self.transfer,
-        }
+        names = ("parallel", "load_balance", "communication", "serialisation", "transfer")
+        return {name: getattr(self, name) for name in names}
 
 
 def efficiencies(

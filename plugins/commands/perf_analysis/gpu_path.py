@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.gpu_activity import CALL, COPY, GpuActivity
+from perf_io.traces.gpu_activity import CALL, COPY, GpuActivity, Sync
 from perf_io.traces.gpu_activity import OPERATOR as OPERATOR_KIND
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
@@ -29,7 +29,6 @@ LATE = "late start of a rank"
 _WAITS = re.compile(r"(?:cuda|hip|cu)(?:Device|Ctx|Stream|Event)Synchronize(?:_\w+)?")
 _FULL_QUEUE, _NEARLY = 1000, 4  # launched, not begun: the least maximum that is a limit, and what counts as full
 _PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kinds of nodes, as ordered at one moment
-_WAIT_EVENT = "wait_on_cuda_event_record_corr_id"
 _NEVER = np.iinfo(np.int64).min
 
 
@@ -74,9 +73,9 @@ class HostGpuTrace:
         begun, pieces = self.activity.host["start"], self.activity.pieces
         other = np.full(len(self.before), -1)
         places: dict[Any, int] = {key: code for code, key in enumerate(self.activity.locations)}
-        for *_, args in self.activity.syncs:
-            wait, record = (self._calls.get(args.get(key, -1)) for key in ("correlation", _WAIT_EVENT))
-            here, there = (places.get((args.get("device"), args.get(key)), -1) for key in ("stream", "wait_on_stream"))
+        for sync in self.activity.syncs:
+            wait, record = self._calls.get(sync.correlation), self._calls.get(sync.record)
+            here, there = (places.get((sync.device, stream), -1) for stream in (sync.stream, sync.awaited_stream))
             if wait is None or record is None or here not in self._streams:
                 continue
             source, (rows, launches) = self._latest_launched(there, int(begun[record])), self._streams[here]
@@ -93,15 +92,15 @@ class HostGpuTrace:
         copies = copies[pieces["end"][copies] <= self.returned_ns[copies]]
         waits = dict(zip(pieces["launch"][copies].tolist(), copies.tolist(), strict=True))
         named = np.array([bool(_WAITS.fullmatch(name)) for name in activity.names])
-        details = {args.get("correlation"): args for *_, args in activity.syncs}
+        details = {sync.correlation: sync for sync in activity.syncs}
         for row in np.flatnonzero((host["category"] == CALL) & named[host["name"]]).tolist():
-            args = details.get(int(host["correlation"][row]), {})
-            stream = args.get("stream") if args.get("cuda_sync_kind") == "Stream Sync" else args.get("wait_on_stream")
-            before = int(host["start"][self._calls.get(args.get(_WAIT_EVENT, -1), row)])
+            sync = details.get(int(host["correlation"][row]), Sync())
+            stream = sync.stream if sync.kind == "Stream Sync" else sync.awaited_stream
+            before = int(host["start"][self._calls.get(sync.record, row)])
             candidates = [
                 self._latest_launched(place, before) for place in self._streams
-                if activity.locations[place][0] == args.get("device", activity.locations[place][0])
-                and stream in (None, activity.locations[place][1])
+                if sync.device in (None, activity.locations[place][0])
+                and stream in (None, -1, activity.locations[place][1])  # Kineto's -1 is an unknown stream
             ]  # fmt: skip
             ends = {int(pieces["end"][piece]): piece for piece in candidates if piece >= 0}
             if within := [end for end in ends if host["start"][row] <= end <= host["end"][row]]:

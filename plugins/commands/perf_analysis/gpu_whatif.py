@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.gpu_path import CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay
+from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import communication_of
@@ -60,6 +60,7 @@ class GpuAnswers(Result):
     n_met: int  # collectives in which ranks meet
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
+    details: str  # what a profile, or launches, can tell more by
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""
@@ -103,8 +104,9 @@ def gpu_answers(
     whole = replay([None if region is None else (int(starts.min()), int(ends.max())) for starts, ends in spans])
     path, error = whole.path(), whole.largest_error_ns()
     n_steps = min(len(starts) for starts, _ in spans) if len({len(starts) for starts, _ in spans}) == 1 else 0
-    steps = [replay([(int(starts[k]), int(ends[k])) for starts, ends in spans])
-             for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
+    windows = [[(int(starts[k]), int(ends[k])) for starts, ends in spans]
+               for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
+    steps = [replay(each) for each in windows if all(end > start for start, end in each)]
     scenarios = []
     for question, each in zip(questions, divisors, strict=True):
         free = np.inf in question.values()
@@ -131,8 +133,14 @@ def gpu_answers(
         () if error else tuple(scenarios), least, tuple(step.runtime_ns for step in steps),
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
-        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))),
+        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),
     )  # fmt: skip
+
+
+def _details(path: CriticalPath, traces: Sequence[HostGpuTrace]) -> str:
+    if path.host_ns > path.by_class[GPU] and any(trace.launched.any() for trace in traces):
+        return "launch"
+    return "operator" if all(trace.activity.has_operators for trace in traces) else "kernel"
 
 
 def _run_of(

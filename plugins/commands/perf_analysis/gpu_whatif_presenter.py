@@ -60,11 +60,8 @@ class GpuAnswersPresenter(Presenter):
         return {name: texts for name, texts in lines.items() if any(texts)}
 
     def next_command(self, result: GpuAnswers) -> str:
-        file = existing_file(result.source)
-        of_gpu = result.path.by_class[GPU] >= result.path.host_ns
-        return f"perf {'profile' if of_gpu else 'overheads'} {file} --by {'operator' if of_gpu else 'launch'}" * bool(
-            file
-        )
+        file, by = existing_file(result.source), result.details
+        return f"perf {'overheads' if by == 'launch' else 'profile'} {file} --by {by}" if file else ""
 
     def tables(self, result: GpuAnswers) -> Tables:
         whole, path = result.runtime_ns, result.path

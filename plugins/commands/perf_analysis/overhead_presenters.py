@@ -70,7 +70,6 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
 
 
 def _share_of(part: str, whole: str) -> Any:
-    """What of a row one time is of another."""
     return lambda row: getattr(row, part) / getattr(row, whole) if getattr(row, whole) else None
 
 
@@ -140,7 +139,6 @@ def _answer(profile: OverheadProfile) -> str:
 
 
 def _caveats(notes: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Notes by what they are."""
     assumed = [note.removeprefix("assumes: ") for note in notes if note.startswith("assumes: ")]
     unseen = [note.removeprefix(UNSEEN) for note in notes if note.startswith(UNSEEN)]
     others = [note for note in notes if not note.startswith(("assumes: ", UNSEEN))]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from perf_analysis.categories import WAITING, Category, CategorySet, StateClasses, classify
+from perf_analysis.collective_speeds import collective_speeds
 from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
@@ -235,8 +236,6 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
         return profile
     if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
         return profile
-    from perf_analysis.collective_speeds import collective_speeds  # it imports this module
-
     notes: list[str] = []
     exposed: Counter[tuple[str, int]] = Counter()
     replayed, bursts = None, None

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from perf_analysis.attribution import usual_categories
 from perf_analysis.categories import CategorySet, classify
+from perf_analysis.concurrency import usual_categories
 from perf_analysis.efficiencies import COMPUTING, DEFINITIONS
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data

@@ -167,15 +167,9 @@ class Profiles(Result):
         """The table with its roles, which `perfcore.fit` takes and `perfcore.write` writes."""
         parameters = self.runs[0].parameters.items()
         words = [name for name, value in parameters if isinstance(value, str) and name not in REPETITIONS]
-        return Measurements(
-            self.table(),
-            self.parameters,
-            "time_s",
-            code=words,
-            system=(),
-            category=FUNCTION if self.by == "function" else PATH,
-            source=self.source,
-        )
+        part = FUNCTION if self.by == "function" else PATH
+        roles, source = self.parameters, self.source
+        return Measurements(self.table(), roles, "time_s", code=words, system=(), category=part, source=source)
 
     @property
     def source(self) -> str:

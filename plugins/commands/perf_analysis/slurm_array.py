@@ -199,7 +199,6 @@ def submit(
 
 
 def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
-    """The folder with the plan in it, and with no parts of another one."""
     try:
         where.mkdir(exist_ok=True)
     except OSError as error:
@@ -221,7 +220,6 @@ def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
 
 
 def _jobs(where: Path) -> list[str]:
-    """The jobs that were submitted last."""
     path = where / _JOBS
     try:
         return msgspec.json.decode(path.read_bytes(), type=list[str]) if path.is_file() else []

@@ -88,8 +88,6 @@ _NEARLY_ALL = 0.999
 
 @dataclass(frozen=True)
 class _Question:
-    """What is different, all at once."""
-
     network: Network | None = None
     faster: tuple[tuple[str, float], ...] = ()
     balance: tuple[str, ...] = ()
@@ -141,8 +139,6 @@ def _questions(network: str | None, faster: Mapping[str, float], balance: Sequen
 
 
 class _Run:
-    """A run with all that questions need."""
-
     def __init__(self, trace: Trace, replay: Replay, representation: str | None, seed: int) -> None:
         self.replay, self._trace, self._seed = replay, trace, seed
         self._representation = representation_named(representation or default_name("samples"))

@@ -524,7 +524,6 @@ def _one(entry: Entry, as_json: bool) -> None:
 
 
 def _option_lines(field: OptionField, name_width: int) -> list[str]:
-    """An option with what it takes, what it is for, and its default."""
     choices, text = "|".join(field.choices or ()), field.help
     if len(choices) > _WIDEST_VALUE:
         choices, text = "WORD", f"{text}; {choices}"

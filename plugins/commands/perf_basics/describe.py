@@ -14,6 +14,7 @@ import numpy as np
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
 from perf_traces.messages.communication import communication_of
+from perf_traces.options import WARNING
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines
 from perfcore.base import progress
@@ -24,7 +25,7 @@ from perfcore.data.observations import Observations
 from perfcore.data.roles import shown_names
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import is_time, readable, unit_of
+from perfcore.data.units import is_time, readable, split_unit, unit_of
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
@@ -67,14 +68,8 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
     else:
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
-    notes = list(
-        dict.fromkeys(
-            [
-                *getattr(data, "notes", ()),
-                *(text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes),
-            ]
-        )
-    )
+    noted = (text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes)
+    notes = list(dict.fromkeys(note.removeprefix(WARNING) for note in (*getattr(data, "notes", ()), *noted)))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 
@@ -132,7 +127,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "rows": len(data.table),
         "columns": list(data.table.columns),
         "parameters": [c if s == c else f"{s}={c}" for s, c in roles.parameters.items()],
-        "value": f"{roles.value or 'none'}{f' [{roles.unit}]' if roles.unit else ''}",
+        "value": _with_unit(roles.value, roles.unit),
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
@@ -199,6 +194,14 @@ def _series(part: Measurements) -> list[str]:
         points = [f"{names[s]} {_levels(sorted(set(values[rows].tolist())))}" for s, values in seen.points.items()]
         lines.append(f"{seen.cell_name(cell)}: {'; '.join(points)}; {_range(seen.repetitions[rows])} repetitions")
     return lines
+
+
+def _with_unit(name: str | None, unit: str | None) -> str:
+    """A column with its unit in brackets, once: ``Time (s)`` is a time in s."""
+    if name is None or unit is None:
+        return name or "none"
+    bare = split_unit(name)[0]
+    return f"{bare if bare and name.endswith((']', ')')) else name if bare else 'time'} [{unit}]"
 
 
 def _mixed_runs(data: Measurements) -> str:

@@ -20,20 +20,8 @@ _ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "s
 _FUNCTIONS = ("states", "busy")
 _LABELS = {"rows to know about": "data notes", "to be told": "missing options", "busy": "busy states"}
 _IN_ANSWER = (
-    "kind",
-    "rows",
-    "points",
-    "to be told",
-    "next",
-    "locations",
-    "intervals",
-    "duration",
-    "steps",
-    "start",
-    "mean",
-    "mean utilization",
-    "means",
-    "samples",
+    *("kind", "rows", "points", "to be told", "next", "locations", "intervals", "duration", "steps", "start", "mean"),
+    *("mean utilization", "means", "samples"),
 )
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken

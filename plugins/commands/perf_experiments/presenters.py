@@ -26,7 +26,6 @@ _LONG = ("stdout", "stderr", "results", "environment")
 
 
 def _factors(names: Iterable[str]) -> list[Column]:
-    """A column for each factor of the rows' points."""
     return [Column(name, lambda row, name=name: row.point.get(name), format=level_text, key=name) for name in names]
 
 

@@ -368,11 +368,8 @@ def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> 
         raise OptionError(
             "the model does not keep what was measured; name the points that can be: --candidates p=1..64*2"
         )
-    levels = {
-        model.variables[symbol]: np.unique(values).tolist()
-        for symbol, values in rows.points.items()
-        if symbol not in model.levels
-    }
+    numeric = {symbol: values for symbol, values in rows.points.items() if symbol not in model.levels}
+    levels = {model.variables[symbol]: np.unique(values).tolist() for symbol, values in numeric.items()}
     limits = {name: _REACH * max(values) for name, values in levels.items()}
     columns = {**{column: column for column in levels}, **{s: c for s, c in model.variables.items() if c in levels}}
     for name, limit in largest.items():

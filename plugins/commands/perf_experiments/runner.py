@@ -139,7 +139,6 @@ class _Session:
         return new_runs
 
     def _due(self, point: Point, block: int) -> bool:
-        """Whether a point is to be run in a block."""
         any_failed = not all(run.succeeded for run in self.history.of(point).values())
         if block > self.wanted[point_key(point)] and (any_failed or self.history.settled(point, self.options.until)):
             return False

@@ -103,8 +103,6 @@ def submit(
 
 @dataclass
 class _Session:
-    """One call of `submit`."""
-
     design: Design
     store: Store
     options: RunOptions
@@ -136,7 +134,6 @@ class _Session:
         return over
 
     def _outcome(self, job: Job) -> Run | None:
-        """The run of a job; None where it has not ended."""
         file = self._file(job.number, ".done")
         try:
             return msgspec.json.decode(file.read_bytes(), type=Run)

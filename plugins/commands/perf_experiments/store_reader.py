@@ -61,14 +61,8 @@ def _as_measurements(runs: Sequence[Run], source: str) -> Measurements:
     numbers = [name for name in factors if all(level is None or is_number(level) for level in levels[name])]
     varied = [name for name in numbers if len(levels[name]) > 1]
     words = [name for name in factors if name not in numbers]
-    return Measurements(
-        table,
-        varied or numbers,
-        next(iter(values), "wall_s"),
-        code=words or None,
-        system="host" if table["host"].nunique() > 1 else (),
-        source=source,
-    )
+    value, system = next(iter(values), "wall_s"), "host" if table["host"].nunique() > 1 else ()
+    return Measurements(table, varied or numbers, value, code=words or None, system=system, source=source)
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -338,7 +338,6 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
 
 
 def _name(subject: Any, existing: Mapping[str, Any]) -> str:
-    """Its name among others."""
     if not isinstance(subject, str):
         source = getattr(subject, "source", None) or getattr(subject, "title", None)
         name = first = str(source or type(subject).__name__)
@@ -362,7 +361,6 @@ def _opened(path: str, name: str, opener: page.Opener, follower: Any, how: Openi
 
 
 def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.Viewable:
-    """Views of a model, with what it was fitted to where that follows."""
     file = Path(subject) if isinstance(subject, str) else None
     model = load(subject) if isinstance(subject, str) else subject
     if not isinstance(follower, str):

@@ -203,7 +203,6 @@ def gate(
     version = next(iter(version_options), None)
 
     def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
-        """The verdict, once all reports of it are written."""
         if summary is not None or junit is not None:
             from perf_gate.presenters import append_markdown, write_junit
 
@@ -221,17 +220,8 @@ def gate(
         for option, option_value in {**others, "--new": new, "--design": design, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
-        how = Measuring(
-            run,
-            first,
-            store,
-            values,
-            launcher,
-            limit,
-            warmup,
-            max_rounds,
-            None if budget is None else parse_duration(str(budget)) / 1e9,
-        )
+        budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
+        how = Measuring(run, first, store, values, launcher, limit, warmup, max_rounds, budget_s)
         try:
             return reported(gate_own_runs(how, preferred, policy, self_test=self_test))
         except KeyboardInterrupt:
@@ -500,12 +490,8 @@ def validate(
             raise OptionError(f"{model} is not validated as it is: `perf predict` gives its predictions")
         if interval is not None or where is not None:
             raise OptionError(f"--interval and --where are for fitted models; {model} holds predictions")
-        result: Result = opener.validate(
-            os.fspath(model),
-            data,
-            build(opener.Validation, options, name),
-            None if output is None else os.fspath(output),
-        )
+        target = None if output is None else os.fspath(output)
+        result: Result = opener.validate(os.fspath(model), data, build(opener.Validation, options, name), target)
         return result
     if not isinstance(model, Model) and not is_model_file(model):
         what = "is neither a model that `perf fit -o` wrote nor predictions in JSON"

@@ -111,7 +111,6 @@ def read_asv(path: Path) -> LongTable:
 
 
 def _asv_versions(files: list[Path], name: str) -> LongTable:
-    """Result files as the sessions of one version."""
     table = _asv_results(files, Path(name), _units(files[0].parent.parent)).assign(order=float("nan"))
     long = _of_commits(table, ["benchmark", "environment", COMMIT, "machine"], ("benchmark",), Path(name), "asv")
     machines = tuple(_about(file)[0] for file in files)

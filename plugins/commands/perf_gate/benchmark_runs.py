@@ -257,14 +257,8 @@ def _last_word(name: str) -> str:
 def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     """The one column of numbers that has no other meaning, if there is one."""
     in_roles = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
-    numbers = [
-        str(column)
-        for column in table.columns
-        if column not in in_roles
-        and table[column].dtype.kind in "iuf"
-        and not is_run_identifier(str(column))
-        and not _is_date(table[column])
-    ]
+    free = [column for column in table.columns if column not in in_roles and table[column].dtype.kind in "iuf"]
+    numbers = [str(column) for column in free if not (is_run_identifier(str(column)) or _is_date(table[column]))]
     return numbers if len(numbers) == 1 else []
 
 

@@ -206,14 +206,8 @@ def _draw_totals(comparison: Comparison, axes: Axes) -> None:
             name = comparison.names[number] if key == keys[0] else None
             axes.plot(x[order], comparison.totals.values[number, order], style, color=SERIES[number], ms=3, label=name)
             extrapolated = order[comparison.predicted[number, order]]
-            axes.plot(
-                x[extrapolated],
-                comparison.totals.values[number, extrapolated],
-                style[0],
-                color=SERIES[number],
-                ms=5,
-                mfc=PAPER,
-            )
+            values = comparison.totals.values[number, extrapolated]
+            axes.plot(x[extrapolated], values, style[0], color=SERIES[number], ms=5, mfc=PAPER)
             if np.isfinite(bounds[:, number, order]).all():
                 axes.fill_between(x[order], *bounds[:, number, order], color=SERIES[number], alpha=0.15, linewidth=0.0)
     for crossing in comparison.crossings:

@@ -289,12 +289,9 @@ class HistoryGate(Result):
         return cases
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "outcome": self.outcome.value,
-            "since": self.since,
-            "slower_than": self.threshold,
-            "series": [each.to_dict() for each in self.judged],
-        }
+        series = [each.to_dict() for each in self.judged]
+        facts = {"outcome": self.outcome.value, "since": self.since, "slower_than": self.threshold}
+        return {**facts, "series": series}
 
 
 def gate_history(

@@ -141,7 +141,6 @@ def _read(store: Path, columns: Sequence[str]) -> LongTable:
 
 
 def _benchmarks(table: LongTable) -> int:
-    """How many there are of each version."""
     keys = [key for key in table.keys if key not in VERSIONS]
     points = len(table.labels[keys].drop_duplicates()) if keys else 1
     return points * int(table.runs["metric"].nunique())

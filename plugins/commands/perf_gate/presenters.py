@@ -79,7 +79,6 @@ def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | o
 
 
 def _sparkline(values: Sequence[float]) -> str:
-    """Values as a line of bars."""
     low, high = min(values), max(values)
     if not high > low:
         return _BARS[0] * len(values)
@@ -204,7 +203,6 @@ def _order(result: VersionGate) -> list[int]:
 
 
 def _designs(result: VersionGate) -> list[str]:
-    """What each design was taken from."""
     texts = []
     for design in dict.fromkeys(result.designs):
         orders = [order for order in result.orders if order.design == design]

@@ -85,7 +85,6 @@ class Composer:
         return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
 
     def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
-        """A node, from its operands, each with its text."""
         text = assembled(node, [text for text, _ in below])
         if len(text) > _LONGEST:
             text = f"{text[:_LONGEST]}..."
@@ -163,7 +162,6 @@ class Composer:
         return joined(text, self.algebra.power, [base, exponent], self.sizes, unit)
 
     def _call(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
-        """What a call stands for."""
         try:
             if symbol == "pipeline_over":
                 return self._pipeline(text, parts, over)
@@ -190,7 +188,6 @@ class Composer:
         return reduced(text, lambda group, numbers: self._of_copies(symbol, group, numbers), parts[place], over, others)
 
     def _of_copies(self, symbol: str, group: Sequence[Expression], numbers: Sequence[Expression]) -> Expression:
-        """One expression of the copies along an index."""
         algebra = self.algebra
         match symbol:
             case "k_th_over":

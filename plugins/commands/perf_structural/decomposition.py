@@ -233,14 +233,9 @@ def divided(
         raise OptionError(
             f"--unit-time is in {times[0].unit or 'no unit'} and --fixed-time in {fixed[0].unit or 'no unit'}"
         )
-    return balance(
-        [time.value for time in times],
-        total,
-        statistic,
-        None if fixed is None else [time.value for time in fixed],
-        times[0].unit,
-        _draws(parts, times, fixed),
-    )
+    fixed_values = None if fixed is None else [time.value for time in fixed]
+    draws = _draws(parts, times, fixed)
+    return balance([time.value for time in times], total, statistic, fixed_values, times[0].unit, draws)
 
 
 def _draws(

@@ -124,11 +124,9 @@ def rows(
     """All indices of some operands, and the operands' expressions at each place."""
     indices = tuple(dict.fromkeys(index for operand in operands for index in operand.indices))
     selections = [[indices.index(index) for index in operand.indices] for operand in operands]
+    chosen = list(zip(operands, selections, strict=True))
     return indices, {
-        place: tuple(
-            operand.cells[tuple(place[position] for position in selection)]
-            for operand, selection in zip(operands, selections, strict=True)
-        )
+        place: tuple(operand.cells[tuple(place[k] for k in selection)] for operand, selection in chosen)
         for place in places(indices, sizes)
     }
 

@@ -225,7 +225,6 @@ def recalibrate(
 def _paired(
     predictions: str | os.PathLike[str] | Sequence[StochasticValue], actual: npt.ArrayLike
 ) -> tuple[list[StochasticValue], Floats]:
-    """A prediction for each actual value."""
     if isinstance(predictions, (str, os.PathLike)):
         predictions = read_predictions(predictions)
     values = np.asarray(actual, dtype=np.float64)
@@ -430,16 +429,10 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         )
     full = _map_of(places)
     low, high = np.array([value.support for value in values]).T
-    return Recalibration(
-        full.levels,
-        full.places,
-        len(places),
-        float(np.mean((actual < low) | (actual > high))),
-        float(before[scored].mean()),
-        float(after[scored].mean()),
-        _coverage(places),
-        _coverage(levels),
-    )
+    outside = float(np.mean((actual < low) | (actual > high)))
+    scores = float(before[scored].mean()), float(after[scored].mean())
+    held = _coverage(places), _coverage(levels)
+    return Recalibration(full.levels, full.places, len(places), outside, *scores, *held)
 
 
 def _map_of(places: Floats) -> Recalibration:

@@ -256,11 +256,8 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         **({} if not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
-    errors = {
-        name: float(figure.std(ddof=1)) / math.sqrt(len(rows))
-        for name, figure in figures.items()
-        if np.isfinite(figure).all()
-    }
+    finite = {name: figure for name, figure in figures.items() if np.isfinite(figure).all()}
+    errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in finite.items()}
     sample = rows.reshape(-1)
     if sample.size > _BLOCK:
         sort_at_once(np.array_split(sample, [len(rows) // 2 * rows.shape[1]]))
@@ -423,11 +420,8 @@ class Part:
     def keys(self) -> dict[str, str]:
         """Prefix that separates its quantities from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
-        return {
-            leaf: f"{self.label}: {leaf}"
-            for leaf in self.composition.values
-            if leaf.partition("[")[0] in self.own and leaf not in correlated
-        }
+        own = [leaf for leaf in self.composition.values if leaf.partition("[")[0] in self.own]
+        return {leaf: f"{self.label}: {leaf}" for leaf in own if leaf not in correlated}
 
 
 def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:

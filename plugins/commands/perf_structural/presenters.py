@@ -222,7 +222,6 @@ class DecompositionPresenter(Presenter):
 
 
 def _after(unit: str) -> str:
-    """A unit as it follows a number."""
     return f" {unit}" if unit else ""
 
 

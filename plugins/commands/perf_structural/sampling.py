@@ -271,12 +271,8 @@ def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.N
 
 def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[list[int], Floats]:
     """Which quantities are correlated, and the matrix that makes their normal scores so."""
-    present = {
-        frozenset(map(formula.key, pair)): value
-        for formula in formulas
-        for pair, value in formula.correlations.items()
-        if pair <= formula.values.keys()
-    }
+    pairs = ((f, pair, value) for f in formulas for pair, value in f.correlations.items() if pair <= f.values.keys())
+    present = {frozenset(map(formula.key, pair)): value for formula, pair, value in pairs}
     present = {pair: value for pair, value in present.items() if pair <= set(keys)}
     rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
     return rows, factor_of([keys[k] for k in rows], present)

@@ -95,7 +95,6 @@ def lca_panels(model: LcaModel) -> Panels:
 
 
 def _shown(model: LcaModel) -> tuple[list[CategoryFit], list[CategoryFit]]:
-    """The category that is asked for, if one is, and what is drawn."""
     part = shares(model)
     selected = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
     largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_PANELS]
@@ -209,12 +208,9 @@ def _draw_shares(model: ModgenModel, axes: Axes) -> None:
     sums = np.zeros((len(levels), len(model.categories)))
     np.add.at(sums, level, np.nan_to_num(model.measured()[0]))
     portions = sums / sums.sum(axis=1, keepdims=True)
-    axes.stackplot(
-        levels,
-        [portions[:, members].sum(axis=1) for members, *_ in parts],
-        colors=[colour for _, _, colour, _ in parts],
-        labels=[name for _, name, _, _ in parts],
-    )
+    heights = [portions[:, members].sum(axis=1) for members, *_ in parts]
+    names, colours = [name for _, name, _, _ in parts], [colour for _, _, colour, _ in parts]
+    axes.stackplot(levels, heights, colors=colours, labels=names)
     axes.set(ylim=(0.0, 1.0), xlim=(levels[0], levels[-1]))
     if levels[-1] / levels[0] > 8.0:
         axes.set_xscale("log", base=2)

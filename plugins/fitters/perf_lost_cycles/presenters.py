@@ -39,7 +39,6 @@ def _candidates(fit: CategoryFit, factor: str) -> Table:
 
 
 def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
-    """Coefficients, and how good a fit is."""
     return [
         Column("coefficients ± SE", [_coefficients(fit) for fit in fits], key=()),
         Column("R^2", [fit.r2 for fit in fits], format=_plain, key="r2_centered"),
@@ -83,7 +82,6 @@ def _shown(value: float | int | str | None) -> str:
 
 
 def _largest_first(fits: Sequence[Any], share: Any, error: Any, result: ModgenModel) -> Table:
-    """Share, error and model of each category."""
     order = np.argsort(-share, kind="stable").tolist()
     columns = [
         Column("category", [fits[k].name for k in order]),
@@ -100,8 +98,6 @@ def _sortable(value: float | None) -> float:
 
 
 class _CategoryPresenter(Presenter):
-    """The page that both models have."""
-
     def views(self, result: LcaModel | ModgenModel, data: Any = None, file: Path | None = None) -> LostCyclesViews:
         from perf_lost_cycles.views.category_views import LostCyclesViews
 
@@ -162,12 +158,9 @@ class LcaPresenter(_CategoryPresenter):
         model = Column("model", [fit.text(factor, _DIGITS) for fit in fits], result.unit or "")
         brief = [*columns[:2], model, *columns[5:6], *columns[7:8]]
         shown = [fit for fit in result.fits if fit.category == result.origin.options.get("show")]
-        return [
-            Table(brief, importance="brief"),
-            categories,
-            *(_candidates(fit, factor) for fit in shown),
-            replace(categories, title="", importance="data"),
-        ]
+        candidates = (_candidates(fit, factor) for fit in shown)
+        brief_table, data = Table(brief, importance="brief"), replace(categories, title="", importance="data")
+        return [brief_table, categories, *candidates, data]
 
     def heading(self, result: LcaModel, data: Any = None) -> str:
         from perf_lost_cycles.pictures import left_out_text

@@ -28,23 +28,8 @@ _LEAST_POINTS = 4
 _NAMES = ("gamma", "sigma", "kappa")
 _COSTS = {3: "(1 + sigma*(p - 1) + kappa*p*(p - 1))", 2: "(1 + sigma*(p - 1))", 1: "1"}  # USL, Amdahl, linear
 _THROUGHPUTS = (
-    "throughput",
-    "rate",
-    "ops",
-    "mops",
-    "gops",
-    "iops",
-    "flops",
-    "mflops",
-    "gflops",
-    "tflops",
-    "tps",
-    "rps",
-    "qps",
-    "fps",
-    "bandwidth",
-    "speed",
-    "speedup",
+    *("throughput", "rate", "ops", "mops", "gops", "iops", "flops", "mflops", "gflops", "tflops", "tps", "rps", "qps"),
+    *("fps", "bandwidth", "speed", "speedup"),
 )
 _TIMES = ("time", "times", "runtime", "walltime", "elapsed", "duration", "latency", "seconds")
 

@@ -32,30 +32,8 @@ if TYPE_CHECKING:
 Product = tuple[Factor, ...]  # empty for the constant
 Design = tuple[Product, ...]
 
-_POWERS = tuple(
-    float(Fraction(i))
-    for i in [
-        "1/4",
-        "1/3",
-        "1/2",
-        "2/3",
-        "3/4",
-        "4/5",
-        "1",
-        "5/4",
-        "4/3",
-        "3/2",
-        "5/3",
-        "7/4",
-        "2",
-        "9/4",
-        "7/3",
-        "5/2",
-        "8/3",
-        "11/4",
-        "3",
-    ]
-)
+_TEXTS = "1/4 1/3 1/2 2/3 3/4 4/5 1 5/4 4/3 3/2 5/3 7/4 2 9/4 7/3 5/2 8/3 11/4 3"
+_POWERS = tuple(float(Fraction(text)) for text in _TEXTS.split())
 _FALLING = (*_POWERS[:7], 1.5, 2.0)
 _USUAL = frozenset(
     [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0), (3.0, 0), (-1.0, 0), (-0.5, 0), (0.0, 2), (2.0, 1)]
@@ -266,7 +244,6 @@ def _named(
 
 
 def _factors(candidate: Candidate) -> tuple[float, ...]:
-    """Coefficients of the terms."""
     if candidate.is_power:
         return (float(np.exp(candidate.coefficients[0])),)
     return tuple(candidate.coefficients.tolist())
@@ -380,7 +357,6 @@ class _Regression:
         self.n_runs = counts.sum(axis=1)
 
     def weigh(self, designs: Sequence[Design]) -> list[tuple[Candidate, ...]]:
-        """The candidates of each path."""
         n = self.values.shape[1]
         fits = self._fits(designs, self.variances, self.freedom)
         squares = np.where(fits.valid, fits.squares, np.inf)

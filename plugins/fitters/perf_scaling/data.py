@@ -285,7 +285,6 @@ def _without_zeros(
 
 
 def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
-    """Runs of which the rows are means."""
     kept_spread = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
     means, counts, variances = (
         part.reshape(shape) for part in pooled_runs(cell, value, kept_spread, shape[0] * shape[1])

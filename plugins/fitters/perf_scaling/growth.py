@@ -20,15 +20,8 @@ if TYPE_CHECKING:
 
 
 CLASSES = (
-    "falling",
-    "constant",
-    "logarithmic",
-    "sublinear",
-    "linear",
-    "n log n",
-    "subquadratic",
-    "quadratic",
-    "superquadratic",
+    *("falling", "constant", "logarithmic", "sublinear", "linear", "n log n"),
+    *("subquadratic", "quadratic", "superquadratic"),
 )
 
 # Of what is said: below, one of ten answers would be wrong.

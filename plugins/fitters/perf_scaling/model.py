@@ -285,13 +285,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         lowest, highest = self.posterior.measured_range
         lines = []
         for place, path in zip(places.tolist(), path_numbers.tolist(), strict=True):
-            parts = [
-                f"{name} was {low:g} to {high:g}"
-                for name, level, low, high in zip(
-                    self.parameter_names.values(), place, lowest[path].tolist(), highest[path].tolist(), strict=True
-                )
-                if not low <= level <= high
-            ]
+            ends = zip(self.parameter_names.values(), place, lowest[path].tolist(), highest[path].tolist(), strict=True)
+            parts = [f"{name} was {low:g} to {high:g}" for name, level, low, high in ends if not low <= level <= high]
             lines.append(f"extrapolated: {', '.join(parts)}" if parts else "")
         return lines
 

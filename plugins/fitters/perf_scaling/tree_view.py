@@ -271,11 +271,9 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
     """Paths below one another in an order, a page of them."""
     nodes = range(len(tree.names)) if top is None else tree.below(top)
     part = state.name.casefold()
-    matches = [
-        (tree.full_names[node], node)
-        for node in nodes
-        if tree.paths[node] >= 0 and part in outlook.model.paths[tree.paths[node]].casefold()
-    ]
+    paths = {node: tree.paths[node] for node in nodes if tree.paths[node] >= 0}
+    found = (node for node, path in paths.items() if part in outlook.model.paths[path].casefold())
+    matches = [(tree.full_names[node], node) for node in found]
     if not matches:
         return (Notice(f"no call path matches {state.name!r}"),)
     matches.sort(key=lambda one: _rank(state.order, outlook.rows[tree.paths[one[1]]]))
@@ -298,7 +296,6 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
 
 
 def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
-    """What paths are sorted by."""
     if order == "fastest growth":
         kind, exponent = max((CLASSES.index(growth.name), growth.exponent) for growth in row.growths)
         return -kind, -exponent
@@ -308,7 +305,6 @@ def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
 
 
 def _choice(outlook: Outlook, state: State) -> Form:
-    """How the paths are listed."""
     metrics = tuple(tree.metric for tree in outlook.model.whole.trees)
     fields = [Field("metric", "metric or system", state.metric, "choice", metrics)] if len(metrics) > 1 else []
     fields += [

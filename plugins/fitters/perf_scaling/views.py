@@ -152,7 +152,6 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
 
 
 def _law_table(outlook: Outlook, path: int) -> Table:
-    """The laws that are left, with their probabilities."""
     model = outlook.model
     laws = model.laws_left(path, model.target_point[None])
     rows = [(text, share_cell(share), f"{float(value[0]):.4g}") for text, share, value in laws[:_MOST_LAWS]]

@@ -384,11 +384,8 @@ def _predicted(model: ScalingModel, places: Places) -> Floats:
         bounds[np.isnan(bounds[:, 1])] = np.nan
     elif isinstance(model, IndividualModel):
         # As many points as functions have no errors either, but determine the line.
-        arbitrary = {
-            (pair.code, pair.system)
-            for pair in model.pairs
-            if None in pair.standard_errors and pair.n_observations != len(pair.functions)
-        }
+        open_pairs = (pair for pair in model.pairs if None in pair.standard_errors)
+        arbitrary = {(pair.code, pair.system) for pair in open_pairs if pair.n_observations != len(pair.functions)}
         names = (
             (model.codes[code], model.systems[system]) for code, system in zip(places.code, places.system, strict=True)
         )
@@ -421,7 +418,6 @@ def _explain(selection: Selection, kinds: set[str], axes: Axes) -> None:
 
 
 def _draw_panel(selection: Selection, every_curve: Callable[[], list[Curve]], code: int, axes: Axes) -> None:
-    """Draw points and lines of one code."""
     model, places, drawn = selection.model, selection.at, set[str]()
     curves = [curve for curve in every_curve() if curve.code == code]
     across, value = places.points[selection.first], selection.value

@@ -23,7 +23,6 @@ _MOST_CANDIDATES = 20
 
 
 def _outliers(model: IndividualModel | JointModel, title: str) -> Tables:
-    """The outliers, worst first."""
     judged = model.outliers()
     places = np.flatnonzero(judged.flagged)
     places = places[np.argsort(-np.abs(judged.robust[places]), kind="stable")]
@@ -237,8 +236,6 @@ def _shown(value: Any, form: str) -> str:
 
 
 class _ScalingPresenter(Presenter):
-    """The picture that both models have."""
-
     def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
         from perf_timing.pictures import picture_heading
 

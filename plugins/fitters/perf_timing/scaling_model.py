@@ -182,14 +182,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     def describe(self, place: int) -> str:
         """One observation as a person reads it."""
         observed = self.observations
-        names = [
-            name
-            for name, labels in (
-                (self.codes[observed.code[place]], self.codes),
-                (self.systems[observed.system[place]], self.systems),
-            )
-            if len(labels) > 1
-        ]
+        pairs = ((self.codes[observed.code[place]], self.codes), (self.systems[observed.system[place]], self.systems))
+        names = [name for name, labels in pairs if len(labels) > 1]
         shown = self.shown_names
         where = ", ".join(f"{shown[symbol]}={values[place]:.6g}" for symbol, values in observed.points.items())
         return f"{' on '.join(names)}, {where}" if names else where

@@ -241,15 +241,9 @@ def side_of(model: _HasPhases, phases: range, factor: float = 1.0) -> Side:
         errors = [(p.level_error or 0.0) * (p.end - p.start) / (end - begin) for p in chosen]
         half = _NORMAL * float(np.sqrt(np.sum(np.square(errors))))
         level_within = (level - half, level + half)
-    return Side(
-        phases,
-        (end - begin) * factor,
-        level * (end - begin) * factor,
-        level,
-        duration_within,
-        level_within,
-        _activity(chosen),
-    )
+    lasts = end - begin
+    activity = _activity(chosen)
+    return Side(phases, lasts * factor, level * lasts * factor, level, duration_within, level_within, activity)
 
 
 def _facts(side: Side | None) -> dict[str, Any] | None:

@@ -118,12 +118,8 @@ def _binned(edges: Floats, low: Floats, high: Floats, area: Floats, start: float
     cuts = np.linspace(start, end, n_bins + 1)[:-1]
     first = np.unique(np.clip(np.searchsorted(edges, cuts, side="right") - 1, 0, len(low) - 1))
     borders = np.append(edges[first], edges[-1])
-    return Bins(
-        borders,
-        np.minimum.reduceat(low, first),
-        np.maximum.reduceat(high, first),
-        np.add.reduceat(area, first) / np.diff(borders),
-    )
+    lows, highs = np.minimum.reduceat(low, first), np.maximum.reduceat(high, first)
+    return Bins(borders, lows, highs, np.add.reduceat(area, first) / np.diff(borders))
 
 
 FROM, TO = "from", "to"

@@ -236,7 +236,6 @@ def _number_lines(result: PhaseModel) -> list[str]:
 
 
 def _evidence(evidence: Evidence) -> str:
-    """Why so many."""
     if evidence.needed is None:
         return evidence.reason
     gain = f"{evidence.gain:.3g}" if evidence.gain < 1e4 else "over 10000"
@@ -272,11 +271,8 @@ class PhaseComparisonPresenter(Presenter):
             if side is not None and partner is None
         ]
         note = "intervals cover breakpoints, not run-to-run variation (one run each)"
-        how = {
-            True: "by activity and shape, in order",
-            False: "by shape, in order (names of activities differ)",
-            None: "in order",
-        }[result.by_name]
+        by_shape = "by shape, in order (names of activities differ)"
+        how = {True: "by activity and shape, in order", False: by_shape, None: "in order"}[result.by_name]
         return {
             "Assumed": [f"phases matched {how} (cost {result.cost:.2f}, limit {ALIKE})", *alone],
             "Uncertain": [note],

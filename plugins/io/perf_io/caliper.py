@@ -111,14 +111,9 @@ def _profile(
     named = {ARROW.join(path): amount for path, amount in amounts.items()}
     exclusive, inclusive = (exclusive_of(amounts), named) if _INCLUSIVE.search(metric) else (named, {})
     value = "time_s" if metric in seconds else one_line(present[metric])
-    return results(
-        profile_rows(run, exclusive, inclusive, value),
-        source,
-        parameters=[name for name in run if name != "cluster"],
-        value=value,
-        system=["cluster"],
-        category=["callpath"],
-    )
+    rows = profile_rows(run, exclusive, inclusive, value)
+    names = [name for name in run if name != "cluster"]
+    return results(rows, source, parameters=names, value=value, system=["cluster"], category=["callpath"])
 
 
 _JSON_STARTS = re.compile(

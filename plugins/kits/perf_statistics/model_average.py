@@ -66,11 +66,8 @@ def run_variance(repetitions: Floats, relative_spread: Floats) -> float:
 def positions(measured: Mapping[str, Floats], new_points: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """Logarithms of the parameters at measured and at asked points, about the mean of the measured ones."""
     pairs = [(values, new_points[name]) for name, values in measured.items()]
-    logs = [
-        (np.log(at_measured), np.log(at_new))
-        for at_measured, at_new in pairs
-        if min(at_measured.min(), at_new.min(initial=1.0)) > 0.0
-    ]
+    positive = [(x, y) for x, y in pairs if min(x.min(), y.min(initial=1.0)) > 0.0]
+    logs = [(np.log(at_measured), np.log(at_new)) for at_measured, at_new in positive]
     if not logs:
         none, where = np.empty((len(pairs[0][0]), 0)), np.empty((len(pairs[0][1]), 0))
         return none, where

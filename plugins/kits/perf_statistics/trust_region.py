@@ -255,8 +255,6 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Search:
-    """The functions of one problem."""
-
     model: Callable[[Floats], Floats]
     jacobian: Callable[[Floats], Floats]
     loss: Callable[[Floats], Floats]

@@ -264,11 +264,8 @@ def with_call_paths(data: Measurements) -> Measurements:
     if data.roles.category or list(data.roles.code) != [_CALL_PATH]:
         return data
     names = set(map(str, data.table[_CALL_PATH].unique()))
-    callers = {
-        _ARROW.join(parts[:length])
-        for parts in (name.split(_ARROW) for name in names)
-        for length in range(1, len(parts))
-    }
+    paths = [name.split(_ARROW) for name in names]
+    callers = {_ARROW.join(parts[:length]) for parts in paths for length in range(1, len(parts))}
     return data if names & callers else data.with_roles(code=(), category=_CALL_PATH)
 
 

@@ -363,12 +363,8 @@ def one_run(
     facts |= {} if clocks.residual_ns is None else {"clock_residual_ns": clocks.residual_ns}
     facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
     count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
-    notes = [
-        f"{count} as one run, detected {how}",
-        *(WARNING + note for note in missing),
-        clocks.note,
-        *notes_of_ranks(ranks, traces),
-    ]
+    remarks = (*(WARNING + note for note in missing), clocks.note, *notes_of_ranks(ranks, traces))
+    notes = [f"{count} as one run, detected {how}", *remarks]
     shifted = [part.shifted(shift) for part, shift in zip(traces, clocks.shifts_ns, strict=True)]
     run = JoinedTrace(shifted, ranks, folder, source=f"{name} ({count})", notes=notes, facts=facts)
     firsts = itertools.accumulate((len(part.locations) for part in traces), initial=0)

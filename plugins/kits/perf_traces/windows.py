@@ -298,7 +298,6 @@ def stretch_ns(
 
 
 def _moment(moment: str | float, run: tuple[_Time, _Time], time_unit: str, marked: Callable[[str], int]) -> Fraction:
-    """A time on the clock of the run, nanoseconds."""
     origin = Fraction(run[0]) if shown_origin(float(run[0]), float(run[1])) else Fraction(0)
     if not isinstance(moment, str):
         return origin + Fraction(moment) * nanoseconds_per(time_unit)

@@ -221,12 +221,9 @@ class View:
     def mounted(self, prefix: ViewPath, query: Query | None = None, trail: tuple[Link, ...] = ()) -> View:
         """The same view where its viewable stands below a path."""
         state = {} if query is None else query
-        return View(
-            self.title,
-            tuple(_mounted(block, prefix, state) for block in self.blocks),
-            (*prefix, *self.path),
-            (*trail, *(link.mounted(prefix, state) for link in self.trail)),
-        )
+        blocks = tuple(_mounted(block, prefix, state) for block in self.blocks)
+        way = (*trail, *(link.mounted(prefix, state) for link in self.trail))
+        return View(self.title, blocks, (*prefix, *self.path), way)
 
 
 def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:

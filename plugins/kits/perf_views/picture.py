@@ -159,7 +159,6 @@ def inches(size: str) -> tuple[float, float | None]:
 
 
 def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple[float, float | None] | None) -> Figure:
-    """A figure of all or of some panels, in the size in which it was thought."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -324,11 +324,8 @@ def _collide(labels: list[Text]) -> bool:
 
 def _panels(figure: Figure) -> list[Axes]:
     """All that may become higher: neither scales of colours nor maps with cells of a fixed shape."""
-    return [
-        axes
-        for axes in figure.findobj(Axes)
-        if axes.get_aspect() == "auto" and axes.get_visible() and axes.get_label() != "<colorbar>"
-    ]
+    panels = (axes for axes in figure.findobj(Axes) if axes.get_aspect() == "auto" and axes.get_visible())
+    return [axes for axes in panels if axes.get_label() != "<colorbar>"]
 
 
 def _covered(boxes: list[BboxBase]) -> float:

@@ -264,7 +264,6 @@ def _exp(x: Moments) -> Moments:
 
 
 def _of_positive(operation: str, x: Moments) -> Moments:
-    """The logarithm or the root."""
     if x.std == 0.0:
         return Moments(_number(operation, lambda: float(getattr(math, operation)(x.mean))), 0.0)
     _check_positive(operation, x)

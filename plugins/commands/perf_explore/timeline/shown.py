@@ -73,13 +73,8 @@ class SortedIntervals:
         kept = np.flatnonzero(states[self.state])
         before = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum(self.before_ns[kept + 1] - self.before_ns[kept], out=before[1:])
-        return replace(
-            self,
-            first=np.searchsorted(kept, self.first),
-            start_ns=self.start_ns[kept],
-            before_ns=before,
-            state=self.state[kept],
-        )
+        first, start_ns, state = np.searchsorted(kept, self.first), self.start_ns[kept], self.state[kept]
+        return replace(self, first=first, start_ns=start_ns, before_ns=before, state=state)
 
     def time_in(self, edges_ns: Ints, locations: Ints, rows: Ints, n_rows: int) -> Ints:
         """How long locations are in each group, between neighbouring edges."""
@@ -362,11 +357,8 @@ class TimelineData:
         time = self.index.time_in(np.array([start, end]), members, np.zeros_like(members), 1)[0, :, 0]
         shares = time / ((end - start) * len(members))
         order = np.argsort(-shares, kind="stable")
-        return [
-            f"{self.classes[class_index]}: {shares[class_index]:.1%}"
-            for class_index in order.tolist()
-            if shares[class_index] > 0
-        ]
+        present = [number for number in order.tolist() if shares[number] > 0]
+        return [f"{self.classes[number]}: {shares[number]:.1%}" for number in present]
 
     def _interval_lines(self, which: int, lane: Lane) -> list[str]:
         index, state = self.index, int(self.index.state[which])

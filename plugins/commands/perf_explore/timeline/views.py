@@ -187,7 +187,6 @@ class TimelineViews:
         return [table for table in (self._phase_table(), self._class_table(), self._marker_table()) if table.rows]
 
     def _phase_table(self) -> page.Table:
-        """The phases of the model that was given."""
         rows = []
         for number, (start, end) in enumerate(itertools.pairwise(self._phase_edges if self._model else ()), 1):
             link = self._link(str(number), start, end)

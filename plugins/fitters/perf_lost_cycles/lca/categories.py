@@ -348,7 +348,6 @@ def _category(fitted: FittedCategories, k: int) -> CategoryFit:
 
 
 def _default_fit(fitted: FittedCategories, m: int, k: int) -> DefaultFit:
-    """One default model of one category."""
     fits, model, size = fitted.fits, fitted.models[m], int(fitted.fits.sizes[m])
     return DefaultFit(
         formula=model.formula,
@@ -366,7 +365,6 @@ def _default_fit(fitted: FittedCategories, m: int, k: int) -> DefaultFit:
 
 
 def _note(fits: DefaultFits, m: int, k: int) -> str:
-    """Diagnostics of a fit."""
     size, rank, n = int(fits.sizes[m]), int(fits.rank[m, k]), int(fits.n_points[k])
     if rank < 0:
         return "a term is not finite at a level"

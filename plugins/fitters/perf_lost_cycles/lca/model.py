@@ -103,11 +103,8 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Terms of each default model of a category whose coefficients its points determine, best first."""
         fit = self.fits[category]
-        determined = (
-            candidate
-            for candidate in fit.candidates
-            if None not in candidate.coefficients and len(candidate.terms) < fit.n_points
-        )
+        known = (candidate for candidate in fit.candidates if None not in candidate.coefficients)
+        determined = (candidate for candidate in known if len(candidate.terms) < fit.n_points)
         return tuple(dict.fromkeys(tuple(map(self.in_factor, candidate.terms)) for candidate in determined))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:

@@ -278,7 +278,6 @@ class ModgenFitter(Fitter):
 
 
 def _table(data: Any, options: ModgenOptions) -> CategoryTable:
-    """The data by category, and as the options say."""
     table, _ = category_table(data, options, "modgen", "zero" if options.absent == "zero" else "unknown")
     for symbol, values in table.points.items():
         if (values == values[0]).all():

@@ -78,13 +78,9 @@ def overview_blocks(subject: Subject, query: page.Query) -> tuple[page.Block, ..
     else:
         blocks.append(_table(subject, chosen, len(found), shares))
     formulas = subject.formulas()
-    blocks.append(
-        page.Table(
-            ("category", "model"),
-            tuple((page.Cell(model.names[k], _to_category(model.names[k])), formulas[k]) for k in chosen),
-            "Models",
-        )
-    )
+    names = [model.names[k] for k in chosen]
+    rows = [(page.Cell(name, _to_category(name)), formulas[k]) for name, k in zip(names, chosen, strict=True)]
+    blocks.append(page.Table(("category", "model"), tuple(rows), "Models"))
     return tuple(blocks)
 
 

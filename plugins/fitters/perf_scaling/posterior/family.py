@@ -215,13 +215,11 @@ def shapes_of(
 
 
 def _terms(x: npt.ArrayLike, i: Floats, j: Ints) -> Floats:
-    """Generic terms at one level each."""
     return np.asarray(np.power(x, i) * np.where(j > 0, np.log2(x) ** j, 1.0))
 
 
 @functools.lru_cache(maxsize=8)
 def _table(allowed: tuple[tuple[str, ...], tuple[int, ...]] | None) -> tuple[npt.NDArray[Any], ...]:
-    """Columns of all shapes."""
     rows = _free_rows() if allowed is None else _given_rows(*allowed)
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 

@@ -163,7 +163,6 @@ def left_out(points: Floats, exponents: Sequence[str] | None, logarithms: Sequen
 
 
 def _forms(q: int) -> Iterator[_Form]:
-    """All forms of q parameters with their weights."""
     yield _Form(True, (), _NOTHING)
     for count in range(1, q + 1):
         subsets = list(itertools.combinations(range(q), count))

@@ -228,14 +228,8 @@ def _bounds(
     spread = np.array(
         [np.nan if observed.spread[k] is None else observed.spread[k] for k in rows.tolist()], dtype=np.float64
     )
-    runs = expected_runs(
-        measured,
-        np.array(observed.repetitions, dtype=np.float64)[rows],
-        spread / measured,
-        pair_places.points,
-        places.points,
-        shapes,
-    )
+    repetitions = np.array(observed.repetitions, dtype=np.float64)[rows]
+    runs = expected_runs(measured, repetitions, spread / measured, pair_places.points, places.points, shapes)
     return runs.ratio_quantiles(shares)
 
 

@@ -90,15 +90,8 @@ class JointComparison:
     def problem(self, members: tuple[int, ...]) -> JointProblem:
         """The least-squares problem of one combination."""
         data = self.prepared.seen
-        return JointProblem(
-            self._design[:, members],
-            self.target,
-            data.code,
-            data.system,
-            len(data.codes),
-            len(data.systems),
-            self.reference,
-        )
+        basis, sizes = self._design[:, members], (len(data.codes), len(data.systems))
+        return JointProblem(basis, self.target, data.code, data.system, *sizes, self.reference)
 
     def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
         """The fit of one combination, with the loss and the bounds of the options."""

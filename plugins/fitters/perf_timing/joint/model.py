@@ -368,30 +368,17 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def problem(self, places: Places) -> JointProblem:
         """The bilinear problem at points, with targets of 0."""
-        return JointProblem(
-            self.scaled_design(places),
-            np.zeros(len(places)),
-            places.code,
-            places.system,
-            len(self.codes),
-            len(self.systems),
-            self.systems.index(self.reference),
-        )
+        basis, sizes = self.scaled_design(places), (len(self.codes), len(self.systems))
+        reference = self.systems.index(self.reference)
+        return JointProblem(basis, np.zeros(len(places)), places.code, places.system, *sizes, reference)
 
     def weighted_problem(self) -> JointProblem:
         """The least-squares problem that was solved."""
         places, root = self.measured_places, np.array(self.root_weights)
         problem = self.problem(places)
         target = np.array(self.observations.value) * self.factor(places) * root
-        return JointProblem(
-            problem.basis * root[:, None],
-            target,
-            places.code,
-            places.system,
-            len(self.codes),
-            len(self.systems),
-            problem.reference,
-        )
+        basis, sizes = problem.basis * root[:, None], (len(self.codes), len(self.systems))
+        return JointProblem(basis, target, places.code, places.system, *sizes, problem.reference)
 
     @property
     def theta(self) -> Floats:

@@ -191,15 +191,8 @@ def _refit(problem: JointProblem, known: _Fit) -> trust_region.Solution:
 
 
 def _table(problem: JointProblem) -> _Table:
-    return _Table(
-        problem.basis.tolist(),
-        problem.target.tolist(),
-        problem.code.tolist(),
-        problem.system.tolist(),
-        problem.n_codes,
-        problem.n_systems,
-        problem.reference_system,
-    )
+    rows = (problem.basis.tolist(), problem.target.tolist(), problem.code.tolist(), problem.system.tolist())
+    return _Table(*rows, problem.n_codes, problem.n_systems, problem.reference_system)
 
 
 # Profile-likelihood intervals of the joint model: where they differ from the asymptotic ones, these mislead.

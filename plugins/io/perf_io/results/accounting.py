@@ -357,11 +357,8 @@ def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, R
         identifier = fields.get("jobid", fields.get("jobidraw", ""))
         cpus = _count(fields.get("ncpus", fields.get("alloccpus")), "CPUs", source.name, number)
         nodes = _count(fields.get("nnodes", fields.get("allocnodes")), "nodes", source.name, number)
-        used = {
-            column: amount
-            for field, column in _OF_STEPS.items()
-            if (amount := _amount(fields.get(field, ""), nodes, cpus)) is not None
-        }
+        amounts = {column: _amount(fields.get(field, ""), nodes, cpus) for field, column in _OF_STEPS.items()}
+        used = {column: amount for column, amount in amounts.items() if amount is not None}
         if "." in identifier:
             if job is not None:
                 own = job[1]["own"]

@@ -79,15 +79,9 @@ class _Values:
         for name in figures:
             numbers = (self.figures.get(row, {}).get(name) for row in range(len(table)))
             table[name] = [math.nan if number is None else float(number) for number in numbers]
-        return Measurements(
-            table,
-            parameters,
-            value,
-            code=["callpath", "metric"] if several else ["callpath"],
-            system=(),
-            source=self.source,
-            lines=self.lines or None,
-        )
+        code = ["callpath", "metric"] if several else ["callpath"]
+        lines = self.lines or None
+        return Measurements(table, parameters, value, code=code, system=(), source=self.source, lines=lines)
 
 
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')

@@ -73,7 +73,6 @@ def join_measurements(
 
 
 def _one(values: Sequence[str | None], parts: Sequence[tuple[Path, Any]], attribute: str) -> str | None:
-    """What all files agree on."""
     for (path, _), value in zip(parts, values, strict=True):
         if value != values[0]:
             problem = f"{parts[0][0]} has the {attribute} {values[0]!r} and {path} {value!r}; read them as two sets"

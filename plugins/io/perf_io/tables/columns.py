@@ -413,8 +413,6 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
 
 
 class _Finder:
-    """Columns by what they are called."""
-
     def __init__(self, columns: Sequence[Column], source: str) -> None:
         self.columns = columns
         self.source = source

@@ -71,15 +71,8 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
         texts = ("" if value is None else value for value in values)
         return row + 1, dict(zip((name for name, _ in described), texts, strict=True))
 
-    return Table(
-        database,
-        relation,
-        columns,
-        types={name: _kind(data_type)[1] for name, data_type in described},
-        at_row=at_row,
-        facts=_facts(metadata),
-        keeps=lasting,
-    )
+    types, facts = {name: _kind(data_type)[1] for name, data_type in described}, _facts(metadata)
+    return Table(database, relation, columns, types=types, at_row=at_row, facts=facts, keeps=lasting)
 
 
 def _check_growth(table: Table, packed_bytes: int) -> None:

@@ -21,6 +21,7 @@ LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
 _NEITHER = frozenset({"instant", "mark", "point", "i"})
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
+_MOST_ONCE = 1_000  # levels of which none need come again; more are samples of something
 
 
 def has_decimal_comma(text: str) -> bool:
@@ -126,9 +127,9 @@ class Table:
         """Whether numbers come in any order, repeat, or each is far above the one before: what was varied, no time."""
         rows = self._first_rows(f"TRY_CAST({self.number(column)} AS DOUBLE) AS x")
         steps = f"SELECT x, lag(x) OVER () AS before FROM ({rows})"
-        query = f"SELECT count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD} FROM ({steps})"
-        ((levels, are_levels),) = self.database.rows(query)
-        return bool(levels >= _FEWEST_LEVELS and are_levels)
+        facts = f"count(*), count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD}"
+        ((count, levels, is_varied),) = self.database.rows(f"SELECT {facts} FROM ({steps})")
+        return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
 
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""

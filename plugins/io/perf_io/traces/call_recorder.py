@@ -108,7 +108,6 @@ class CallRecorder:
         self._joined.extend((self.n_calls - 1, communicator, alone, min(size, _LARGEST), is_root, len(members) or 1))
 
     def _rank(self, communicator: int, rank: int) -> int | None:
-        """The location of a rank; None where there is none."""
         members = self._members.get(communicator, ())
         if not members:
             return self._place
@@ -124,13 +123,8 @@ class CallRecorder:
         new = np.empty(len(order) + 1, np.int64)
         new[order], new[-1] = np.arange(len(order)), UNKNOWN  # of calls that are not known
         rows = rows[order]
-        calls = Calls(
-            location[order],
-            self._times(rows[:, 1]),
-            self._times(rows[:, 2]),
-            rows[:, 3].astype(np.int32),
-            self._operations,
-        )
+        enter, leave = self._times(rows[:, 1]), self._times(rows[:, 2])
+        calls = Calls(location[order], enter, leave, rows[:, 3].astype(np.int32), self._operations)
         messages, n_alone = self._messages(new)
         joined = np.array(self._joined, np.int64).reshape(-1, 6)
         joined[:, 0] = new[joined[:, 0]]

@@ -50,6 +50,20 @@ _TYPE = re.compile(rb'"([^"]*)"')
 _ROWS = ("location", "name", "start", "end", "correlation", "category", "shape", "text")
 
 
+class Sync(msgspec.Struct, gc=False):
+    """What the host, or a stream, waits for (Kineto's ``cuda_sync``)."""
+
+    correlation: int = -1
+    kind: str = msgspec.field(name="cuda_sync_kind", default="")
+    device: int | str | None = None
+    stream: int | str | None = None
+    awaited_stream: int | str | None = msgspec.field(name="wait_on_stream", default=None)
+    record: int = msgspec.field(name="wait_on_cuda_event_record_corr_id", default=-1)
+
+
+_SYNC = msgspec.json.Decoder(Sync)
+
+
 @dataclass(frozen=True, eq=False)
 class GpuActivity:
     """Columns of host events and of pieces, sorted by thread or stream and begin."""
@@ -61,7 +75,7 @@ class GpuActivity:
     host: dict[str, Ints]  # operators and runtime calls: location, name, start, end, correlation, kind, shape, parent
     pieces: dict[str, Ints]  # location, name, start, end, correlation, kind, launch and owner (rows of host or -1)
     markers: tuple[tuple[str, int, int], ...]
-    syncs: tuple[tuple[int, int, int, dict[str, Any]], ...]  # start, end, correlation and arguments
+    syncs: tuple[Sync, ...]
     span_ns: tuple[int, int]  # from the first to the last event of any kind
     notes: tuple[str, ...] = ()
     texts: tuple[bytes, ...] = ()  # arguments of the operators, or changes of memory, that were asked for
@@ -204,7 +218,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     texts: list[bytes] = []
     of_memory = arguments_of is not None and arguments_of.fullmatch(_MEMORY) is not None
     parts: list[npt.NDArray[np.int64]] = []
-    syncs: list[tuple[int, int, int, dict[str, Any]]] = []
+    syncs: list[Sync] = []
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, "traceEvents", to_the_cut=True)
         for events, text in array.decoded(_EVENTS):
@@ -236,8 +250,9 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
                 if kinds[k] in (OPERATOR, MEMORY) and arguments_of and arguments_of.fullmatch(event.name):
                     part[k, 7] = len(texts)
                     texts.append(bytes(event.args) or b"{}")
-            syncs += [(*part[row, 2:4].tolist(), -1, msgspec.json.decode(chosen[row].args))
-                      for row, kind in enumerate(kinds) if kind == SYNC and len(chosen[row].args)]  # fmt: skip
+            for event in (event for event, kind in zip(chosen, kinds, strict=True) if kind == SYNC):
+                with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                    syncs.append(_SYNC.decode(event.args))
             parts.append(part[duration >= 0])
         notes = ["the file is cut short: what stands before its end is read"] if array.cut else []
     table = np.concatenate(parts) if parts else np.empty((0, len(_ROWS)), np.int64)
@@ -260,6 +275,9 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
+    devices = {list(locations)[place][0] for place in np.unique(pieces["location"]).tolist()}
+    if len(devices) > 1:
+        notes.append(f"{len(devices)} GPUs count as one, which is busy while any of them is")
     if n_lacking := int((~launched).sum()):
         lacking = int((pieces["end"] - pieces["start"])[~launched].sum())
         notes.append(f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) {UNLAUNCHED}")

@@ -93,7 +93,6 @@ class MetricRecorder:
     def readings(
         self, names: Sequence[str], codes: Mapping[int, int], nanoseconds: Callable[[int], int]
     ) -> dict[str, Readings]:
-        """What was taken, by name."""
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in names}
         for (member, place), events in self._taken.items():
             if place in codes:

@@ -226,8 +226,6 @@ class _Container:
 
 @dataclass
 class _StateType:
-    """States of one type."""
-
     intervals: NestedStates
     codes: dict[str, int] = field(default_factory=dict)  # of the names of the states
 

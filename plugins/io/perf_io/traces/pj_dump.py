@@ -56,7 +56,6 @@ def _first_line(head: bytes) -> bytes:
 
 
 def _header(line: str) -> dict[str, int] | None:
-    """Positions of the fields by a header line; None where it is none."""
     names = [name.strip().strip('"').lower() for name in line.split(",")]
     positions = {
         role: names.index(name) for role, options in _HEADER_NAMES.items() for name in options if name in names
@@ -104,11 +103,8 @@ def _read(source: str, path: Path, header: Mapping[str, int] | None, options: Pj
     _check_lengths(database, path, positions)
     types = [row[0] for row in database.rows("SELECT type FROM records GROUP BY type ORDER BY count(*) DESC, type")]
     chosen = choose_state_type(types, options.state_type, source)
-    notes = [
-        f"{count} {name.lower()} lines passed over{_CURES.get(name, '')}"
-        for name, count in natures.items()
-        if name in _NATURES[1:]
-    ]
+    others = ((name, count) for name, count in natures.items() if name in _NATURES[1:])
+    notes = [f"{count} {name.lower()} lines passed over{_CURES.get(name, '')}" for name, count in others]
     notes += [f"states of type {chosen}"] + [f"states of type {name} passed over" for name in types if name != chosen]
     condition = f"type = {quoted(chosen)}"
     n_nested = database.rows(f"SELECT count(*) FROM records WHERE {condition} AND depth > 0")[0][0]

@@ -77,8 +77,6 @@ class _Told(msgspec.Struct, gc=False):
 
 
 class _Shapes(msgspec.Struct, gc=False):
-    """Arguments of an annotation."""
-
     shapes: list[Any] = msgspec.field(name="Input Dims", default_factory=list)
     types: list[str] = msgspec.field(name="Input type", default_factory=list)
 
@@ -216,7 +214,6 @@ def _sizes(text: msgspec.Raw) -> list[int]:
 
 
 def _elements(shape: Sequence[Any]) -> int:
-    """Elements of a tensor, or of several."""
     if isinstance(shape[0], list):
         return sum(_elements(each) for each in shape if each)
     product = 1

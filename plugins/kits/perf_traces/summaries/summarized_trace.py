@@ -159,7 +159,6 @@ def _stored(run: Run, file: FileFacts) -> StoredTrace:
 
 
 def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[int, StoredTrace]]:
-    """Files with their ranks, in their order."""
     names = {file.name: file for file in run.files}
     listed: list[ListedFile] = [names[part.path] for part in parts]
     by_pattern = all(file.rank is not None for file in listed)
