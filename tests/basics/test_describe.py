@@ -33,7 +33,7 @@ def test_measurements():
     runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "seconds": [8.0, 4.1, 2.2, 1.2, 0.9]})
     facts = describe(Measurements(runs), "runs.csv")
     assert (facts["kind"], facts["rows"], facts["parameters"]) == ("measurements", 5, ["p"])
-    assert (facts["value"], facts["code by"], facts["system by"]) == ("seconds [s]", [], [])
+    assert (facts["value"], facts["code by"], facts["system by"]) == ("time [s]", [], [])
     assert (facts["observations"], facts["points"]) == (5, ["p: 5 values, 1, 2, 4, 8, 16"])
     assert facts["range"] == "0.9 to 8 s"
     assert "never measured" not in facts

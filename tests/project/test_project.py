@@ -45,8 +45,13 @@ def test_components_sum_to_the_elapsed_time(folder):
     elapsed = [profile.elapsed_ns * 1e-9 for profile in perfcore.overheads(sources)]
     assert model.elapsed == pytest.approx(elapsed, rel=1e-12)
     assert model.measured["(begin) -> MPI_Init"] == pytest.approx([0.001] * 4)
+    assert model.laws["(begin) -> MPI_Init"].endswith(")/p")  # that of all locations, over their number
     at = model.answer.at[0]
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
+    components, efficiencies, *_ = model.answer.tables(False)
+    assert len(efficiencies.rows) == len(at.efficiencies)
+    assert components.left_out(False) == len(components.rows) - 5 > 0  # so that efficiencies fit on a screen
+    assert not model.answer.tables(True)[0].left_out()
 
 
 def test_the_next_run_is_inside_the_bounds(folder, projection):
@@ -146,6 +151,7 @@ def test_work_that_changes_its_name_goes_on():
     frame.loc[(frame["category"] == "solve") & (frame["p"] > 2), "category"] = "solve on extra ranks"
     model = perfcore.project(frame, at="p=16")
     assert set(model.measured) == {"2 components missing at some p", "exchange", "setup"}
+    assert "solve, solve on extra ranks; check that the components add up" in model.notes["Uncertain"][0]
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
     assert model.predict([16.0]) == pytest.approx([20 / 16 + 0.1 * 4 + 0.3], rel=0.1)
 
@@ -259,7 +265,7 @@ def test_epoch(real_data):
     value, low, high = perfcore.project(runs, at="p=16").predict([16.0], 0.95)[0]
     assert value == pytest.approx(2.34, rel=0.05)
     assert low <= 2.34 <= high
-    with pytest.raises(DataError, match="different programs"):
+    with pytest.raises(DataError, match=r"halo\.prv computes between other calls than .*epoch_2proc"):
         perfcore.project([runs[0], "examples/halo/halo.prv"], at="p=8")
 
 

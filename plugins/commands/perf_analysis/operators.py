@@ -112,7 +112,6 @@ def operator_times(
             numbers = {key: value for key, value in row.items() if key not in ("name", "run", "type")}
             total |= {**row, "run": 0, **{key: total.get(key, 0) + value for key, value in numbers.items()}}
         rows, parameters = list(summed.values()), [{}]
-        notes.append(f"sum of {len(paths)} files")
     add_rates(rows, parse_peak(peak) if peak else {})
     if lacking := sorted({row["type"] for row in rows if row.get("flop") and not row["roof_flop_s"]} if peak else ()):
         notes.append(f"--peak has no rate for {', '.join(lacking)}")

@@ -14,6 +14,7 @@ import numpy as np
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
 from perf_traces.messages.communication import communication_of
+from perf_traces.options import WARNING
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines
 from perfcore.base import progress
@@ -68,7 +69,7 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
     noted = (text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes)
-    notes = list(dict.fromkeys([*getattr(data, "notes", ()), *noted]))
+    notes = list(dict.fromkeys(note.removeprefix(WARNING) for note in (*getattr(data, "notes", ()), *noted)))
     return {"file": name, **facts, **({"notes": notes} if notes else {})}
 
 

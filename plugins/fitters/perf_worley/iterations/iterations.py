@@ -53,8 +53,8 @@ def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Intege
 def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     """Name, starts and ends of the iterations that markers or states count; None where none count.
 
-    An iteration begins when its name first occurs anywhere, and lasts until the next one begins; the last one, and one
-    before a gap, until its own name ends.
+    An iteration begins when its name first occurs anywhere, and lasts until the next one begins; one before a gap until
+    its own name ends. The last one lasts beyond that as others usually do, where this is the smaller part.
     """
     cut = frozenset(trace.facts.get(CUT, ()))
     markers = [marker for index, marker in enumerate(trace.markers) if index not in cut]
@@ -83,9 +83,10 @@ def _longest(spans: Sequence[tuple[str, Integers, Integers]], least: float) -> t
     for name, starts, own_ends in spans:
         if len(starts) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():
             continue  # numbers that do not count in time: threads, sizes, versions
-        usual = float(np.median(np.diff(starts)))
-        ends = np.where(np.diff(starts) <= _GAP * usual, starts[1:], own_ends[:-1])
-        ends = np.append(ends, own_ends[-1])
+        follows = np.diff(starts) <= _GAP * float(np.median(np.diff(starts)))
+        ends = np.where(follows, starts[1:], own_ends[:-1])
+        gap = int(np.median((starts[1:] - own_ends[:-1])[follows]))
+        ends = np.append(ends, own_ends[-1] + (gap if gap < own_ends[-1] - starts[-1] else 0))
         covered = int((own_ends - starts if least else ends - starts).sum())
         if covered >= least and (best is None or covered > best[0]):
             best = covered, name, starts, ends

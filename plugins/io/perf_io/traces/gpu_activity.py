@@ -275,6 +275,9 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
+    devices = {list(locations)[place][0] for place in np.unique(pieces["location"]).tolist()}
+    if len(devices) > 1:
+        notes.append(f"{len(devices)} GPUs count as one, which is busy while any of them is")
     if n_lacking := int((~launched).sum()):
         lacking = int((pieces["end"] - pieces["start"])[~launched].sum())
         notes.append(f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) {UNLAUNCHED}")
