@@ -113,4 +113,4 @@ class Series(Shown):
         column = self.chosen(column)
         return UtilizationCurve.from_samples(
             self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
-        )
+        ).counted_from_start()

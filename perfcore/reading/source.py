@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import select
+import queue
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +19,7 @@ from perfcore.reading.compression import Unpacked, compression_of, without_compr
 
 HEAD_BYTES = 1 << 16  # enough for every header by which a format is recognized
 _LONGEST_LINE = 1 << 20
-_PIPE_WAITS_S = 60
+_PIPE_WAITS_S = 5
 
 
 class Source:
@@ -69,11 +70,31 @@ class Source:
             return self._named
         if not self._named.is_fifo():
             raise InputError(self.name, "is a device; name a file, or - for standard input")
-        with os.fdopen(os.open(self._named, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
-            if not select.select([pipe], [], [], _PIPE_WAITS_S)[0]:
-                raise InputError(self.name, f"is a pipe, and nothing came for {_PIPE_WAITS_S} s; - waits for more")
-            os.set_blocking(pipe.fileno(), True)
+        with self._opened_pipe() as pipe:
             return self._spool(pipe)
+
+    def _opened_pipe(self) -> BinaryIO:
+        """A pipe once it has a writer, who may then take as long as one of standard input."""
+        opened: queue.SimpleQueue[int | OSError] = queue.SimpleQueue()
+
+        def wait_for_writer() -> None:
+            try:
+                opened.put(os.open(self._named, os.O_RDONLY))
+            except OSError as error:
+                opened.put(error)
+
+        threading.Thread(target=wait_for_writer, daemon=True).start()
+        try:
+            found = opened.get(timeout=_PIPE_WAITS_S)
+        except queue.Empty:
+            with contextlib.suppress(OSError, queue.Empty):
+                os.close(os.open(self._named, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread
+                os.close(opened.get(timeout=1.0))  # type: ignore[arg-type]
+            problem = f"is a pipe that no program opened for writing within {_PIPE_WAITS_S} s; start its writer first"
+            raise InputError(self.name, problem) from None
+        if isinstance(found, OSError):
+            raise found
+        return os.fdopen(found, "rb")
 
     def _spool(self, stream: BinaryIO) -> Path:
         with tempfile.NamedTemporaryFile(prefix="perfcore-stdin-", delete=False) as spool:

@@ -145,6 +145,13 @@ def test_many_small_components_are_one():
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
 
 
+def test_call_paths_are_shown_by_their_ends():
+    frame = table().assign(category="main->cycle->" + table()["category"])
+    at = perfcore.project(frame, at="p=16").answer.at[0]
+    assert at.labels == {f"main->cycle->{name}": name for name in ("solve", "exchange", "setup")}
+    assert perfcore.project(table(), at="p=16").answer.at[0].labels["solve"] == "solve"
+
+
 def test_work_that_changes_its_name_goes_on():
     """At 4 and 8 another method does what one did at 1 and 2."""
     frame = table((1, 2, 4, 8))

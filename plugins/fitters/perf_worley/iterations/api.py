@@ -92,11 +92,13 @@ def iterations(
         raise OptionError("--marker names the one to believe; leave out --no-markers")
     if isinstance(data, Trace):
         states = {"busy": _names(busy), "idle": _names(idle)}
-        found = iterations_of(data.utilization(**states), data, markers=markers, marker=marker, **states)
+        found = iterations_of(
+            data.utilization(**states).counted_from_start(), data, markers=markers, marker=marker, **states
+        )
     elif marker is not None:
         raise OptionError("--marker belongs to traces; these data have no markers")
     elif isinstance(data, UtilizationCurve):
-        found = iterations_of(data)
+        found = iterations_of(data.counted_from_start())
     else:
         raise DataError(f"a trace, a utilization curve or a series has iterations, not {type_in_words(data)}")
     return replace(found, representation=representation)
