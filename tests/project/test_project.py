@@ -196,6 +196,20 @@ def test_runs_are_checked(folder):
         perfcore.project([two, four], at="p=8", value="time_s")
 
 
+def test_tables_of_several_files_have_one_kind(tmp_path):
+    small, large = table((2, 4)), table((8, 16))
+    paths = [tmp_path / "small.csv", tmp_path / "large.csv"]
+    for path, frame in zip(paths, (small, large), strict=True):
+        frame.to_csv(path, index=False)
+    assert perfcore.project(paths, at="p=32").sizes.tolist() == [2, 4, 8, 16]
+    large.assign(category="other").to_csv(paths[1], index=False)
+    with pytest.raises(DataError, match=r"large\.csv has no category of .*small\.csv, such as 'solve'"):
+        perfcore.project(paths, at="p=32")
+    large.rename(columns={"category": "phase"}).to_csv(paths[1], index=False)
+    with pytest.raises(DataError, match=r"large\.csv has other columns than .*small\.csv"):
+        perfcore.project(paths, at="p=32")
+
+
 def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     """What is lost has two scales then, or one; the target is that of other fits, and both are said."""
     runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (1, 2, 4)]
