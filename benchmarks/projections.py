@@ -1,6 +1,6 @@
 """Projections of tables of times by category, judged at a larger scale; docs/how-we-know.md.
 
-python benchmarks/projections.py gromacs.csv --parameter nodes --value wall_s --by atoms,tasks_per_node
+python benchmarks/projections.py gromacs.csv --parameter nodes --value wall_s --by machine,atoms,tasks_per_node
 python benchmarks/projections.py gromacs.csv ... --largest 8 --at 16 --without "PME mesh *" --without "PME wait"
 python benchmarks/projections.py --simulated 64    # sums of known laws with noise of 1, 3 and 10 %
 
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("table", nargs="?")
     parser.add_argument("--parameter", default="nodes")
     parser.add_argument("--value", default="wall_s")
-    parser.add_argument("--by", default="atoms,tasks_per_node")
+    parser.add_argument("--by", default="machine,atoms,tasks_per_node")
     parser.add_argument("--largest", type=float, default=8)
     parser.add_argument("--at", type=float, default=16)
     parser.add_argument("--without", action="append", default=[])

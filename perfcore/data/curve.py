@@ -219,10 +219,15 @@ class UtilizationCurve(Shown):
         places = places[np.append(True, places[1:] > places[:-1])]  # not by `numpy.unique`, which hashes
         area, total = np.empty(len(places)), 0.0
         for number, (edges, heights) in enumerate(self._chunks()):
-            sums = np.cumsum(np.append(total, np.diff(edges) * heights))
-            first, total = number * _CHUNK, sums[-1]
-            inside = slice(*np.searchsorted(places, (first, first + len(sums))))
-            area[inside] = sums[places[inside] - first]
+            first = number * _CHUNK
+            inside = slice(*np.searchsorted(places, (first, first + len(heights))))
+            starts = places[inside] - first
+            products = np.multiply(np.diff(edges), heights)
+            total += float(products[: starts[0] if len(starts) else None].sum())
+            if len(starts):
+                sums = np.cumsum(np.append(total, np.add.reduceat(products, starts)))
+                area[inside], total = sums[:-1], float(sums[-1])
+        area[places == self.n_steps] = total
         return np.interp(elapsed, (self.edges[places] - self.edges[0]).astype(np.float64), area)
 
     @functools.cached_property

@@ -145,6 +145,13 @@ def test_many_small_components_are_one():
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
 
 
+def test_call_paths_are_shown_by_their_ends():
+    frame = table().assign(category="main->cycle->" + table()["category"])
+    at = perfcore.project(frame, at="p=16").answer.at[0]
+    assert at.labels == {f"main->cycle->{name}": name for name in ("solve", "exchange", "setup")}
+    assert perfcore.project(table(), at="p=16").answer.at[0].labels["solve"] == "solve"
+
+
 def test_work_that_changes_its_name_goes_on():
     """At 4 and 8 another method does what one did at 1 and 2."""
     frame = table((1, 2, 4, 8))
@@ -187,6 +194,20 @@ def test_runs_are_checked(folder):
         perfcore.project(table((4,)), at="p=8")
     with pytest.raises(OptionError, match="tables"):
         perfcore.project([two, four], at="p=8", value="time_s")
+
+
+def test_tables_of_several_files_have_one_kind(tmp_path):
+    small, large = table((2, 4)), table((8, 16))
+    paths = [tmp_path / "small.csv", tmp_path / "large.csv"]
+    for path, frame in zip(paths, (small, large), strict=True):
+        frame.to_csv(path, index=False)
+    assert perfcore.project(paths, at="p=32").sizes.tolist() == [2, 4, 8, 16]
+    large.assign(category="other").to_csv(paths[1], index=False)
+    with pytest.raises(DataError, match=r"large\.csv has no category of .*small\.csv, such as 'solve'"):
+        perfcore.project(paths, at="p=32")
+    large.rename(columns={"category": "phase"}).to_csv(paths[1], index=False)
+    with pytest.raises(DataError, match=r"large\.csv has other columns than .*small\.csv"):
+        perfcore.project(paths, at="p=32")
 
 
 def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():

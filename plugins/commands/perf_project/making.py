@@ -79,9 +79,16 @@ def components_of(
         if not isinstance(each, Measurements):
             raise DataError(f"{source} holds {type_in_words(each)}; give traces, or tables of times by category")
     if len(tables) > 1:
-        columns = [set(each.table.columns) for each in tables]
-        if any(each != columns[0] for each in columns):
-            raise DataError(f"{tables[1].source} has other columns than {tables[0].source}; give tables of one kind")
+        first = tables[0]
+        words = [name for name in first.table if not pd.api.types.is_numeric_dtype(first.table[name])]
+        for each in tables[1:]:
+            if set(each.table.columns) != set(first.table.columns):
+                raise DataError(f"{each.source} has other columns than {first.source}; give tables of one kind")
+            if words and not any(each.table[name].isin(first.table[name]).any() for name in words):
+                raise DataError(
+                    f"{each.source} has no {words[-1]} of {first.source}, such as {first.table[words[-1]].iloc[0]!r}; "
+                    "give runs of one program"
+                )
         joined = pd.concat([each.table for each in tables], ignore_index=True)
         tables = [Measurements(joined, source=f"{tables[0].source} and {len(tables) - 1} more")]
     return Components(tables[0], options, tables[0].source)

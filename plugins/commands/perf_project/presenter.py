@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from perf_project.projection import At, Bounds, ComponentAt, Projection
-from perf_views.names import existing_file, shortened, unique_suffixes
+from perf_views.names import existing_file, shortened
 from perfcore.data.units import readable
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Column, Panel, Panels, Table, Tables
 
 _MOST_ROWS = 5  # of components above efficiencies, in the short form
-_CALLER = "->"  # between the functions of a call path
 
 
 class ProjectionPresenter(ModelPresenter):
@@ -49,7 +48,7 @@ class ProjectionPresenter(ModelPresenter):
             saved = f", {abs(at.elapsed[0] / at.baseline - 1.0):.0%} less than the {_time(at.baseline, unit)} without"
         name = _main_efficiency(at)
         time, low, high = (_time(value, unit) for value in at.elapsed)
-        limits, label = at.limits, shortened(_labels(at)[at.limits.name], 48)
+        limits, label = at.limits, shortened(at.labels[at.limits.name], 48)
         limited = "" if len(at.components) == 1 else (
             f"; limited by {label}, {limits.lost:.0%} of the time (largest loss with probability "
             f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
@@ -159,7 +158,7 @@ def _main_efficiency(at: Any) -> str:
 
 
 def _components(found: Projection, at: At, unit: str) -> Table:
-    model, labels = found.model, _labels(at)
+    model, labels = found.model, at.labels
     largest = model.largest
     whole = ComponentAt("elapsed", "", float(model.elapsed[largest]), at.elapsed, 1.0, 0.0, float("nan"))
     columns = [
@@ -174,15 +173,6 @@ def _components(found: Projection, at: At, unit: str) -> Table:
         Column("model", "model", importance="verbose"),
     ]
     return Table(columns, [whole, *(each for each in at.components if each.measured or each.time[2])])
-
-
-def _labels(at: At) -> dict[str, str]:
-    """Component names; of call paths the ends that tell them apart."""
-    names = [each.name for each in at.components]
-    paths = [name for name in names if _CALLER in name and f" {_CALLER} " not in name]
-    ends = unique_suffixes([name.replace(_CALLER, "/") for name in paths])
-    labels = {path: end.replace("/", _CALLER) for path, end in zip(paths, ends, strict=True)}
-    return {name: labels.get(name, name) for name in names}
 
 
 def _run(model: Any) -> str:

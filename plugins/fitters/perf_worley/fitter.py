@@ -164,7 +164,7 @@ def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCu
     if isinstance(data, Series):
         data = data.curve(options.column)
     if isinstance(data, UtilizationCurve):
-        if (largest := float(abs(data.heights).max(initial=0.0))) > _LARGEST:
+        if (largest := float(data.heights.max())) > _LARGEST:
             problem = f"values of {largest:.3g} are above {_LARGEST:g}, where squares overflow; choose another unit"
             raise DataError(f"{data.source}: {problem}")
         return data.counted_from_start()

@@ -83,7 +83,6 @@ class ChromeOptions:
         "categories of events that happen on GPU streams, as patterns with * and ?",
         metavar="PATTERNS",
     )
-    to_the_cut: bool = option(False, "of a file that is cut short, take what stands before its end")
 
 
 @dataclass(frozen=True)
