@@ -50,22 +50,24 @@ PARTS = {
     "arithmetic": Part(
         "plugins/stochastic",
         "perf_stochastic",
-        ("histogram/[abcr]*.py", "normal/arithmetic.py", "normal/operations.py"),
+        ("histogram_arithmetic.py", "normal.py"),
         tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "normal", "stochastic")),
     ),
     "laws": Part(
         "plugins/fitters",
         "perf_scaling",
-        ("growth.py", "leading.py", "posterior/[fopsw]*.py"),
+        ("growth.py", "best_fit.py", "posterior/[fops]*.py"),
         tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
     "joint": Part("plugins/fitters", "perf_timing", ("joint/solver.py",), ("tests/timing/test_joint_solver.py",)),
-    "gate": Part("plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py",)),
+    "gate": Part(
+        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
+    ),
     "replay": Part(
         "plugins/kits",
-        "perf_traces.messages",
-        ("replay.py", "event_graph.py", "graph_kernels.py", "search_kernels.py", "matching.py"),
-        ("tests/messages/test_replay.py",),
+        "perf_traces",
+        ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
+        ("tests/messages/test_replay.py", "tests/messages/test_readers.py"),
     ),
 }
 
@@ -158,6 +160,9 @@ def main() -> int:
 
 def _places(part: Part) -> Iterator[tuple[Path, int]]:
     package = ROOT / part.folder / part.package
+    for pattern in part.modules:
+        if not any(package.glob(pattern)):
+            raise SystemExit(f"{package / pattern}: no such module")
     for module in sorted(file for pattern in part.modules for file in package.glob(pattern)):
         sites = Sites()
         sites.visit(ast.parse(module.read_text()))

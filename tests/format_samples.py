@@ -612,7 +612,11 @@ def summary() -> bytes:
     return encode(gathered.summary())
 
 
+JSON_LINES = '{"p": 1, "time_s": 8.25, "host": "a"}\n{"p": 2, "time_s": 4.5, "host": null}\n{"p": 4, "time_s": 2}\n'
+JSON_ARRAY = '[{"time": 0, "user": 1, "system": 2.5},\n {"time": 1, "user": null, "system": 5, "more": {"a": [1]}}]'
+
 SAMPLES = {
+    "json-records": [("runs.jsonl", JSON_LINES), ("series.json", JSON_ARRAY)],
     "csv": [
         ("curve.csv", CURVE),
         ("series.tsv", SERIES.replace(",", "\t")),

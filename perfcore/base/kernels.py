@@ -46,7 +46,7 @@ class Kernel:
         """Call the function; kernels that it calls are compiled where it is, and otherwise not."""
         if getattr(_interpreting, "is_on", False):
             return self._function(*args)
-        if all(np.size(value) < self.small for value in args):
+        if self.small and all(np.size(value) < self.small for value in args):
             return self.interpreted(*args)
         return self.compiled(*args)
 

@@ -134,6 +134,14 @@ class UtilizationCurve(Shown):
             return self.edges
         return np.asarray(np.subtract(self.edges, self.edges[0]), dtype=np.float64)
 
+    def counted_from_start(self) -> UtilizationCurve:
+        """The curve with its start as time 0 where a float64 cannot hold its whole times; else itself."""
+        if self.edges.dtype.kind != "i" or abs(self.start) <= 1 << 53:
+            return self
+        facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "quantity")}
+        facts["notes"] = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")
+        return UtilizationCurve(self.edges - self.edges[0], self.heights, self.time_unit, **facts)
+
     def _chunks(self) -> Iterator[tuple[npt.NDArray[Any], Floats]]:
         for first in range(0, self.n_steps, _CHUNK):
             last = min(first + _CHUNK, self.n_steps)
@@ -211,10 +219,15 @@ class UtilizationCurve(Shown):
         places = places[np.append(True, places[1:] > places[:-1])]  # not by `numpy.unique`, which hashes
         area, total = np.empty(len(places)), 0.0
         for number, (edges, heights) in enumerate(self._chunks()):
-            sums = np.cumsum(np.append(total, np.diff(edges) * heights))
-            first, total = number * _CHUNK, sums[-1]
-            inside = slice(*np.searchsorted(places, (first, first + len(sums))))
-            area[inside] = sums[places[inside] - first]
+            first = number * _CHUNK
+            inside = slice(*np.searchsorted(places, (first, first + len(heights))))
+            starts = places[inside] - first
+            products = np.multiply(np.diff(edges), heights)
+            total += float(products[: starts[0] if len(starts) else None].sum())
+            if len(starts):
+                sums = np.cumsum(np.append(total, np.add.reduceat(products, starts)))
+                area[inside], total = sums[:-1], float(sums[-1])
+        area[places == self.n_steps] = total
         return np.interp(elapsed, (self.edges[places] - self.edges[0]).astype(np.float64), area)
 
     @functools.cached_property

@@ -18,6 +18,12 @@ __all__ = ["Series"]
 _MOST_NAMED = 6  # columns, in a line
 
 
+def _counts(values: npt.NDArray[np.float64]) -> bool:
+    """Whether each value is as far above the one before as all others are, as numbers of steps are."""
+    steps = np.diff(values)
+    return len(steps) > 1 and bool(steps[0] > 0.0 and (steps == steps[0]).all())
+
+
 class Series(Shown):
     """Columns of values sampled at increasing times.
 
@@ -81,10 +87,10 @@ class Series(Shown):
         return cut(f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})")
 
     def chosen(self, column: str | None = None) -> str:
-        """The column that is named, else the first that holds a value; of several a note says which."""
+        """The column that is named, else the first with values that are no numbering; of several with a note."""
         if column is None:
-            column = next((name for name, values in self.columns.items() if np.isfinite(values).any()), "")
-            column = column or next(iter(self.columns))
+            known = [name for name, values in self.columns.items() if np.isfinite(values).any()] or list(self.columns)
+            column = next((name for name in known if not _counts(self.columns[name])), known[0])
             if len(self.columns) > 1:
                 progress.note(f"column: {column} (of {len(self.columns)}; set with --column)")
         if column not in self.columns:
@@ -107,4 +113,4 @@ class Series(Shown):
         column = self.chosen(column)
         return UtilizationCurve.from_samples(
             self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
-        )
+        ).counted_from_start()

@@ -213,8 +213,9 @@ def curve_from_changes(
     factor = nanoseconds_per(time_unit)
     edges = np.empty(n_steps + 1, dtype=np.int64 if factor == 1 else np.float64)
     heights = np.zeros(n_steps)
-    edges[0], edges[-1] = first, last
-    edges[idle:-1], heights[idle:] = times_ns[begins], level[begins]
+    zero = first if factor != 1 and abs(first) > 1 << 53 else 0  # fractions so far from 0 would be rounded
+    edges[0], edges[-1] = first - zero, last - zero
+    edges[idle:-1], heights[idle:] = times_ns[begins] - zero, level[begins]
     if factor != 1:
         np.divide(edges, factor, out=edges)
     return UtilizationCurve(edges, heights, time_unit, **facts)

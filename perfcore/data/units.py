@@ -6,7 +6,6 @@ means the opposite.
 
 from __future__ import annotations
 
-import datetime
 import functools
 import re
 from collections.abc import Iterable
@@ -16,7 +15,6 @@ from typing import NamedTuple
 from perfcore.base.errors import UnknownNameError
 
 DAY_NS = 86_400 * 10**9
-_FIRST_DATE, _LAST_DATE = 1e9, 4e9  # seconds since 1970
 NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in which curves and traces count
 
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
@@ -273,14 +271,6 @@ def readable(duration: float, time_unit: str, digits: int = 6) -> str:
         if abs(amount) >= NANOSECONDS[unit]:
             return f"{amount / NANOSECONDS[unit]:.{digits}g} {unit}"
     return f"{amount:.{digits}g} ns"
-
-
-def moment_in_words(moment: float, time_unit: str) -> str:
-    """A time on a clock: a date where it is seconds since 1970, and later than 2001."""
-    seconds = moment * nanoseconds_per(time_unit) / 1e9
-    if not _FIRST_DATE <= seconds < _LAST_DATE:
-        return f"{moment:.15g} {time_unit}"
-    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def shown_origin(start: float, end: float) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import select
+import queue
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +19,7 @@ from perfcore.reading.compression import Unpacked, compression_of, without_compr
 
 HEAD_BYTES = 1 << 16  # enough for every header by which a format is recognized
 _LONGEST_LINE = 1 << 20
-_PIPE_WAITS_S = 60
+_PIPE_WAITS_S = 5
 
 
 class Source:
@@ -69,11 +70,23 @@ class Source:
             return self._named
         if not self._named.is_fifo():
             raise InputError(self.name, "is a device; name a file, or - for standard input")
-        with os.fdopen(os.open(self._named, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
-            if not select.select([pipe], [], [], _PIPE_WAITS_S)[0]:
-                raise InputError(self.name, f"is a pipe, and nothing came for {_PIPE_WAITS_S} s; - waits for more")
-            os.set_blocking(pipe.fileno(), True)
+        with self._opened_pipe() as pipe:
             return self._spool(pipe)
+
+    def _opened_pipe(self) -> BinaryIO:
+        """A pipe once it has a writer, who may then take as long as one of standard input."""
+        if not os.access(self._named, os.R_OK):
+            raise InputError(self.name, "cannot be read: Permission denied")
+        opened: queue.SimpleQueue[int] = queue.SimpleQueue()
+        threading.Thread(target=lambda: opened.put(os.open(self._named, os.O_RDONLY)), daemon=True).start()
+        try:
+            return os.fdopen(opened.get(timeout=_PIPE_WAITS_S), "rb")
+        except queue.Empty:
+            with contextlib.suppress(OSError, queue.Empty):
+                os.close(os.open(self._named, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread
+                os.close(opened.get(timeout=1.0))
+            problem = f"is a pipe that no program opened for writing within {_PIPE_WAITS_S} s; start its writer first"
+            raise InputError(self.name, problem) from None
 
     def _spool(self, stream: BinaryIO) -> Path:
         with tempfile.NamedTemporaryFile(prefix="perfcore-stdin-", delete=False) as spool:

@@ -26,26 +26,27 @@ def test_processors_of_this_machine(perf, folder):
         assert ((known >= 0.0) & (known <= 1.0)).all()
 
 
-def test_an_interrupt_writes_what_there_is(tmp_path):
-    command = [
-        Path(sys.executable).with_name("perf"),
-        "experiment",
-        "sample",
-        "cpu",
-        "--every",
-        "0.05s",
-        "-o",
-        "cpu.csv",
-    ]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_signal_loses_samples(tmp_path, number, ending):
+    file, rows = tmp_path / f"cpu.{ending}", tmp_path / ("cpu.csv" if ending == "csv" else "cpu.parquet.csv")
+    command = [Path(sys.executable).with_name("perf"), "experiment", "sample", "cpu", "--every", "0.05s", "-o", file]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         wait_until_it_samples(running.pid)
-        os.kill(running.pid, signal.SIGINT)
+        os.kill(running.pid, number)
         out, err = running.communicate(timeout=30)
-    assert running.returncode == 0, err
-    assert "perf: interrupted after " in err
-    assert "of 6000 samples" in err
-    assert out.endswith("file: cpu.csv\n")
-    assert len(perfcore.read(tmp_path / "cpu.csv").times) >= 1
+    if number == signal.SIGKILL:
+        assert running.returncode == -number
+    else:
+        assert running.returncode == 0, err
+        assert "perf: interrupted after " in err
+        assert "of 6000 samples" in err
+        assert out.endswith(f"file: {file}\n")
+    left = rows if number == signal.SIGKILL else file
+    assert list(tmp_path.iterdir()) == [left]
+    series = perfcore.read(left)
+    assert len(series.times) >= 2
+    assert abs(series.times[-1] - time.time()) < 60
 
 
 def wait_until_it_samples(pid):

@@ -9,6 +9,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -124,6 +125,23 @@ def test_a_named_pipe_is_read_once(tmp_path, spool):
     assert list(spool.iterdir()) == []
 
 
+def test_a_named_pipe_may_wait_for_its_writer_and_then_as_long_as_it_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 2.0)
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+
+    def write():
+        time.sleep(0.2)
+        with pipe.open("wb") as file:
+            time.sleep(2.2)
+            file.write(TEXT)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert read_all(pipe) == TEXT
+    writer.join()
+
+
 def test_what_is_not_there(tmp_path):
     with pytest.raises(InputError, match=r"none.csv: there is no such file"):
         Source(tmp_path / "none.csv")
@@ -168,7 +186,7 @@ def test_a_device_is_no_file():
 def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path, spool, monkeypatch):
     monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 0.01)
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(InputError, match="nothing came for"):
+    with pytest.raises(InputError, match="is a pipe that no program opened for writing within"):
         Source(tmp_path / "pipe.csv")
     assert not list(spool.iterdir())
 

@@ -85,9 +85,10 @@ def ask(page):
     """One request; the cookie and the right host unless told otherwise."""
     application = page.application()
 
-    def request(path, form=None, *, cookie=f"perf-{PORT}=the-secret", host=HOST, origin=None) -> Answer:
+    def request(path, form=None, *, cookie=f"perf-{PORT}=the-secret", host=HOST, origin="") -> Answer:
         path, _, query = path.partition("?")
         body = b"" if form is None else urlencode(form).encode()
+        origin = (None if form is None else f"http://127.0.0.1:{PORT}") if origin == "" else origin
         headers = {"host": host, "cookie": cookie, "origin": origin}
         scope = {
             "type": "http", "method": "GET" if form is None else "POST", "path": unquote(path),

@@ -53,6 +53,7 @@ def test_a_foreign_host_is_refused(ask, host):
 def test_a_foreign_origin_is_refused(ask, session, origin):
     for form in (None, {"text": "two", "_version": "0", "_step": "keep"}):
         assert ask("/", form, origin=origin).status == 403
+    assert ask("/", {"text": "two", "_version": "0"}, origin=None).status == 403
     assert session.version == "0"
 
 

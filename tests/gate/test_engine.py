@@ -12,13 +12,16 @@ from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next
 from perf_gate.sides import opened
 from perf_gate.versions import gate_versions
 from perf_statistics.gating import (
+    Estimates,
     Judged,
     Outcome,
     Sessions,
     benjamini_hochberg,
     holm,
     judge,
+    moderated,
     paired_test,
+    resolution,
     session_test,
     trimmed_means,
 )
@@ -307,3 +310,54 @@ def test_a_table_so_far_is_judged_by_its_plan() -> None:
     assert (verdict.estimates.bounds()[:, 1] > plain.estimates.bounds()[:, 1]).all()
     first, second, names = opened(runs(8, 3.0)).split("version", ("old", "new"))
     assert gate_versions(first, second, names, threshold=1.05, plan=plan).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (2, 3)])
+def test_a_given_variation_of_sessions_adds_up_with_that_of_runs(counts: tuple[int, int]) -> None:
+    """By hand: Var = (cv'^2 + pi/2 noise^2 / runs) (1/n1 + 1/n2), cv' of the logarithm; Satterthwaite's freedom."""
+    noise, runs = 0.02, 10.0
+    sides = [Sessions([np.zeros(n)], np.array([noise]), np.array([runs])) for n in counts]
+    found, level = session_test(*sides, np.ones(1), session_cv=0.05)
+    inner, between = math.pi / 2.0 * noise**2 / runs, math.log(1.05) ** 2
+    shares = 1.0 / counts[0] + 1.0 / counts[1]
+    assert found.standard_error[0] == pytest.approx(math.sqrt((inner + between) * shares), rel=1e-12)
+    assert found.freedom[0] == pytest.approx(2.0 * (runs - 1.0) * (1.0 + between / inner) ** 2, rel=1e-12)
+    assert math.expm1(level[0]) == pytest.approx(0.05, rel=0.05)
+
+
+def test_shared_variances_lie_between_and_count_for_more() -> None:
+    """Of normal values: the prior (Smyth 2004) pulls variances up to it only, and adds the same freedom to each."""
+    rng = np.random.default_rng(4)
+    variances, freedom = rng.chisquare(5, 80) / 5 * rng.gamma(10, 0.1, 80), np.full(80, 5.0)
+    found, counted = moderated(variances, freedom)
+    added = counted - freedom
+    assert np.ptp(added) < 1e-9
+    assert 1.0 < added[0] <= 0.75 * 20.0
+    assert (found >= variances).all()
+    assert found.min() > 2.0 * variances.min()
+    assert found.max() == variances.max()
+    few = moderated(variances[:9], freedom[:9])
+    assert (few[0] == variances[:9]).all()
+    assert (few[1] == freedom[:9]).all()
+
+
+@pytest.mark.parametrize("deviation", [0.02, 0.05, 0.2])
+def test_rounds_that_decide_are_the_fewest_that_do(deviation: float) -> None:
+    """k (log 1.05)^2 >= variance (t_.95 + t_.9)^2 with k - 1 degrees of freedom, which no smaller k fulfils."""
+    rounds = 16
+    found = Estimates(*(np.array([x]) for x in (0.0, deviation / math.sqrt(rounds), 15.0, 0.0, rounds, True)))
+    (fewest,) = found.rounds_that_decide(LOG)
+
+    def decides(k: int) -> bool:
+        return k * LOG**2 >= (deviation * (stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1))) ** 2
+
+    assert decides(fewest)
+    assert not decides(fewest - 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([], 0.0), ([1.25, 2.5], 0.005 / 1.875), ([120.0, 130.0], 0.5 / 125.0), ([math.pi, math.e], 0.0)],
+)
+def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
+    assert resolution(np.array(values)) == pytest.approx(expected)

@@ -1,6 +1,7 @@
 """CSV: every kind of table, and every way to get one wrong."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
@@ -14,6 +15,7 @@ from trace_samples import pieces
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.state_table import TabularTrace
+from perf_worley.iterations.api import iterations
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 
@@ -62,7 +64,32 @@ def test_timestamps_are_seconds_since_1970(write):
     nanoseconds = perfcore.read(
         write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"), time_unit="ns"
     )
-    assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
+    assert nanoseconds.edges.tolist() == [0, 2]
+    assert nanoseconds.notes[-1] == "times count from the first, at 1392388200000000001 ns"
+
+
+@pytest.mark.parametrize("decimals", [0, 3, 6, 9])
+@pytest.mark.parametrize("columns", ["time_{},value", "start_{},end_{},value", "start_{},end_{},location,state"])
+def test_times_since_1970_keep_their_steps(write, decimals, columns):
+    """As from 0: a float64 of so many nanoseconds, in any unit, would make all times multiples of 256 ns."""
+    unit = {0: "ns", 3: "us", 6: "ms", 9: "s"}[decimals]
+
+    def read(first: int) -> perfcore.Trace | perfcore.UtilizationCurve:
+        moments = [str(Decimal(first + 10 * k).scaleb(-decimals)) for k in range(101)]
+        rows = []
+        for k in range(100):
+            times = moments[k : k + 1 + columns.count("end")]
+            value = ("rank 0", "run" if k % 5 else "wait") if "state" in columns else (str(k % 5),)
+            rows.append(",".join((*times, *value)))
+        return perfcore.read(write("\n".join([columns.replace("{}", unit), *rows, ""])), time_unit=unit)
+
+    far, near = read(1_790_000_000_000_000_000), read(0)
+    found, expected = iterations(far), iterations(near)
+    assert expected.count >= 4
+    np.testing.assert_allclose(found.starts, expected.starts, rtol=1e-9)
+    assert found.run == expected.run
+    ends = [perfcore.fit(data, fitter="phases", phases=2).breaks for data in (far, near)]
+    np.testing.assert_allclose(*ends, rtol=1e-9)
 
 
 digits = st.text("0123456789", min_size=1, max_size=9)
@@ -79,7 +106,8 @@ def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
     trace = perfcore.read(path)
     exact = [Fraction(text) * NANOSECONDS[unit] for text in texts]
     expected = [math.floor(abs(time) + Fraction(1, 2)) * (-1 if time < 0 else 1) for time in exact]
-    found = dict(zip(trace.location.tolist(), trace.start_ns.tolist(), strict=True))
+    starts = (trace.start_ns + trace.facts.get("epoch_ns", 0)).tolist()
+    found = dict(zip(trace.location.tolist(), starts, strict=True))
     assert [found[trace.locations.index(str(place))] for place in range(len(texts))] == expected
 
 

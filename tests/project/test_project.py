@@ -45,8 +45,13 @@ def test_components_sum_to_the_elapsed_time(folder):
     elapsed = [profile.elapsed_ns * 1e-9 for profile in perfcore.overheads(sources)]
     assert model.elapsed == pytest.approx(elapsed, rel=1e-12)
     assert model.measured["(begin) -> MPI_Init"] == pytest.approx([0.001] * 4)
+    assert model.laws["(begin) -> MPI_Init"].endswith(")/p")  # that of all locations, over their number
     at = model.answer.at[0]
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
+    components, efficiencies, *_ = model.answer.tables(False)
+    assert len(efficiencies.rows) == len(at.efficiencies)
+    assert components.left_out(False) == len(components.rows) - 5 > 0  # so that efficiencies fit on a screen
+    assert not model.answer.tables(True)[0].left_out()
 
 
 def test_the_next_run_is_inside_the_bounds(folder, projection):
@@ -140,12 +145,20 @@ def test_many_small_components_are_one():
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
 
 
+def test_call_paths_are_shown_by_their_ends():
+    frame = table().assign(category="main->cycle->" + table()["category"])
+    at = perfcore.project(frame, at="p=16").answer.at[0]
+    assert at.labels == {f"main->cycle->{name}": name for name in ("solve", "exchange", "setup")}
+    assert perfcore.project(table(), at="p=16").answer.at[0].labels["solve"] == "solve"
+
+
 def test_work_that_changes_its_name_goes_on():
     """At 4 and 8 another method does what one did at 1 and 2."""
     frame = table((1, 2, 4, 8))
     frame.loc[(frame["category"] == "solve") & (frame["p"] > 2), "category"] = "solve on extra ranks"
     model = perfcore.project(frame, at="p=16")
     assert set(model.measured) == {"2 components missing at some p", "exchange", "setup"}
+    assert "solve, solve on extra ranks; check that the components add up" in model.notes["Uncertain"][0]
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
     assert model.predict([16.0]) == pytest.approx([20 / 16 + 0.1 * 4 + 0.3], rel=0.1)
 
@@ -181,6 +194,20 @@ def test_runs_are_checked(folder):
         perfcore.project(table((4,)), at="p=8")
     with pytest.raises(OptionError, match="tables"):
         perfcore.project([two, four], at="p=8", value="time_s")
+
+
+def test_tables_of_several_files_have_one_kind(tmp_path):
+    small, large = table((2, 4)), table((8, 16))
+    paths = [tmp_path / "small.csv", tmp_path / "large.csv"]
+    for path, frame in zip(paths, (small, large), strict=True):
+        frame.to_csv(path, index=False)
+    assert perfcore.project(paths, at="p=32").sizes.tolist() == [2, 4, 8, 16]
+    large.assign(category="other").to_csv(paths[1], index=False)
+    with pytest.raises(DataError, match=r"large\.csv has no category of .*small\.csv, such as 'solve'"):
+        perfcore.project(paths, at="p=32")
+    large.rename(columns={"category": "phase"}).to_csv(paths[1], index=False)
+    with pytest.raises(DataError, match=r"large\.csv has other columns than .*small\.csv"):
+        perfcore.project(paths, at="p=32")
 
 
 def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
@@ -259,7 +286,7 @@ def test_epoch(real_data):
     value, low, high = perfcore.project(runs, at="p=16").predict([16.0], 0.95)[0]
     assert value == pytest.approx(2.34, rel=0.05)
     assert low <= 2.34 <= high
-    with pytest.raises(DataError, match="different programs"):
+    with pytest.raises(DataError, match=r"halo\.prv computes between other calls than .*epoch_2proc"):
         perfcore.project([runs[0], "examples/halo/halo.prv"], at="p=8")
 
 

@@ -22,11 +22,11 @@ def test_five_minutes_by_default():
 
 
 def test_of_several_columns_the_first_that_holds_a_value():
-    data = Series([0, 1], {"gap": [np.nan, np.nan], "cpu": [1, 2], "disk": [3, 4]})
+    data = Series([0, 1, 2], {"gap": [np.nan] * 3, "step": [5, 6, 7], "cpu": [1, 2, 2], "disk": [3, 4, 3]})
     with progress.collected() as notes:
         assert take_window(data).column == "cpu"
-    assert notes == ["column: cpu (of 3; set with --column)"]
-    assert data.curve().heights.tolist() == [1.0, 2.0]
+    assert notes == ["column: cpu (of 4; set with --column)"]
+    assert data.curve().heights.tolist() == [1.0, 2.0, 2.0]
     assert take_window(data, column="disk").column == "disk"
 
 

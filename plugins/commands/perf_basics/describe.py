@@ -69,8 +69,15 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
         facts = {"kind": type(data).__name__}
     source = f"{getattr(data, 'source', name)}: "
     noted = (text.removeprefix(source).removeprefix(f"{name}: ") for text in reading_notes)
-    notes = list(dict.fromkeys(note.removeprefix(WARNING) for note in (*getattr(data, "notes", ()), *noted)))
-    return {"file": name, **facts, **({"notes": notes} if notes else {})}
+    every = list(dict.fromkeys([*getattr(data, "notes", ()), *noted]))
+    warnings = [note.replace(WARNING, "") for note in every if WARNING in note]
+    notes = [note for note in every if WARNING not in note and note not in warnings]
+    return {
+        "file": name,
+        **facts,
+        **({"notes": notes} if notes else {}),
+        **({"warnings": warnings} if warnings else {}),
+    }
 
 
 def _curve(curve: UtilizationCurve) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _FUNCTIONS = ("states", "busy")
 _LABELS = {"rows to know about": "data notes", "to be told": "missing options", "busy": "busy states"}
 _IN_ANSWER = (
     *("kind", "rows", "points", "to be told", "next", "locations", "intervals", "duration", "steps", "start", "mean"),
-    *("mean utilization", "means", "samples"),
+    *("mean utilization", "means", "samples", "warnings"),
 )
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
@@ -160,7 +160,8 @@ class FactsPresenter(Presenter):
 
     def caveats(self, result: Facts) -> dict[str, Sequence[str]]:
         reasons = [text[len("none: ") :] for text in map(str, result.facts.values()) if text.startswith("none: ")]
-        return {"Uncertain": [text.removeprefix(f"{result.facts['file']}: ") for text in reasons]}
+        reasons = [text.removeprefix(f"{result.facts['file']}: ") for text in reasons]
+        return {"Uncertain": [*result.facts.get("warnings", ()), *reasons]}
 
     def next_command(self, result: Facts) -> str:
         commands = result.facts.get("next", [])

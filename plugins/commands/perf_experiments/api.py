@@ -417,7 +417,8 @@ def sample(
 ) -> Series:
     """Sample WHAT of this machine: cpu (shares of busy time) or network (bytes per second).
 
-    Ctrl-C ends it early; what was measured until then is written. It needs psutil: pip install 'perfcore[sample]'.
+    Samples are written as they come; Ctrl-C, SIGTERM or SIGHUP end it early. It needs psutil: pip install
+    'perfcore[sample]'.
 
     Parameters
     ----------
@@ -428,7 +429,7 @@ def sample(
     every : str, or float in seconds
         Sampling interval.
     output : path, optional
-        File to write; its ending is the format. Without it nothing is kept.
+        File to write; its ending is the format. Until all are taken, samples of other formats are in FILE.csv.
     overwrite : bool
         Replace a file of samples that exists; they can't be made again.
 
@@ -460,13 +461,19 @@ def sample(
     from perfcore.base.files import check_folder, refuse_existing
     from perfcore.reading.recognise import write, writer
 
-    if output is not None:
-        writer(output)  # refuse a wrong output before an hour of sampling
-        check_folder(output)
-        refuse_existing(output, overwrite)
-    series = sample_system(what, round(seconds_of(for_) * 1e9), round(seconds_of(every) * 1e9))
-    if output is not None:
-        write(series, output)
+    duration_ns, interval_ns = round(seconds_of(for_) * 1e9), round(seconds_of(every) * 1e9)
+    if output is None:
+        return sample_system(what, duration_ns, interval_ns)
+    writer(output)  # refuse a wrong output before an hour of sampling
+    check_folder(output)
+    file = Path(output)
+    rows = file if file.suffix.lower() == ".csv" else file.with_name(f"{file.name}.csv")
+    for path in dict.fromkeys((file, rows)):
+        refuse_existing(path, overwrite)
+    series = sample_system(what, duration_ns, interval_ns, rows)
+    write(series, file)
+    if rows != file:
+        rows.unlink()
     return series
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import datetime
 import hashlib
 import math
@@ -14,8 +16,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,7 +30,7 @@ import perfcore
 from perf_experiments.design import COLUMNS, Point, available_cores, level_text
 from perf_experiments.run_records import Run, RunOptions
 from perfcore.base import progress
-from perfcore.base.errors import MissingDependencyError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series
 from perfcore.reading.json_text import decode_json
 
@@ -38,11 +41,11 @@ MOST_BYTES = 1 << 20  # kept of each of standard output, standard error and the 
 Counters = Mapping[str, tuple[float, float]]
 
 
-def sample_system(quantity: str, duration_ns: int, interval_ns: int) -> Series:
+def sample_system(quantity: str, duration_ns: int, interval_ns: int, rows: Path | None = None) -> Series:
     """Sample a quantity of this machine until the time is over or the user interrupts.
 
     Each sample is about the interval that ends at its time. The times do not drift: a late sample does not delay the
-    next ones.
+    next ones. They are written to the CSV file ``rows`` as they come, so that no signal loses them.
     """
     if quantity not in QUANTITIES:
         raise UnknownNameError("quantity", quantity, QUANTITIES)
@@ -55,10 +58,25 @@ def sample_system(quantity: str, duration_ns: int, interval_ns: int) -> Series:
         import psutil
     except ImportError as error:
         raise MissingDependencyError("sampling needs psutil: pip install 'perfcore[sample]'") from error
-    return _sampled(lambda now_s: QUANTITIES[quantity](psutil, now_s), int(count), interval_ns)
+    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        return _sampled(lambda now_s: QUANTITIES[quantity](psutil, now_s), int(count), interval_ns, rows)
 
 
-def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int) -> Series:
+@contextlib.contextmanager
+def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
+    """Let signals that are not ignored end the body as Ctrl-C does."""
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread may handle signals
+    before = {each: signal.getsignal(each) for each in signals if is_main and signal.getsignal(each) != signal.SIG_IGN}
+    for each in before:
+        signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int, written: Path | None) -> Series:
     """Differences of counters over ``count`` intervals."""
     # Only the monotonic clock never jumps; the other one says once when that was.
     epoch_s = time.time() - time.monotonic()
@@ -68,13 +86,18 @@ def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int) ->
     rows: list[list[float]] = []
     notes: tuple[str, ...] = ()
     try:
-        with progress.bar("sampling", total=count) as advance:
+        with progress.bar("sampling", total=count) as advance, contextlib.ExitStack() as opened:
             for number in range(1, count + 1):
                 time.sleep(max(0, start_ns + number * interval_ns - time.monotonic_ns()) / 1e9)
                 now_s = time.monotonic()
                 after = read(now_s)
                 rows.append([_rate(before[name], after.get(name)) for name in before])
                 times.append(epoch_s + now_s)
+                if written is not None:
+                    if number == 1:
+                        file = opened.enter_context(written.open("w", encoding="utf-8", newline="", buffering=1))
+                        csv.writer(file).writerow(["time_s", *before])
+                    csv.writer(file).writerow([times[-1], *("" if np.isnan(value) else value for value in rows[-1])])
                 before = {name: after.get(name, counters) for name, counters in before.items()}
                 advance(1)
     except KeyboardInterrupt:
@@ -82,6 +105,9 @@ def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int) ->
             raise
         del rows[len(times) :]  # it may have come between the two
         notes = (f"interrupted after {len(times)} of {count} samples",)
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror or error}; it has the samples until then"
+        raise InputError(written or "this machine", problem) from error
     table = np.array(rows)
     columns = {name: table[:, column] for column, name in enumerate(before)}
     return Series(np.array(times), columns, "s", source="this machine", notes=notes)

@@ -131,7 +131,8 @@ class Page:
     def _respond(self, request: Request, raw: str, body: bytes) -> tuple[int, str | bytes, dict[str, str]]:
         """Status, text and headers of one answer."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        if host not in self._hosts or origin not in (None, f"http://{host}"):
+        is_own = origin == f"http://{host}" or (origin is None and request.method != "POST")
+        if host not in self._hosts or not is_own:
             return 403, _plain("Refused", "This page answers only on its own address and to its own forms."), {}
         key = request.query_params.get("key")
         if request.method == "GET" and raw == "/" and key is not None and self._spent(key):

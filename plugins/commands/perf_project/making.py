@@ -20,7 +20,7 @@ from perf_tables.suites import paths_of
 from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, fields_of, files_of_runs, known_files
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
@@ -54,6 +54,7 @@ class Components:
     sizes: Floats = field(default_factory=lambda: np.zeros(0))
     others: dict[str, Floats] = field(default_factory=dict)  # what else varies over runs of traces
     largest_run: Any = None  # trace of the most locations, for the replay
+    uncertain: tuple[str, ...] = ()
 
 
 def components_of(
@@ -78,9 +79,16 @@ def components_of(
         if not isinstance(each, Measurements):
             raise DataError(f"{source} holds {type_in_words(each)}; give traces, or tables of times by category")
     if len(tables) > 1:
-        columns = [set(each.table.columns) for each in tables]
-        if any(each != columns[0] for each in columns):
-            raise DataError(f"{tables[1].source} has other columns than {tables[0].source}; give tables of one kind")
+        first = tables[0]
+        words = [name for name in first.table if not pd.api.types.is_numeric_dtype(first.table[name])]
+        for each in tables[1:]:
+            if set(each.table.columns) != set(first.table.columns):
+                raise DataError(f"{each.source} has other columns than {first.source}; give tables of one kind")
+            if words and not any(each.table[name].isin(first.table[name]).any() for name in words):
+                raise DataError(
+                    f"{each.source} has no {words[-1]} of {first.source}, such as {first.table[words[-1]].iloc[0]!r}; "
+                    "give runs of one program"
+                )
         joined = pd.concat([each.table for each in tables], ignore_index=True)
         tables = [Measurements(joined, source=f"{tables[0].source} and {len(tables) - 1} more")]
     return Components(tables[0], options, tables[0].source)
@@ -146,8 +154,8 @@ def _refuse_other_programs(parts: Any, lasting: Mapping[str, Floats]) -> None:
     if OTHERS not in lasting or not len(times):
         return
     shares = times / np.sum([values for name, values in lasting.items() if name not in parts.alone], axis=0)
-    for run, share in enumerate(shares.T):
-        if np.minimum(share, shares[:, 0]).sum() < _LEAST_COMMON:
+    for run in range(1, shares.shape[1]):
+        if np.minimum(shares[:, run], shares[:, 0]).sum() < _LEAST_COMMON:
             raise DataError(
                 f"{parts.sources[run]} computes between other calls than {parts.sources[0]}, so they are different "
                 "programs; give runs of one"
@@ -176,9 +184,11 @@ def projected(
     if columns != list(law.columns.items()):  # the number of processors is the scale
         components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
         law = perfcore.fit(components.data, _FITTER, **components.options)
-    assumed, uncertain = [], []
+    assumed: list[str] = []
+    uncertain: list[str] = []
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
+        uncertain += pooled.uncertain
         law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
     symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
@@ -237,8 +247,11 @@ def _pooled(components: Components, law: Any) -> Components | None:
         sizes, times = _means(components, law)
     ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
     rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
+    uncertain: tuple[str, ...] = ()
     if len(rare) > 1:
         name = f"{len(rare)} components missing at some {shown_names(law.columns)[symbol]}"
+        listed = listing(sorted(rare, key=lambda each: -times[each].max()), 3)
+        uncertain = (f"{name}: {listed}; check that the components add up to the elapsed time of each run",)
         times[name] = np.sum([times.pop(name) for name in rare], axis=0)
     elapsed = np.sum(list(times.values()), axis=0)
     small = [name for name, row in times.items() if (row < _LEAST_SHARE * elapsed).all()]
@@ -250,7 +263,7 @@ def _pooled(components: Components, law: Any) -> Components | None:
     options = {"parameter": f"{symbol}={column}", "value": "time", **({"unit": law.unit} if law.unit else {})}
     kinds = dict.fromkeys(times, MEAN)
     data = _rows(rows, "time", components.source, [column])
-    return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes)
+    return Components(data, options, components.source, kinds=kinds, times=times, sizes=sizes, uncertain=uncertain)
 
 
 def _means(components: Components, law: Any) -> tuple[Floats, dict[str, Floats]]:

@@ -260,10 +260,11 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def laws(self) -> dict[str, str]:
-        """The most probable law of each component over the scale."""
+        """The most probable law of each component over the scale, of the time of a location."""
         growth = self.law.growth_draws(self.target)
         names: tuple[str, ...] = getattr(self.law, "paths", ())
-        return {} if growth is None else dict(zip(names, growth.laws, strict=True))
+        laws = {} if growth is None else dict(zip(names, growth.laws, strict=True))
+        return {name: f"({law})/{self.symbol}" if self.kinds.get(name) == TOTAL else law for name, law in laws.items()}
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

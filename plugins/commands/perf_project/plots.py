@@ -16,7 +16,7 @@ from perfcore.base.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST, _LETTERS = 7, 28
+_MOST, _LETTERS = 7, 24
 
 
 def _bars(found: Projection) -> list[tuple[float, bool]]:
@@ -52,6 +52,7 @@ def _times(found: Projection) -> tuple[list[str], Floats]:
     times = np.array(columns).T
     order = np.argsort(-(times / times.sum(axis=0)).max(axis=1), kind="stable")
     kept, rest = order[:_MOST], order[_MOST:]
+    names = [found.at[-1].labels[name] for name in names]
     if len(rest) < 2:
         return [names[k] for k in order], times[order]
     return [*(names[k] for k in kept), f"{len(rest)} others"], np.vstack([times[kept], times[rest].sum(axis=0)])
@@ -71,7 +72,7 @@ def draw_components(found: Projection, axes: Axes) -> None:
     projected = [k for k, (_, is_projected) in enumerate(bars) if is_projected]
     elapsed = np.array([at.elapsed for at in sorted(_targets(found), key=lambda at: at.point[found.model.symbol])])
     axes.errorbar(projected, elapsed[:, 0], _sides(elapsed), fmt="D", color=INK, markersize=4, capsize=4,
-                  label="elapsed, projected (95% interval)")  # fmt: skip
+                  label="elapsed (95% interval)")  # fmt: skip
     axes.set_ylim(0.0, 1.05 * max(bottom.max(), elapsed.max()))
     axes.set_ylabel(f"time [{found.model.unit}]" if found.model.unit else "time")
     _scale(axes, found, bars)

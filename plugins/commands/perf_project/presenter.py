@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from perf_views.names import existing_file, shortened
 from perfcore.data.units import readable
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Column, Panel, Panels, Table, Tables
+
+_MOST_ROWS = 5  # of components above efficiencies, in the short form
 
 
 class ProjectionPresenter(ModelPresenter):
@@ -45,9 +48,9 @@ class ProjectionPresenter(ModelPresenter):
             saved = f", {abs(at.elapsed[0] / at.baseline - 1.0):.0%} less than the {_time(at.baseline, unit)} without"
         name = _main_efficiency(at)
         time, low, high = (_time(value, unit) for value in at.elapsed)
-        limits = at.limits
+        limits, label = at.limits, shortened(at.labels[at.limits.name], 48)
         limited = "" if len(at.components) == 1 else (
-            f"; limited by {shortened(limits.name, 48)}, {limits.lost:.0%} of the time (largest loss with probability "
+            f"; limited by {label}, {limits.lost:.0%} of the time (largest loss with probability "
             f"{limits.probability_largest:.0%})" if limits.lost > 0.0 else "; no loss relative to the smallest run"
         )  # fmt: skip
         return (
@@ -92,11 +95,15 @@ class ProjectionPresenter(ModelPresenter):
                 ),
                 Column("speedup", lambda each: each.speedup[0], format=".3g"),
                 Column(f"{name} efficiency", lambda each: each.efficiencies[name][0], format=".1%"),
-                Column("limited by", lambda each: each.limits.name),
+                Column("limited by", lambda each: each.limits.name if each.limits.lost > 0.0 else None),
             ]
             tables.append(Table(columns, found.at, "Targets"))
         for at in found.at[-1:] if len(found.at) > 1 else found.at:
-            tables += [_components(found, at, unit), _efficiencies(found, at)]
+            components, efficiencies = _components(found, at, unit), _efficiencies(found, at)
+            if len(components.rows or ()) > _MOST_ROWS and len(at.efficiencies) > 1:  # room for both on a screen
+                tables.append(replace(components, limit=_MOST_ROWS, importance="brief"))
+                components = replace(components, importance="verbose")
+            tables += [components, efficiencies]
             if at.counters:
                 columns = [
                     Column("computation", 0),
@@ -151,11 +158,12 @@ def _main_efficiency(at: Any) -> str:
 
 
 def _components(found: Projection, at: At, unit: str) -> Table:
-    model = found.model
+    model, labels = found.model, at.labels
     largest = model.largest
     whole = ComponentAt("elapsed", "", float(model.elapsed[largest]), at.elapsed, 1.0, 0.0, float("nan"))
     columns = [
-        Column("component", "name"),
+        Column("component", lambda row: labels.get(row.name, row.name), key=()),
+        Column("component", "name", importance="data"),
         Column(_run(model), "measured", unit, _duration(unit), "measured"),
         Column(f"at {_text(model, at.point)}", "time", unit, _duration(unit), ("median", "lower", "upper")),
         Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),

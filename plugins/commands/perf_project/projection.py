@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
 from perfcore.results import Result
 
 _SIDES = (0.5, 0.025, 0.975)
+_CALLER = "->"  # between the functions of a call path
 Bounds = tuple[float, float, float]  # estimate, and the 95 % interval
 
 
@@ -45,6 +47,14 @@ class At:
     def limits(self) -> ComponentAt:
         """The largest loss."""
         return max(self.components, key=lambda each: each.lost)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Component names; of call paths the ends that tell them apart."""
+        paths = [each.name for each in self.components if _CALLER in each.name and f" {_CALLER} " not in each.name]
+        ends = unique_suffixes([name.replace(_CALLER, "/") for name in paths])
+        labels = {path: end.replace("/", _CALLER) for path, end in zip(paths, ends, strict=True)}
+        return {each.name: labels.get(each.name, each.name) for each in self.components}
 
     def to_dict(self, unit: str | None) -> dict[str, Any]:
         return {

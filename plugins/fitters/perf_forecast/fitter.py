@@ -58,11 +58,11 @@ class ForecastFitter(Fitter):
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:
-        columns = list(data.columns) if isinstance(data, Series) else [None]
+        columns = [None, *(data.columns if isinstance(data, Series) else ())]
         for column in columns:
-            with contextlib.suppress(DataError):
+            with contextlib.suppress(DataError), progress.collected():
                 if len(take_window(data, ForecastOptions().window, column).values) >= _FEWEST:
-                    chosen = f" --column {shlex.quote(str(column))}" if len(columns) > 1 else ""
+                    chosen = "" if column is None else f" --column {shlex.quote(column)}"
                     return {"next": [f"--fitter forecast{chosen} --plot forecast.png"]}
         return {"next": []}
 

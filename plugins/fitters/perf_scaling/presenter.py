@@ -308,7 +308,8 @@ class ScalingPresenter(Presenter):
     def caveats(self, result: ScalingModel) -> dict[str, Sequence[str]]:
         """What was assumed of the scaling, and what makes the prediction uncertain."""
         curve = result.speedup
-        assumed = list(result.notes)
+        missing = "left out, "
+        assumed = [note for note in result.notes if not note.startswith(missing)]
         if curve is not None and not curve.is_told:
             assumed.insert(0, "strong scaling, since the time falls (--scaling weak otherwise)")
         few = len(result.measured) < _FEW_LEVELS and len(result.symbols) == 1
@@ -321,7 +322,8 @@ class ScalingPresenter(Presenter):
             *([] if _is_repeated(result) else ["run-to-run noise unknown (1 run per point)"]),
             *_scaling_lines(result),
         ]
-        left_out = [f"not fitted: {line}" for line in describe_paths(result.unfitted)]
+        left_out = [note.removeprefix(missing) for note in result.notes if note.startswith(missing)]
+        left_out += [f"not fitted: {line}" for line in describe_paths(result.unfitted)]
         return {"Model": _model_lines(result), "Assumed": assumed, "Uncertain": uncertain, "Left out": left_out}
 
     def next_command(self, result: ScalingModel) -> str:

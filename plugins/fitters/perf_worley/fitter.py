@@ -118,8 +118,8 @@ class PhasesFitter(Fitter):
         if repeated is not None and options.rule == "auto" and len(counts) > 1:
             phases = merge_repeated_phases(found.maker, phases, repeated)
         if trace is not None:  # the outermost edges are those of the run, to the nanosecond
-            factor = nanoseconds_per(trace.time_unit)
-            edges = [trace.span_ns[0], *(round(phase.start * factor) for phase in phases[1:]), trace.span_ns[1]]
+            factor, (first, last) = nanoseconds_per(trace.time_unit), trace.span_ns
+            edges = [first, *(first + round((phase.start - curve.start) * factor) for phase in phases[1:]), last]
             ran = activities(trace, edges, options.busy, options.idle)
             phases = [replace(phase, activity=each) for phase, each in zip(phases, ran, strict=True)]
         rule = options.rule if len(counts) > 1 else None
@@ -158,16 +158,16 @@ def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCu
     if options.column is not None and not isinstance(data, Series):
         raise OptionError("--column belongs to time series; these data have no columns to choose from")
     if isinstance(data, Trace):
-        return data.utilization(options.busy, idle=options.idle)
+        return data.utilization(options.busy, idle=options.idle).counted_from_start()
     if options.busy is not None or options.idle is not None:
         raise OptionError("--busy and --idle belong to traces; these data have no states")
     if isinstance(data, Series):
         data = data.curve(options.column)
     if isinstance(data, UtilizationCurve):
-        if (largest := float(abs(data.heights).max(initial=0.0))) > _LARGEST:
+        if (largest := float(data.heights.max())) > _LARGEST:
             problem = f"values of {largest:.3g} are above {_LARGEST:g}, where squares overflow; choose another unit"
             raise DataError(f"{data.source}: {problem}")
-        return data
+        return data.counted_from_start()
     raise DataError(f"phases are those of traces, utilization curves and time series, not of {type_in_words(data)}")
 
 

@@ -156,12 +156,12 @@ def number_phases(axes: Axes, edges: npt.NDArray[np.float64]) -> None:
 def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:
     if isinstance(data, Trace):
         options = model.origin.options
-        return data.utilization(options.get("busy"), idle=options.get("idle"))
+        return data.utilization(options.get("busy"), idle=options.get("idle")).counted_from_start()
     if isinstance(data, Series):
         return data.curve(model.origin.options.get("column"))
     if not isinstance(data, UtilizationCurve):
         raise DataError(f"phases are drawn over a trace, a curve or a time series, not over {type(data).__name__}")
-    return data
+    return data.counted_from_start()
 
 
 def _draw_breaks(model: PhaseModel, span: tuple[float, float], axes: Axes) -> None:

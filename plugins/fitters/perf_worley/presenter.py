@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_tables.series import moment_in_words
 from perf_views.colours import AREAS, RULE
 from perf_views.names import existing_file
 from perf_worley.comparison import ALIKE, PhaseComparison, Side
 from perf_worley.iterations.iterations import period_text
 from perf_worley.phase_model import WORTH, Evidence, PhaseModel
 from perfcore.base.errors import listing
-from perfcore.data.units import NANOSECONDS, moment_in_words, readable, shown_origin
+from perfcore.data.units import NANOSECONDS, readable, shown_origin
 from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ _READERS = (
      "tables of text: curves, traces, time series", "TextTableOptions"),
     ("parquet", "perf_io.tables.parquet:ParquetReader", ".parquet .pq",
      "Parquet: curves, traces, time series", "TableOptions"),
+    ("json-records", "perf_io.tables.json_records:JsonRecordsReader", ".jsonl .ndjson .json",
+     "records in JSON, one in a line or in an array", "TableOptions"),
     ("pj_dump", "perf_io.traces.pj_dump:PjDumpReader", ".csv", "states printed by pj_dump or StarVZ", "PjDumpOptions"),
     ("paje", "perf_io.traces.paje:PajeReader", ".trace .paje", "Pajé traces", "PajeOptions"),
     ("paraver", "perf_io.traces.paraver:ParaverReader", ".prv", "Paraver traces, with their .pcf", None),

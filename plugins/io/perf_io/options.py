@@ -78,7 +78,6 @@ class ChromeOptions:
     """What counts, as the format does not say it."""
 
     locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
-    to_the_cut: bool = option(False, "of a file that is cut short, take what stands before its end")
 
 
 @dataclass(frozen=True)

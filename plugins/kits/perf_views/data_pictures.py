@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.confounders import refuse_unnamed_of_codes
+from perf_tables.series import moment_in_words
 from perf_views.colours import DARK, FAINT, SERIES, SIZES
 from perf_views.names import shortened
 from perfcore.base.arrays import Floats
@@ -18,7 +19,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import DAY_NS, NANOSECONDS, moment_in_words, shown_origin
+from perfcore.data.units import DAY_NS, NANOSECONDS, shown_origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

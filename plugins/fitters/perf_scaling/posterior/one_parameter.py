@@ -51,7 +51,8 @@ def weigh_one_parameter(
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
-    indices = [np.full((n_paths, 2 * parts), -1, dtype=np.int64) for _ in range(3)]
+    # As narrow as their numbers, until it is known how many components there are at most.
+    indices = [np.full((n_paths, 2 * parts), -1, dtype=kind) for kind in (np.int32, np.int16, np.int16)]
     weight = np.zeros((n_paths, 2 * parts))
     of_patterns: list[Shapes] = []
     begin = 0
@@ -104,7 +105,7 @@ def weigh_one_parameter(
         np.concatenate([shapes.exponents for shapes in of_patterns])[:, :, None],
         np.concatenate([shapes.logarithms for shapes in of_patterns]).astype(np.int64)[:, :, None],
     )
-    law, setting, level = (np.ascontiguousarray(array[:, :width]) for array in indices)
+    law, setting, level = (array[:, :width].astype(np.int64, order="C") for array in indices)
     return Posterior(
         x[:, None],
         means,

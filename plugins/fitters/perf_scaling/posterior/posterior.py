@@ -326,11 +326,16 @@ class Draws:
     def _shaped(self, logs: Floats) -> Floats:
         """As sharply peaked as errors of real series (K, N, T); as `Posterior.quantiles`."""
         distance = beyond(*self.posterior.measured_range, self.at)
-        if not distance.any():
+        is_far = distance.any(axis=0)
+        if not is_far.any():
             return logs
-        rank = np.argsort(np.argsort(logs, axis=1), axis=1)
-        middle = np.median(logs, axis=1, keepdims=True)
-        return np.asarray(middle + (logs - middle) * spread_factor(distance[:, None], (rank + 0.5) / DRAWS))
+        far = logs[:, :, is_far]
+        rank = np.argsort(np.argsort(far, axis=1), axis=1)
+        middle = np.median(far, axis=1, keepdims=True)
+        factor = spread_factor(distance[:, None, is_far], (rank + 0.5) / DRAWS)
+        shaped = logs.copy()
+        shaped[:, :, is_far] = middle + (far - middle) * factor
+        return shaped
 
     @functools.cached_property
     def _settled(self) -> Floats:

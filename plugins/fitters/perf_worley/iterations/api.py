@@ -85,11 +85,11 @@ def iterations(
     if isinstance(data, Trace):
         if isinstance(busy, str):
             busy = tuple(word.strip() for word in busy.split(",") if word.strip())
-        found = iterations_of(data.utilization(busy), data, marker=marker, busy=busy)
+        found = iterations_of(data.utilization(busy).counted_from_start(), data, marker=marker, busy=busy)
     elif marker is not None:
         raise OptionError("--marker belongs to traces; these data have no markers")
     elif isinstance(data, UtilizationCurve):
-        found = iterations_of(data)
+        found = iterations_of(data.counted_from_start())
     else:
         raise DataError(f"a trace, a utilization curve or a series has iterations, not {type_in_words(data)}")
     return replace(found, representation=representation)

@@ -254,7 +254,7 @@ def iterations_of(
     """The iterations of a curve and, where it is of one, of its trace; see `iterations`."""
     labels: tuple[str, ...] = ()
     explained, factor = None, nanoseconds_per(curve.time_unit)
-    start_ns = round(curve.start * factor)
+    start_ns = 0 if trace is None else trace.span_ns[0]
     starts = ends = np.zeros(0)  # from the start of the curve
     if trace is not None and marker is not None:
         labels, *marked = named_iterations(trace, marker)

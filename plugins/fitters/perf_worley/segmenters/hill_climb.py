@@ -45,30 +45,32 @@ def _error(edges, heights, origin, nodes, first, last, degree):  # type: ignore[
 @kernel
 def _search(edges, heights, origin, nodes, first, last, left_degree, right_degree, initial, below, most):  # type: ignore[no-untyped-def]
     """Edge strictly between ``first`` and ``last`` with the least sum of the two squared errors, and that sum."""
-    best = initial
-    least = _error(edges, heights, origin, nodes, first, initial, left_degree) + _error(
-        edges, heights, origin, nodes, initial, last, right_degree
-    )
-    least = min(least, below)
+    best, least = initial, below
     # Entries: bound, low edge, high edge, error left of the low edge, error right of the high edge.
     heap = [(0.0, first, last, 0.0, 0.0)]
-    looked = 0
+    looked = -1
     while heap and looked < most:
-        bound, low, high, left, right = heapq.heappop(heap)
-        if bound >= least:
-            break
-        if high - low < 2:
-            continue
+        middle, low, high, left, right = initial, first, last, 0.0, 0.0
+        if looked >= 0:
+            bound, low, high, left, right = heapq.heappop(heap)
+            if bound >= least:
+                break
+            if high - low < 2:
+                continue
+            middle = (low + high) // 2
         looked += 1
-        middle = (low + high) // 2
-        to_left = _error(edges, heights, origin, nodes, first, middle, left_degree)
-        to_right = _error(edges, heights, origin, nodes, middle, last, right_degree)
+        to_left = to_right = 0.0
+        for is_right in range(2):  # what is called in two places is compiled twice
+            begin, end, degree = (middle, last, right_degree) if is_right else (first, middle, left_degree)
+            error = _error(edges, heights, origin, nodes, begin, end, degree)
+            to_left, to_right = (to_left, error) if is_right else (error, to_right)
         if to_left + to_right < least:
             least, best = to_left + to_right, middle
-        if left + to_right < least:
-            heapq.heappush(heap, (left + to_right, low, middle, left, to_right))
-        if to_left + right < least:
-            heapq.heappush(heap, (to_left + right, middle, high, to_left, right))
+        for is_right in range(2 if looked else 0):
+            begin, end = (middle, high) if is_right else (low, middle)
+            before, after = (to_left, right) if is_right else (left, to_right)
+            if before + after < least:
+                heapq.heappush(heap, (before + after, begin, end, before, after))
     return best, least
 
 

@@ -40,6 +40,10 @@ def join_measurements(
     import pandas as pd
 
     tables, parts = [], list(parts)
+    if not fields[0] and not any(data.roles.parameters for _, data in parts):
+        found = _numbers_in_names([path for path, _ in parts], name)
+        columns = {column for _, data in parts for column in data.table.columns}
+        fields = found if found and not columns & found[0].keys() else fields
     for (path, data), name_fields in zip(parts, fields, strict=True):
         table = data.table
         duplicates = [field for field in (*name_fields, *([_FILE] if len(parts) > 1 else [])) if field in table.columns]
@@ -70,6 +74,23 @@ def join_measurements(
         if len(parts) == 1 and first.line(0) is not None
         else None,
     )
+
+
+_WORD_AND_NUMBER = re.compile(r"([A-Za-z]*)([=_-]?)([0-9]{1,18})")
+
+
+def _numbers_in_names(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:
+    """What numbers in names of files say, where names differ in them alone and a word is before each: ``run_p8``."""
+    found = [_WORD_AND_NUMBER.findall(path.name) for path in paths]
+    if len({_WORD_AND_NUMBER.sub(r"\1\2", path.name) for path in paths}) > 1 or len({*map(str, found)}) < len(paths):
+        return []
+    varied = [k for k, of_files in enumerate(zip(*found, strict=True)) if len({*of_files}) > 1]
+    words = [found[0][k][0].lower() for k in varied]
+    levels = [word for word in words if word not in _REPETITIONS]
+    if not levels or "" in words or len({*words}) < len(words):
+        return []
+    progress.note(f"{name}: assumed: {' and '.join(levels)} as in the names of the files (set with --from-name)")
+    return [{word: int(numbers[k][2]) for word, k in zip(words, varied, strict=True)} for numbers in found]
 
 
 def _one(values: Sequence[str | None], parts: Sequence[tuple[Path, Any]], attribute: str) -> str | None:

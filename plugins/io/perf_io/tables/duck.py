@@ -114,7 +114,7 @@ class Database:
         # About text: place, line, what is wrong, what could be done. Otherwise the first line.
         telling = text.split("\nPossible")[0].strip().splitlines()[-1 if match else 0]
         message = telling.partition("Error: ")[2] or telling
-        message = message.replace(f"{self._folder}{os.sep}", "").rstrip(" .!")
+        message = message.replace(f"{self._folder}{os.sep}", "").replace(' in file "input"', "").rstrip(" .!")
         advice = "the file may be damaged"
         if isinstance(error, duckdb.FatalException) or any(each in text for each in _OF_THE_DISK):
             advice = f"make room, also in {self._folder.parent}, or name another folder for temporary files in TMPDIR"

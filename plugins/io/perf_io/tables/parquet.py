@@ -61,18 +61,22 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
     """A file as a table of which nothing but its columns was read."""
     database = Database(source.name)
     link = database.link(path)
-    relation = parquet_scan(link)
+    metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
+    return typed_table(database, parquet_scan(link), lasting, _facts(metadata))
+
+
+def typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
+    """A relation whose columns have types as a table."""
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
     columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)
-    metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         values = database.rows(f"SELECT COLUMNS(*)::VARCHAR FROM {relation} LIMIT 1 OFFSET {row}")[0]
         texts = ("" if value is None else value for value in values)
         return row + 1, dict(zip((name for name, _ in described), texts, strict=True))
 
-    types, facts = {name: _kind(data_type)[1] for name, data_type in described}, _facts(metadata)
-    return Table(database, relation, columns, types=types, at_row=at_row, facts=facts, keeps=lasting)
+    types = {name: _kind(data_type)[1] for name, data_type in described}
+    return Table(database, relation, columns, types=types, at_row=at_row, facts=facts or {}, keeps=keeps)
 
 
 def _check_growth(table: Table, packed_bytes: int) -> None:

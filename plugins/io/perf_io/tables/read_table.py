@@ -14,7 +14,7 @@ from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, un
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.samples import read_samples, read_steps
-from perf_io.tables.state_table import StateTable, read_states
+from perf_io.tables.state_table import EXACT_NS, StateTable, counted_from, read_states
 from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
 from perf_io.text import is_number
 from perf_io.traces.nested_states import NestedStates
@@ -81,7 +81,10 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
     assert roles.change is not None
     location_sql = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"
     state_sql = f"'{_ENTERED}'" if roles.state is None else _text(roles.state)
-    columns = f"{table.ns(roles.start, roles.time_unit)}, {_text(roles.change)}, {location_sql}, {state_sql}"
+    time_sql = table.ns(roles.start, roles.time_unit)
+    ((first,),) = table.database.rows(f"SELECT coalesce(min({time_sql}), 0) FROM {table.relation}")
+    first = first if abs(first) > EXACT_NS else 0
+    columns = f"{time_sql} - {first}, {_text(roles.change)}, {location_sql}, {state_sql}"
     rows = table.database.rows(f"SELECT {columns} FROM {table.relation}")
     states, locations, names = NestedStates(table.source), dict[str, int](), dict[str, int]()
     open_states: dict[str, list[str]] = {}
@@ -113,8 +116,10 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
         list(locations),
         list(names),
         time_unit=roles.time_unit,
+        facts={"epoch_ns": first} if first else {},
         notes=[
             *roles.notes,
+            *([counted_from(first)] if first else []),
             *([f"{others} rows passed over that neither enter nor leave a state"] if others else []),
             *([] if roles.location else ["no column names a location: all events are those of one"]),
             *([] if roles.state else ["no column names a state: what is entered is computing"]),
@@ -317,7 +322,6 @@ def _unit(spelling: str) -> KnownUnit | None:
 
 _STATE = "running"  # of intervals without a state
 _TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
-_EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
 
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
@@ -372,13 +376,6 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
     notes = list(roles.notes)
     if len(location) > 1:
         notes.append(f"a location is {'/'.join(one_line(column.name) for column in location)}")
-    curve_unit = unit
-    dates = any(column is not None and column.kind == "timestamp" for column in (start, end))
-    if dates and unit != "ns" and _has_fine_dates(table, start_ns):
-        curve_unit = "ns"
-        notes.append(
-            f"times are given to the nanosecond: curves count in ns, as since 1970 {unit} are good to 0.2 us only"
-        )
     if state is None:
         notes.append("no column names a state: each interval is computing")
     return read_states(
@@ -390,7 +387,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
             ),
             at_row=at_row,
             keeps=table.keeps,
-            time_unit=curve_unit,
+            time_unit=unit,
             notes=tuple(notes),
             decimal=table.decimal,
             cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
@@ -399,10 +396,3 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
             **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
         )
     )
-
-
-def _has_fine_dates(table: Table, start_ns: str) -> bool:
-    """Whether times are too large for a float64 of another unit to tell the nanoseconds that they have."""
-    rows = f"SELECT {start_ns} AS start_ns FROM {table.relation} LIMIT {FIRST_ROWS}"
-    fine = f"SELECT 1 FROM ({rows}) WHERE abs(start_ns) > {_EXACT_NS} AND start_ns % 1000 <> 0 LIMIT 1"
-    return bool(table.database.rows(fine))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perf_io.tables.columns import Roles
 from perf_io.tables.duck import quoted_name
+from perf_io.tables.state_table import EXACT_NS
 from perf_io.tables.table import Column, Table
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, listing
@@ -22,6 +23,7 @@ from perfcore.data.units import nanoseconds_per
 
 _LARGEST = 1e150  # squares of larger values overflow
 _FARTHEST_NS = float(1 << 62)
+_COARSE_NS = 1e6  # steps of which a float64 of seconds since 1970 loses less than a thousandth
 _MOST_SHARED = 0.1  # of all samples; where more share a time, something else tells them apart
 
 Times = npt.NDArray[Any]
@@ -44,6 +46,7 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
             "is an interval: -r kind=trace",
         )
     _check_heights(table, roles, heights)
+    (starts, ends), roles = _counted(table, roles, (roles.start, roles.end), [starts, ends])
     return _curve(table, roles, np.append(starts, ends[-1:]), heights)
 
 
@@ -55,7 +58,8 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
         steps = f"no column of times: the {len(values[0]):,} samples are numbered from 0, and taken 1 s apart"
         columns = {roles.values[0].name: values[0]}
         return Series(np.arange(len(values[0])), columns, source=table.source, notes=table.report(steps, *notes))
-    (times,), values = _load(table, roles, (start,))
+    recorded, values = _load(table, roles, (start,))
+    (times,), roles = _counted(table, roles, (start,), recorded)
     if roles.location:
         return _by_device(table, roles, times, values)
     rising = times[1:] > times[:-1]
@@ -121,6 +125,23 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
             table.refuse(int(np.argmax(far)), column, "; times within 2^62 of 0 are expected: choose a larger unit")
         time_arrays.append(_in_unit(np.asarray(array), factor))
     return time_arrays, [np.asarray(loaded[f"v{number}"], dtype=np.float64) for number in range(len(roles.values))]
+
+
+def _counted(table: Table, roles: Roles, columns: tuple[Column, ...], times: list[Times]) -> tuple[list[Times], Roles]:
+    """Times from the first one where a float64 would blur the steps between them: microseconds since 1970."""
+    unit_ns = nanoseconds_per(roles.time_unit)
+    farthest = np.abs(times[0]).max() * float(unit_ns)
+    if (
+        not EXACT_NS < farthest <= _FARTHEST_NS
+        or np.diff(times[0].astype(np.float64)).min(initial=np.inf) * unit_ns >= _COARSE_NS
+    ):
+        return times, roles
+    sql = ", ".join(f"{table.ns(column, roles.time_unit)} AS t{number}" for number, column in enumerate(columns))
+    loaded = table.database.columns(f"SELECT {sql} FROM {table.relation}")
+    first = int(loaded["t0"].min())
+    note = f"times count from the first, at {first} ns"
+    exact = [_in_unit(np.asarray(loaded[f"t{number}"]) - first, unit_ns) for number in range(len(columns))]
+    return exact, replace(roles, notes=(*roles.notes, note))
 
 
 def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:

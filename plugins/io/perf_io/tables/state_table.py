@@ -28,6 +28,8 @@ from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, first_ov
 
 INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
 
+EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
+_RECORDED = "recorded_intervals"  # those whose times are farther from 0
 _numbers = itertools.count(1)  # of views
 _FREE = np.iinfo(np.int64).min
 _FEWEST = 8  # lanes for which there is room at first; a power of two
@@ -126,6 +128,11 @@ class TabularTrace(LazyTrace):
             if codes != range(len(codes)):
                 arrays[name] = np.searchsorted(codes, arrays[name]).astype(np.int32)
         return arrays
+
+
+def counted_from(first_ns: int) -> str:
+    """The note on a trace whose times are those of the file less its first."""
+    return f"times count from the first event, at {first_ns} ns"
 
 
 def coded_query(intervals: str = INTERVALS) -> str:
@@ -274,11 +281,16 @@ def read_states(table: StateTable) -> Trace:
         _refuse_first_bad(table)
     locations = _in_order(table.locations, {group[0] for group in groups})
     keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
-    extent = (min(group[3] for group in groups), max(group[4] for group in groups))
-    span = table.span_ns
-    whole = extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1]))
-    facts: dict[str, Any] = {"time_unit": table.time_unit, "busy_states": table.busy_states, "span_ns": whole}
-    facts |= {"source": source, "notes": table.notes}
+    extents = [(min(group[3] for group in groups), max(group[4] for group in groups)), table.span_ns or ()]
+    first, last = min(itertools.chain(*extents)), max(itertools.chain(*extents))
+    facts: dict[str, Any] = {"time_unit": table.time_unit, "busy_states": table.busy_states, "source": source}
+    facts |= {"span_ns": (first, last), "notes": table.notes}
+    if abs(first) > EXACT_NS:
+        table.database.run(f"ALTER {form} {INTERVALS} RENAME TO {_RECORDED}")
+        since = f"start_ns - {first} AS start_ns, end_ns - {first} AS end_ns"
+        table.database.run(f"CREATE VIEW {INTERVALS} AS SELECT location, state, {since} FROM {_RECORDED}")
+        facts |= {"span_ns": (0, last - first), "notes": (*table.notes, counted_from(first))}
+        facts["facts"] = {"epoch_ns": first}
     states = keys if table.state_names is None else tuple(table.state_names[key] for key in keys)
     table.database.add_names("location_names", locations)
     table.database.add_names("state_names", keys)

@@ -123,7 +123,7 @@ class ChromeReader(Reader):
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
     def read(self, source: Source, options: ChromeOptions) -> Trace:
-        return _trace(source.name, *_collect(source, options.to_the_cut), options)
+        return _trace(source.name, *_collect(source), options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`."""
@@ -179,11 +179,11 @@ def _numbered(name: str, number: int | str) -> str:
     return name if str(number) in name.split() else f"{name} {number}".rstrip()
 
 
-def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Document]:
+def _collect(source: Source) -> tuple[EventColumns, _Names, _Document]:
     """Events, names, and further facts of the file."""
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
-        array = ArrayPieces(stream, source.name, _ARRAY, to_the_cut=to_the_cut)
+        array = ArrayPieces(stream, source.name, _ARRAY)
         for events, text in array.decoded(_EVENTS):
             n_metadata = columns.passed_over["M"]
             try:
@@ -194,7 +194,7 @@ def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _D
                 names.add(text)
             advance(len(text))
         if array.cut:
-            columns.notes.append("the file is cut short: what stands before its end is read")
+            columns.notes.append(f"{WARNING}the file is cut short: what stands before its end is read")
         elif not array.closed:
             columns.notes.append("the array of events has no end: the tracer was stopped")
         if n_ranges := columns.passed_over.pop(COUNTED, 0):

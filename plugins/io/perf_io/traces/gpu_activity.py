@@ -220,7 +220,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     parts: list[npt.NDArray[np.int64]] = []
     syncs: list[Sync] = []
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
-        array = ArrayPieces(stream, source.name, "traceEvents", to_the_cut=True)
+        array = ArrayPieces(stream, source.name, "traceEvents")
         for events, text in array.decoded(_EVENTS):
             advance(len(text))
             kept = [(row, kind) for row, event in enumerate(events)

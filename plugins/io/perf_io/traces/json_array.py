@@ -40,7 +40,6 @@ class TraceEvent(msgspec.Struct, gc=False):
 
 _PIECE_BYTES = 1 << 18  # stays in the processor's cache with its elements: a tenth faster than 1 MiB
 _LARGEST_BYTES = 1 << 26  # of one element, and of what stands before the array
-_CURE = "-r to_the_cut=yes takes what stands before"
 _LARGEST_AROUND = 1 << 24  # behind the array
 _MOST_KEYS = 100  # texts that look like the key of the array, and are not
 _TAIL_BYTES = 1 << 13  # where the end of the last element is looked for first
@@ -57,9 +56,8 @@ _Piece = tuple[list[Any], bytes, bool]  # elements, their text, and whether they
 class ArrayPieces:
     """The elements of an array of objects in a stream."""
 
-    def __init__(self, stream: BufferedIOBase, source: str, key: str, *, to_the_cut: bool = False) -> None:
-        self._stream, self._source = stream, source
-        self._key, self._to_the_cut = key, to_the_cut
+    def __init__(self, stream: BufferedIOBase, source: str, key: str) -> None:
+        self._stream, self._source, self._key = stream, source, key
         self._buffer = self._before = self._after = b""
         self.line = 1
         self._at_end = False
@@ -82,13 +80,9 @@ class ArrayPieces:
                 # Programs that were stopped leave an array open; the format allows that where nothing is around it.
                 self.closed = False
                 piece = self._with_an_end(decoder) if may_stay_open else None
-            if piece is None and self._to_the_cut:
+            if piece is None:
                 self.cut = True
                 return
-            if piece is None:
-                line = self.line + self._buffer.count(b"\n")
-                problem = f"the file ends within {self._key!r}; it is cut short"
-                raise self._error(f"{problem}; {_CURE}", line)
             elements, text, is_last = piece
             yield elements, text
             if is_last:
@@ -116,9 +110,7 @@ class ArrayPieces:
         try:  # `read` would lose the bytes before the damage
             while len(chunk) < size and (piece := self._stream.read1(size - len(chunk))):
                 chunk += piece
-        except InputError as error:
-            if not self._to_the_cut:
-                raise InputError(self._source, f"{error.problem}; {_CURE}", line=error.line) from None
+        except InputError:  # a compressed file is damaged from here on
             self._at_end = True
         self._at_end |= not chunk
         self._buffer += chunk
