@@ -139,8 +139,8 @@ class UtilizationCurve(Shown):
         if self.edges.dtype.kind != "i" or abs(self.start) <= 1 << 53:
             return self
         facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "quantity")}
-        notes = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")
-        return UtilizationCurve(self.edges - self.edges[0], self.heights, self.time_unit, notes=notes, **facts)
+        facts["notes"] = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")
+        return UtilizationCurve(self.edges - self.edges[0], self.heights, self.time_unit, **facts)
 
     def _chunks(self) -> Iterator[tuple[npt.NDArray[Any], Floats]]:
         for first in range(0, self.n_steps, _CHUNK):

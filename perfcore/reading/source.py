@@ -75,26 +75,18 @@ class Source:
 
     def _opened_pipe(self) -> BinaryIO:
         """A pipe once it has a writer, who may then take as long as one of standard input."""
-        opened: queue.SimpleQueue[int | OSError] = queue.SimpleQueue()
-
-        def wait_for_writer() -> None:
-            try:
-                opened.put(os.open(self._named, os.O_RDONLY))
-            except OSError as error:
-                opened.put(error)
-
-        threading.Thread(target=wait_for_writer, daemon=True).start()
+        if not os.access(self._named, os.R_OK):
+            raise InputError(self.name, "cannot be read: Permission denied")
+        opened: queue.SimpleQueue[int] = queue.SimpleQueue()
+        threading.Thread(target=lambda: opened.put(os.open(self._named, os.O_RDONLY)), daemon=True).start()
         try:
-            found = opened.get(timeout=_PIPE_WAITS_S)
+            return os.fdopen(opened.get(timeout=_PIPE_WAITS_S), "rb")
         except queue.Empty:
             with contextlib.suppress(OSError, queue.Empty):
                 os.close(os.open(self._named, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread
-                os.close(opened.get(timeout=1.0))  # type: ignore[arg-type]
+                os.close(opened.get(timeout=1.0))
             problem = f"is a pipe that no program opened for writing within {_PIPE_WAITS_S} s; start its writer first"
             raise InputError(self.name, problem) from None
-        if isinstance(found, OSError):
-            raise found
-        return os.fdopen(found, "rb")
 
     def _spool(self, stream: BinaryIO) -> Path:
         with tempfile.NamedTemporaryFile(prefix="perfcore-stdin-", delete=False) as spool:
