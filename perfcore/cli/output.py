@@ -41,7 +41,7 @@ def _table_lines(table: Table) -> list[str]:
             aligned = zip(row, widths, numeric, strict=True)
             lines.append("  ".join(t.rjust(size) if right else t.ljust(size) for t, size, right in aligned).rstrip())
     if left_out := table.left_out(verbose):
-        hint = " (--all)" if table.left_out(True) < left_out else ""
+        hint = " (--all)" if table.importance == "brief" or table.left_out(True) < left_out else ""
         lines.append(f"... {left_out} more row{'s' * (left_out != 1)}{hint}")
     return lines
 

@@ -139,7 +139,7 @@ def _of_traces(sources: Sequence[Any], read: Any, others: dict[str, Floats]) -> 
     scales = ("p", *others)
     options = {"parameter": ",".join(scales), "value": "time_s"} if others else {}
     kinds = {name: MEAN if name in parts.alone else TOTAL for name in lasting}
-    source = f"{parts.sources[0]} and {len(runs) - 1} more"
+    source = f"{parts.sources[int(sizes.argmax())]} and {len(runs) - 1} more"
     return Components(
         _rows(rows, "time_s", source, scales), options, source,
         _rows(counted, "count", source, scales) if counted else None, kinds, parts.alone,
