@@ -19,7 +19,8 @@ from perfcore.reading.source import Source
 
 _BEGIN = re.compile(rb"\n[\x80-\xff]{0,9}[\0-\x7f](?:\x08[\x80-\xff]{0,9}[\0-\x7f])?\x12[\1-\x7f][\w/#]", re.DOTALL)
 _DEVICE = re.compile(r"/device:[GT]PU:(\d{1,9})")
-_LARGEST, _FIXED = 1 << 31, {1: 8, 5: 4}  # bytes of a file, and of integers by types of fields
+_LARGEST, _PIECE = 1 << 31, 1 << 20  # bytes of a file, and of what is read at once
+_FIXED = {1: 8, 5: 4}  # bytes of integers by types of fields
 # Tags (number of a field << 3 | its type) of any message; of planes; lines and events; stats.
 _ID, _NAME, _VALUE, _PLANE = 0x08, 0x12, 0x12, 0x0A
 _LINE, _EVENT_NAMES, _STAT_NAMES, _FACT = 0x1A, 0x22, 0x2A, 0x32
@@ -42,8 +43,11 @@ class XplaneReader(RocprofReader):
         return 0.95 if named and _BEGIN.match(source.head) else 0.0
 
     def convert(self, source: Source) -> Converted:
-        with source.open() as stream:
-            data = stream.read(_LARGEST) + bytes(2)  # which end numbers that are cut short
+        data = bytearray()
+        with source.open() as stream:  # in pieces: `read` would take memory for as much as it may return
+            while len(data) < _LARGEST and (piece := stream.read(_PIECE)):
+                data += piece
+        data += bytes(2)  # which end numbers that are cut short
         gpus: dict[int, str] = {}
         try:
             planes = _Message(data, 0, len(data) - 2).each(_PLANE)
@@ -56,7 +60,7 @@ class XplaneReader(RocprofReader):
 class _Message(defaultdict[int, list[Any]]):
     """Integers, or begins and ends of texts and messages, by the tags of their fields."""
 
-    def __init__(self, data: bytes, at: int, end: int) -> None:
+    def __init__(self, data: bytearray, at: int, end: int) -> None:
         super().__init__(list)
         self.data = data
         while at < end:
@@ -80,7 +84,7 @@ class _Message(defaultdict[int, list[Any]]):
         return (_Message(self.data, *span) for span in self.get(tag, ()))
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytearray, at: int) -> tuple[int, int]:
     """An integer in groups of 7 bits, the lowest first, and where it ends."""
     value = shift = 0
     while (byte := data[at]) > 127 and shift < 63:
