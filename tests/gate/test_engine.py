@@ -1,12 +1,13 @@
 """The tests behind a gate, against closed forms and simulated truth."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_gate.sides import opened
@@ -16,6 +17,8 @@ from perf_statistics.gating import (
     Judged,
     Outcome,
     Sessions,
+    _inverse_trigamma,
+    _prior,
     benjamini_hochberg,
     holm,
     judge,
@@ -361,3 +364,24 @@ def test_rounds_that_decide_are_the_fewest_that_do(deviation: float) -> None:
 )
 def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
     assert resolution(np.array(values)) == pytest.approx(expected)
+
+
+def test_intervals_are_wider_by_the_last_digit_on_both_sides() -> None:
+    one = np.ones(1)
+    plain = Estimates(0.1 * one, 0.01 * one, 10.0 * one, 0.0 * one, np.array([11]), np.array([True]))
+    low, high = plain.bounds()[0]
+    assert (low, high) == pytest.approx(0.1 + 0.01 * stats.t.ppf([0.025, 0.975], 10))
+    assert replace(plain, rounding=0.02 * one).bounds()[0] == pytest.approx([low - 0.02, high + 0.02])
+
+
+@pytest.mark.parametrize("value", [1e-3, 0.4, 1.5, 80.0])
+def test_the_inverse_of_trigamma(value: float) -> None:
+    assert special.polygamma(1, _inverse_trigamma(value)) == pytest.approx(value, rel=1e-9)
+
+
+def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:
+    """Limma's moments: variances s0^2 d0 / chi^2(d0), each estimated with 8 degrees of freedom."""
+    rng, prior, scale = np.random.default_rng(1), 6.0, 4.0
+    true = scale * prior / rng.chisquare(prior, 20_000)
+    found = _prior(true * rng.chisquare(8, 20_000) / 8, np.full(20_000, 8.0))
+    assert found == pytest.approx((prior, scale), rel=0.05)

@@ -240,3 +240,7 @@ def test_bad_input(make, message):
 def test_correlations_are_from_minus_one_to_one(correlation):
     with pytest.raises(OptionError, match="must be at"):
         add(Normal(), Normal(), correlation=correlation)
+
+
+def test_a_normal_without_spread_is_a_step():
+    assert Normal(2, 0).cdf([1.0, 2.0, 3.0]).tolist() == [0.0, 1.0, 1.0]
