@@ -59,7 +59,12 @@ PARTS = {
         ("growth.py", "best_fit.py", "posterior/[fops]*.py"),
         tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
-    "joint": Part("plugins/fitters", "perf_timing", ("joint/solver.py",), ("tests/timing/test_joint_solver.py",)),
+    "joint": Part(
+        "plugins/fitters",
+        "perf_timing",
+        ("joint/solver.py",),
+        ("tests/timing/test_joint_solver.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
+    ),
     "gate": Part(
         "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
     ),
@@ -67,7 +72,7 @@ PARTS = {
         "plugins/kits",
         "perf_traces",
         ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
-        ("tests/messages/test_replay.py", "tests/messages/test_readers.py"),
+        ("tests/messages/test_replay.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
     ),
 }
 

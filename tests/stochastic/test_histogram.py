@@ -370,3 +370,10 @@ def test_what_it_does_not_do():
         HistogramCartesian.operate("power", [D, E], HistogramCartesian.Arithmetic(method="cartesian"))
     with pytest.raises(OptionError, match="divisor can be 0"):
         cartesian("divide", [D.bins, HistogramCartesian([-1, 1], [1]).bins])
+
+
+def test_a_probability_at_0_is_kept_by_powers_of_both_signs():
+    x = Histogram([-1, 0, 0, 1], [0.25, 0.5, 0.25])
+    for found, below in ((x**2, 0.0), (x**3, 0.25)):
+        assert found.cdf(-1e-9) == pytest.approx(below, abs=1e-6)
+        assert found.cdf(0.0) == pytest.approx(below + 0.5)
