@@ -1,5 +1,7 @@
 """The joint fit: recovery, invariance, standard errors, and tables that do not determine everything."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import curve_fit, least_squares, minimize
@@ -8,7 +10,16 @@ from scipy.stats import t as student
 
 from perf_timing.joint.problem import JointProblem, components, in_gauge
 from perf_timing.joint.resampling import profile_intervals, reciprocal
-from perf_timing.joint.solver import JointStatus, alternate, cell_fits, data_driven_start, random_start, rank_one, solve
+from perf_timing.joint.solver import (
+    JointStatus,
+    alternate,
+    cell_fits,
+    data_driven_start,
+    random_start,
+    rank_one,
+    search,
+    solve,
+)
 
 # Second functions with enough weight that intervals of r = 1/v are nearly symmetric.
 BALANCED = {
@@ -32,6 +43,17 @@ def test_exact_data_give_their_parameters(joint, reference, functions):
 def test_every_random_start_reaches_the_optimum(joint):
     fit = solve(joint(noise=0.5, seed=3).problem, starts=201, rng=11)
     assert fit.starts_reached == 201
+
+
+def test_starts_that_end_higher_are_not_counted(joint, monkeypatch):
+    objectives = iter([1.0, 1.5, 1.01, 1.0])
+
+    def ends_higher(*arguments, **named):
+        found = search(*arguments, **named)
+        return replace(found, objective=found.objective * next(objectives))
+
+    monkeypatch.setattr("perf_timing.joint.solver.search", ends_higher)
+    assert solve(joint(noise=0.5, seed=3).problem, starts=4).starts_reached == 2
 
 
 def test_same_seed_same_fit(joint):
