@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import queue
 import shutil
 import sys
 import tempfile
-import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from perfcore.base.errors import InputError
 from perfcore.reading.compression import Unpacked, compression_of, without_compressed_ending
@@ -70,29 +69,30 @@ class Source:
             return self._named
         if not self._named.is_fifo():
             raise InputError(self.name, "is a device; name a file, or - for standard input")
-        with self._opened_pipe() as pipe:
-            return self._spool(pipe)
+        return self._spool()
 
-    def _opened_pipe(self) -> BinaryIO:
-        """A pipe once it has a writer, who may then take as long as one of standard input."""
-        if not os.access(self._named, os.R_OK):
-            raise InputError(self.name, "cannot be read: Permission denied")
-        opened: queue.SimpleQueue[int] = queue.SimpleQueue()
-        threading.Thread(target=lambda: opened.put(os.open(self._named, os.O_RDONLY)), daemon=True).start()
-        try:
-            return os.fdopen(opened.get(timeout=_PIPE_WAITS_S), "rb")
-        except queue.Empty:
-            with contextlib.suppress(OSError, queue.Empty):
-                os.close(os.open(self._named, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread
-                os.close(opened.get(timeout=1.0))
-            problem = f"is a pipe that no program opened for writing within {_PIPE_WAITS_S} s; start its writer first"
-            raise InputError(self.name, problem) from None
-
-    def _spool(self, stream: BinaryIO) -> Path:
+    def _spool(self, stream: BinaryIO | None = None) -> Path:
+        """Copy a stream, or the named pipe, to a file that `close` removes."""
         with tempfile.NamedTemporaryFile(prefix="perfcore-stdin-", delete=False) as spool:
             self._spooled = Path(spool.name)
-            shutil.copyfileobj(stream, spool)
+            if stream is None:
+                self._copy_pipe(spool)
+            else:
+                shutil.copyfileobj(stream, spool)
         return self._spooled
+
+    def _copy_pipe(self, spool: IO[bytes]) -> None:
+        """Copy the named pipe once it has a writer, who may then take as long as one of standard input."""
+        ends = time.monotonic() + _PIPE_WAITS_S
+        with open(os.open(self._named, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:  # noqa: PTH123
+            while (piece := pipe.read(1 << 16)) == b"":  # None: there is a writer, who has written nothing
+                if time.monotonic() > ends:
+                    problem = f"is a pipe that no program opened for writing within {_PIPE_WAITS_S} s"
+                    raise InputError(self.name, f"{problem}; start its writer first")
+                time.sleep(0.01)
+            os.set_blocking(pipe.fileno(), True)
+            spool.write(piece or b"")
+            shutil.copyfileobj(pipe, spool)
 
     @contextlib.contextmanager
     def open(self) -> Iterator[io.BufferedReader]:
