@@ -215,6 +215,7 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
         expect(tab.get_by_label("to", exact=True)).to_have_value("60us")
         second = tab.context.new_page()  # whose console complains of what is refused
         second.goto(tab.url)
+        expect(second.locator(".live")).to_have_attribute("data-drawn", re.compile("."))
         second.get_by_label("to", exact=True).fill("1us")
         second.get_by_label("to", exact=True).press("Enter")
         expect(second.get_by_role("status")).to_have_text(
