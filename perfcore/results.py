@@ -232,7 +232,9 @@ class Result(Shown):
                 line = f"{label}: {'; '.join(texts[:kept])}; {len(texts) - kept} more (--all)"
             if texts:
                 lines += [line] if width is None else textwrap.wrap(line, width, subsequent_indent="  ")
-        return [*lines, *([f"Next: {command}"] if command else [])]
+        is_prose = width is not None and not command.startswith("perf ")  # commands are copied as they are
+        following = textwrap.wrap(f"Next: {command}", width or 0, subsequent_indent="  ") if is_prose else []
+        return [*lines, *(following or [f"Next: {command}"] if command else [])]
 
     def tables(self, verbose: bool = True) -> Tables:
         """Each table that the command line prints; it unpacks into title, header and rows."""

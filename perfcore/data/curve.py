@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-from perfcore.data.units import nanoseconds_per
+from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.results import Shown
 
 __all__ = ["PROCESSORS_COMPUTING", "UtilizationCurve"]
@@ -136,7 +136,7 @@ class UtilizationCurve(Shown):
 
     def counted_from_start(self) -> UtilizationCurve:
         """The curve with its start as time 0 where a float64 cannot hold its whole times; else itself."""
-        if self.edges.dtype.kind != "i" or abs(self.start) <= 1 << 53:
+        if self.edges.dtype.kind != "i" or abs(self.start) <= EXACT_NS:
             return self
         facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "quantity")}
         facts["notes"] = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")

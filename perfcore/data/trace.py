@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.units import nanoseconds_per
+from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
 from perfcore.results import Shown, cut
 
@@ -213,7 +213,7 @@ def curve_from_changes(
     factor = nanoseconds_per(time_unit)
     edges = np.empty(n_steps + 1, dtype=np.int64 if factor == 1 else np.float64)
     heights = np.zeros(n_steps)
-    zero = first if factor != 1 and abs(first) > 1 << 53 else 0  # fractions so far from 0 would be rounded
+    zero = first if factor != 1 and abs(first) > EXACT_NS else 0  # fractions so far from 0 would be rounded
     edges[0], edges[-1] = first - zero, last - zero
     edges[idle:-1], heights[idle:] = times_ns[begins] - zero, level[begins]
     if factor != 1:

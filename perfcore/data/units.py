@@ -15,6 +15,7 @@ from typing import NamedTuple
 from perfcore.base.errors import UnknownNameError
 
 DAY_NS = 86_400 * 10**9
+EXACT_NS = 1 << 53  # whole numbers up to here are exact as float64: 104 days
 NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in which curves and traces count
 
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}

@@ -396,6 +396,6 @@ def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch)
     path = save("SELECT 4 AS p, 1.5 AS time_s FROM range(1000000)")
     assert path.stat().st_size * 1000 < 2_000_000 * 8
     assert len(perfcore.read(path).table) == 1_000_000  # 16 MB are no harm
-    monkeypatch.setattr("perf_io.tables.parquet._GROWTH_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr("perf_io.tables.typed_tables._GROWTH_FROM_BYTES", 1 << 20)
     with pytest.raises(InputError, match=r"data\.parquet: says that its \d+ bytes are 2000000 values"):
         perfcore.read(path)

@@ -130,7 +130,7 @@ def overheads(
     from perf_analysis.scaling_efficiencies import runs_of_table
     from perf_traces.messages.bursts import Definition, refuse_different_programs
     from perf_traces.pop_steps import FACTORS
-    from perf_traces.runs import files_of_runs, without_sidecars
+    from perf_traces.runs import SeparateRuns, without_sidecars
     from perf_traces.summaries.summarized_trace import SummarizedTrace
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.kinds import type_in_words
@@ -171,8 +171,8 @@ def overheads(
 
     def profiles_of(item: Named | Trace) -> Iterator[OverheadProfile]:
         trace = item if isinstance(item, Trace) else read(os.fspath(item), (Trace,))
-        if files := files_of_runs(item, trace):
-            for file in files:
+        if isinstance(trace, SeparateRuns):
+            for file in trace.files:
                 yield from profiles_of(file)
             return
         if isinstance(trace, Measurements):

@@ -146,7 +146,7 @@ def _details(path: CriticalPath, traces: Sequence[HostGpuTrace]) -> str:
 def _run_of(
     source: str | os.PathLike[str], first: GpuActivity, n_files: int, read: Callable[[str, Sequence[type]], Any]
 ) -> _Run:
-    """The ranks of one run, or a file by itself, with collectives as far as they are recorded."""
+    """The ranks of one run, or a single file, with collectives as far as they are recorded."""
     alone = Meetings(*(np.zeros(0, np.int64),) * 3)
     if n_files == 1 and not _fitting(first, "collectives").any():
         return _Run(first.source, ("",), (first,), (0,), alone, (first.time_ns,))

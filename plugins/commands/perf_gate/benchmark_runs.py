@@ -363,7 +363,7 @@ def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str])
     if any(side[column].isna().any() or 2 * len(levels[0]) > len(side) for side in sides):
         return False
     if keys and all(side.groupby(list(keys), dropna=False)[column].nunique().max() == 1 for side in sides):
-        return False  # it tells no runs apart that the keys don't
+        return False  # it distinguishes no runs that the keys don't
     runs = [side.groupby([*keys, column], dropna=False).size() for side in sides]
     are_numbered = any(levels[0] == set(range(first, first + len(levels[0]))) for first in (0, 1))
     return not are_numbered or all((counts > 1).mean() > 0.5 for counts in runs)

@@ -18,7 +18,7 @@ from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
 from perf_traces.ranks import without_rank
-from perf_traces.runs import REPETITIONS, fields_of, files_of_runs, known_files
+from perf_traces.runs import REPETITIONS, SeparateRuns, fields_of, known_files
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
@@ -63,8 +63,8 @@ def components_of(
     """The components of traces, or of tables."""
     first = sources[0]
     data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
-    if files := files_of_runs(first, data):
-        return components_of([*files, *sources[1:]], options, read, read_tables, from_name)
+    if isinstance(data, SeparateRuns):
+        return components_of([*data.files, *sources[1:]], options, read, read_tables, from_name)
     if isinstance(data, Trace):
         if options:
             raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")

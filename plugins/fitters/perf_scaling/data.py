@@ -409,7 +409,7 @@ def observed_by_path(model: FittedModel, data: Any, where: str | None = None) ->
     kept = value > 0.0  # no error can be relative to 0
     names, path = paths_of(runs, kept)
     for column in runs.table.columns if model.paths and not {*names} & {*model.paths} else ():
-        # A text that only tells series apart is not named anywhere; see `gathered`.
+        # The text that distinguishes series may have no role; see `gathered`.
         if runs.table[column].dtype.kind not in "iufM" and column not in (*runs.roles.code, *runs.roles.system):
             apart, path_apart = paths_of(runs.with_roles(system=(*runs.roles.system, column)), kept)
             names, path = (apart, path_apart) if {*apart} & {*model.paths} else (names, path)

@@ -125,8 +125,12 @@ def _factor_text(side: float) -> str:
     return f"±{percent(math.expm1(side))}" if side < math.log(2.0) else f"a factor of {math.exp(side):.2g}"
 
 
+_MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
+
+
 def _compact(model: ScalingModel, point: Mapping[str, float]) -> str:
-    return ", ".join(f"{model.parameter_names[symbol]}={level:.6g}" for symbol, level in point.items())
+    levels = {model.parameter_names[symbol]: level for symbol, level in point.items()}
+    return ", ".join(f"{name}={level:.{6 if level < _MANY_DIGITS else 4}g}" for name, level in levels.items())
 
 
 def _target_text(model: ScalingModel) -> str:

@@ -10,9 +10,9 @@ _NEED_LIBRARIES = {"otf2", "caliper", "caliper-json", "cube"}
 _READERS = (
     ("csv", "perf_io.tables.csv:CsvReader", ".csv .tsv .txt",
      "tables of text: curves, traces, time series", "TextTableOptions"),
-    ("parquet", "perf_io.tables.parquet:ParquetReader", ".parquet .pq",
+    ("parquet", "perf_io.tables.typed_tables:ParquetReader", ".parquet .pq",
      "Parquet: curves, traces, time series", "TableOptions"),
-    ("json-records", "perf_io.tables.json_records:JsonRecordsReader", ".jsonl .ndjson .json",
+    ("json-records", "perf_io.tables.typed_tables:JsonRecordsReader", ".jsonl .ndjson .json",
      "records in JSON, one in a line or in an array", "TableOptions"),
     ("pj_dump", "perf_io.traces.pj_dump:PjDumpReader", ".csv", "states printed by pj_dump or StarVZ", "PjDumpOptions"),
     ("paje", "perf_io.traces.paje:PajeReader", ".trace .paje", "Pajé traces", "PajeOptions"),

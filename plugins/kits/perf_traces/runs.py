@@ -21,6 +21,7 @@ from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
 from perfcore.base.executors import LocalProcesses, in_order, thread_count
+from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles, is_processors
 from perfcore.data.trace import Trace
@@ -93,7 +94,6 @@ def store(how: str, path: str, target: str) -> bytes:
 
 
 _CURVES = "perfcore.data.curve:UtilizationCurve"
-_OF_CURVES = {"phase", "processor_time_s", "file"}  # columns that joined curves have
 
 
 def without_sidecars(sources: Sequence[Any]) -> list[Any]:
@@ -103,12 +103,14 @@ def without_sidecars(sources: Sequence[Any]) -> list[Any]:
     return [each for each in sources if not isinstance(each, (str, os.PathLike)) or Path(each) in kept]
 
 
-def files_of_runs(name: Any, data: Any) -> list[str]:
-    """The traces of runs side by side in a folder, or that a pattern names, where ``data`` was read from it."""
-    is_named = isinstance(name, (str, os.PathLike)) and isinstance(data, Measurements)
-    if not is_named or not set(data.table.columns) >= _OF_CURVES or not named_files(os.fspath(name)):
-        return []
-    return list(dict.fromkeys(map(str, data.table["file"])))
+class SeparateRuns(Measurements):
+    """The traces of a folder or a pattern that are runs side by side, each to be read by its name in ``files``."""
+
+    def __init__(self, files: Sequence[Path], source: str) -> None:
+        import pandas as pd
+
+        self.files = [str(file) for file in files]
+        super().__init__(pd.DataFrame({"file": self.files}), source=source)
 
 
 def join_traces(
@@ -119,7 +121,7 @@ def join_traces(
     paths: Sequence[Path],
     how: Mapping[str, Any],
 ) -> Any:
-    """The part that is asked for of one run; of several runs what is registered for joining their curves.
+    """The part that is asked for of one run; of several runs `SeparateRuns`, or what is registered for their curves.
 
     Files are one run if they are its ranks, which differ only in a field ``rank`` of ``fields``, what their names say.
     ``how`` is with what `perfcore.reading.recognise.read_one` reads one of ``paths``.
@@ -138,6 +140,9 @@ def join_traces(
                 f"{name}: taken as runs side by side, as neither the files nor their names tell ranks; -r files=ranks "
                 "takes them as one run"
             )
+        wanted = how.get("wanted", ())
+        if Trace in wanted and UtilizationCurve not in wanted:  # who asks for states has no use for phases of curves
+            return SeparateRuns(paths, name)
         curves = ((path, _selected_part(trace, options).utilization()) for path, trace in parts)
         return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
     runs = _runs(parts, fields, name, options, paths, how)

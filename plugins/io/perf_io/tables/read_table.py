@@ -14,7 +14,7 @@ from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, un
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.samples import read_samples, read_steps
-from perf_io.tables.state_table import EXACT_NS, StateTable, counted_from, read_states
+from perf_io.tables.state_table import StateTable, counted_from, read_states
 from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
 from perf_io.text import is_number
 from perf_io.traces.nested_states import NestedStates
@@ -24,7 +24,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
+from perfcore.data.units import EXACT_NS, LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
 
 _DEFAULT = "us"
 # From 2010 to 2035, and within a month: a clock that counts microseconds from the start of a machine is there for

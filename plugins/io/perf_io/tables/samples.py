@@ -12,14 +12,13 @@ import numpy.typing as npt
 
 from perf_io.tables.columns import Roles
 from perf_io.tables.duck import quoted_name
-from perf_io.tables.state_table import EXACT_NS
 from perf_io.tables.table import Column, Table
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
-from perfcore.data.units import nanoseconds_per
+from perfcore.data.units import EXACT_NS, nanoseconds_per
 
 _LARGEST = 1e150  # squares of larger values overflow
 _FARTHEST_NS = float(1 << 62)

@@ -22,13 +22,13 @@ from perfcore.base.errors import InputError
 from perfcore.base.kernels import kernel
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, first_overlap
+from perfcore.data.units import EXACT_NS
 
 # A trace that stays in its table: 10^8 intervals become a curve in bounded memory, since the interval boundaries are
 # summed up in SQL, where groups that do not fit into memory go to disk.
 
 INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
 
-EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
 _RECORDED = "recorded_intervals"  # those whose times are farther from 0
 _numbers = itertools.count(1)  # of views
 _FREE = np.iinfo(np.int64).min

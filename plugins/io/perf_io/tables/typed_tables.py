@@ -1,7 +1,8 @@
-"""Parquet: tables of columns, compressed, with types."""
+"""Tables whose columns have types: Parquet, and records in JSON."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -62,10 +63,10 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
     database = Database(source.name)
     link = database.link(path)
     metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
-    return typed_table(database, parquet_scan(link), lasting, _facts(metadata))
+    return _typed_table(database, parquet_scan(link), lasting, _facts(metadata))
 
 
-def typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
+def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
     """A relation whose columns have types as a table."""
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
     columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)
@@ -109,3 +110,42 @@ def _facts(metadata: list[tuple[Any, ...]]) -> Mapping[str, Any]:
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 return {}
     return {}
+
+
+_BOM = b"\xef\xbb\xbf"
+_FEWEST_FIELDS = 2  # numbers or texts of the first record
+
+
+class JsonRecordsReader(Reader):
+    """Curves, series, traces and measurements from records in JSON Lines or in an array; fields that hold objects or
+    arrays are passed over.
+    """
+
+    Options = TableOptions
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        return options_of_tables(wanted)
+
+    def sniff(self, source: Source) -> float:
+        text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()
+        is_array = text.startswith("[")
+        start = text[1:].lstrip() if is_array else text
+        if not start.startswith("{"):
+            return 0.0
+        try:
+            first, end = json.JSONDecoder().raw_decode(start)
+        except (ValueError, RecursionError):
+            return 0.0
+        rest = start[end:].lstrip(" \t\r")
+        follows = rest.startswith((",", "]")) if is_array else rest.startswith("\n") and "\n" not in start[:end]
+        plain = [value for value in first.values() if isinstance(value, (int, float, str))]
+        is_record = len(plain) >= _FEWEST_FIELDS and (is_array or rest.lstrip().startswith("{"))
+        return 0.51 if follows and is_record else 0.0  # formats of benchmarks are surer of their files
+
+    def read(self, source: Source, options: TableOptions) -> Any:
+        layout = "array" if source.head.removeprefix(_BOM).lstrip().startswith(b"[") else "newline_delimited"
+        with source.plain_file() as path:
+            database = Database(source.name)
+            relation = f"read_json({database.link(path)}, format = '{layout}')"
+            return read_table(_typed_table(database, relation, path == source.path and not source.is_stdin), options)
