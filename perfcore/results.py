@@ -10,7 +10,6 @@ import functools
 import html
 import importlib
 import itertools
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import registry
+from perfcore.report import Note, Report
 from perfcore.tables import Column, Table, html_table
 
 if TYPE_CHECKING:
@@ -175,76 +175,95 @@ class Shown:
 
     __slots__ = ()
 
+    def report(self, data: Any = None) -> Report:
+        """The answer, figures, tables, plots, notes and next command (`perfcore.report`).
+
+        Parameters
+        ----------
+        data : object, optional
+            What a model was fitted to; plots are drawn over it.
+        """
+        presenter = presenter_of(self)
+        answer, *details = presenter.summary(self) or [presenter.title(self)]
+        return Report(
+            title=presenter.title(self),
+            answer=answer,
+            tables=presenter.tables(self),
+            notes=[Note(label, text) for label, texts in presenter.caveats(self).items() for text in texts],
+            next=presenter.next_command(self),
+            details=details,
+            formula=presenter.formula(self),
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """All of it as a data frame of pandas: one row for each thing that it is about."""
-        return presenter_of(self).frame(self)
+        if "report" not in _defining(type(self)):
+            return presenter_of(self).frame(self)
+        return next(iter(self.report().plain_tables), Table(())).frame()
 
     def plot(self, **how: Any) -> Any:
         """The picture: in a file, in axes or in a notebook; ``how`` as `perfcore.plot`."""
         return importlib.import_module("perfcore").plot(None, self, **how)
 
-    def _lines_and_tables(self) -> tuple[list[str], Tables]:
-        """What a notebook cell says."""
-        return [repr(self)], _tables(self)
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: " + "\n  ".join(_first_lines(self.report().lines)) + ">"
 
     def _repr_html_(self) -> str:
         """First lines, a small picture, and the head of the first table, for a notebook."""
-        lines, tables = self._lines_and_tables()
+        report = self.report()
+        lines = [*report.lines, *report.closing()] if isinstance(self, Result) else [repr(self)]
         text = html.escape("\n".join(_first_lines(lines, _CELL_LINES)))
         parts = [f'<pre style="white-space:pre-wrap">{text}</pre>']
         with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names
-            parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
+            names = [plot.name for plot in report.plots] or list(presenter_of(self).panels(self))
+            parts.append(self.plot(panels=names[:1], size=_CELL_SIZE)._repr_html_())
+        tables = report.shown_tables
         return "".join([*parts, *(html_table(table, _ROWS, _COLUMNS, _ENTRY_LETTERS) for table in tables[:1])])
 
 
+def _defining(kind: type) -> set[str]:
+    """Names that a class or one of its bases below `Shown` defines."""
+    return {name for base in kind.__mro__ if base not in (Shown, Result, object) for name in vars(base)}
+
+
 class Result(Shown):
-    """Base of what commands and functions give back: shown by its presenter, a table of pandas, short in a notebook."""
+    """Base of what commands and functions give back: its `report` is shown wherever it appears."""
 
     __slots__ = ()
 
     @property
     def title(self) -> str:
         """One line over a picture."""
-        return presenter_of(self).title(self)
+        return self.report().title if "report" in _defining(type(self)) else presenter_of(self).title(self)
 
     @property
     def formula(self) -> str:
         """The result as a formula that a person can read; empty where it has none."""
-        return presenter_of(self).formula(self)
+        return self.report().formula if "report" in _defining(type(self)) else presenter_of(self).formula(self)
 
     def summary(self) -> list[str]:
         """Lines that say what it is and how sure."""
-        return presenter_of(self).summary(self)
+        return self.report().lines
 
     def closing(self, width: int | None = None) -> list[str]:
-        """Lines below the tables: caveats by their labels, and what to do next.
-
-        With a width, of the texts of a label those that fit into a line; it is wrapped where one does not.
-        """
-        presenter = presenter_of(self)
-        caveats, command = presenter.caveats(self), presenter.next_command(self)
-        lines = []
-        for label, texts in caveats.items():
-            line = f"{label}: {'; '.join(texts)}"
-            kept = len(texts)
-            while width is not None and len(line) > width and kept > 1:
-                kept -= 1
-                line = f"{label}: {'; '.join(texts[:kept])}; {len(texts) - kept} more (--all)"
-            if texts:
-                lines += [line] if width is None else textwrap.wrap(line, width, subsequent_indent="  ")
-        is_prose = width is not None and not command.startswith("perf ")  # commands are copied as they are
-        following = textwrap.wrap(f"Next: {command}", width or 0, subsequent_indent="  ") if is_prose else []
-        return [*lines, *(following or [f"Next: {command}"] if command else [])]
+        """Lines below the tables; see `perfcore.report.Report.closing`."""
+        return self.report().closing(width)
 
     def tables(self, verbose: bool = True) -> Tables:
         """Each table that the command line prints; it unpacks into title, header and rows."""
-        if verbose:
-            return _tables(self)
-        return [each for each in presenter_of(self).tables(self) if each.importance in ("default", "brief")]
+        report = self.report()
+        return report.shown_tables if verbose else report.brief_tables
 
     def plain_tables(self) -> Tables:
         """Tables for other programs, as CSV has them."""
-        return presenter_of(self).plain_tables(self)
+        if "report" not in _defining(type(self)):
+            return presenter_of(self).plain_tables(self)
+        return self.report().plain_tables
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the rows of each table for other programs, by its title."""
+        tables = self.report().plain_tables
+        return {"rows": tables[0].records()} if len(tables) == 1 else {"tables": {t.title: t.records() for t in tables}}
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
@@ -258,12 +277,6 @@ class Result(Shown):
         """What the page shows of it, over the data that it was fitted to; ``file`` is where it was read from."""
         return presenter_of(self).views(self, data, file)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: " + "\n  ".join(_first_lines(self.summary())) + ">"
-
-    def _lines_and_tables(self) -> tuple[list[str], Tables]:
-        return [*self.summary(), *self.closing()], self.tables()
-
 
 def _first_lines(lines: list[str], most: int = _LINES) -> list[str]:
     """As many as a cell should have, none longer than a few lines of it: names may have thousands of letters."""
@@ -274,10 +287,6 @@ def _first_lines(lines: list[str], most: int = _LINES) -> list[str]:
 def cut(text: str, most: int = _LINE_LETTERS) -> str:
     """A text to shorten, such as a name."""
     return text[:most] + "…" * (len(text) > most)
-
-
-def _tables(result: Any) -> Tables:
-    return [table for table in presenter_of(result).tables(result) if table.importance in ("default", "verbose")]
 
 
 def presenter_of(result: Any) -> Presenter:

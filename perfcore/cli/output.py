@@ -87,8 +87,9 @@ def print_findings(findings: Result, **files: str | None) -> None:
     ``files`` are those that were written, by what they are.
     """
     verbose, width = VERBOSE.get(), _width()
-    summary, tables = findings.summary(), findings.tables(verbose)  # errors come before output
-    closing = findings.closing(None if verbose else width)
+    report = findings.report()  # errors come before output
+    summary, tables = report.lines, report.shown_tables if verbose else report.brief_tables
+    closing = report.closing(None if verbose else width)
     names = [f"{label}: {typer.format_filename(path)}" for label, path in files.items() if path is not None]
     lines = [printable(line) for line in summary]
     if not verbose:
@@ -114,7 +115,8 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
         for note in getattr(result, "notes", ()):
             typer.echo(f"perf: {note}", err=True)
     elif as_json:
-        print_json(getattr(result, "json_kind", type(result).__name__.lower()), result.to_dict())
+        report = {name: value for name, value in result.report().to_dict().items() if name != "title"}
+        print_json(getattr(result, "json_kind", type(result).__name__.lower()), {**report, **result.to_dict()})
     elif table_format is not None:
         print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from perf_views import contents as page
+from perf_views.marks import panels_of
 from perfcore.models.model import Model
 from perfcore.models.presenter import ModelPresenter
 from perfcore.models.ranking import Candidate, Ranking
-from perfcore.results import Column, Presenter, Result, Table, Tables, presenter_of
+from perfcore.results import Column, Presenter, Result, Table, Tables, draw_panels, presenter_of
 from perfcore.tables import Importance
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
@@ -39,14 +40,17 @@ def views_of(subject: Result, data: Any = None, file: Path | None = None) -> pag
 
 def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
-    tables = [page.Table.of(*table) for table in subject.tables()]
+    report = subject.report(data)
+    tables = [page.Table.of(*table) for table in report.shown_tables]
     blocks: list[page.Block] = list(summary_blocks(subject))
-    if isinstance(subject, Model) and subject.statistics:
+    if report.figures:
+        blocks.append(page.KeyFigures(tuple(page.KeyFigure(each.name, each.text) for each in report.figures)))
+    elif isinstance(subject, Model) and subject.statistics:
         blocks.append(key_figures(subject))
-    if presenter_of(subject).panels(subject, data):
+    if report.plots or presenter_of(subject).panels(subject, data):
         blocks.append(drawing_of(subject, data))
-    formula = subject.formula
-    if formula and not any(formula in line for line in subject.summary()):
+    formula = report.formula
+    if formula and not any(formula in line for line in report.lines):
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
     blocks.extend(tables)
@@ -65,7 +69,15 @@ def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[
 
 def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...] = ()) -> page.Chart:
     """The subject's plot; its tables are next to it."""
-    return page.Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
+    report = subject.report(data)
+
+    def draw(figure: Any) -> None:
+        if report.plots:
+            draw_panels(figure, panels_of(report), report.title)
+        else:
+            subject.draw(figure, data)
+
+    return page.Chart(draw, f"Drawing: {report.title}", tables, size=(10.0, 4.5))
 
 
 def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[page.KeyFigures, ...]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_views.data_pictures import draw_data
+from perf_views.marks import panels_of
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_ending, check_files, write_bytes
 from perfcore.data.measurements import Measurements
-from perfcore.results import Panels, presenter_of
+from perfcore.results import Panels, draw_panels, presenter_of
 from perfcore.tables import html_table
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
@@ -108,7 +109,7 @@ def plot(
 
 def _write(figure: Figure, path: str | os.PathLike[str], model: Result | None, data: Any) -> None:
     if (ending := check_ending(path)) == ".html":
-        write_bytes(path, _page(figure, model, _title(model, data)).encode())
+        write_bytes(path, _page(figure, model, _title(model, data), data).encode())
         return
     with atomic_path(path) as temporary:
         _save(figure, temporary, ending)
@@ -174,10 +175,12 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
         figure.set_size_inches(width, _SHAPE * width * rows / columns)
         for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
             draw(axes)
-    elif model is not None:
-        model.draw(figure, data)
-    else:
+    elif model is None:
         draw_data(figure.add_subplot(), data)
+    elif (report := model.report(data)).plots:
+        draw_panels(figure, panels_of(report), report.title)
+    else:
+        model.draw(figure, data)
     finish(figure)
     return figure
 
@@ -220,7 +223,7 @@ def _fit(
 def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> Panels:
     """What draws each of some panels; the name "" is that of the most important one."""
     of_data: Panels = {"data": lambda axes: draw_data(axes, data)}
-    panels = of_data if model is None else presenter_of(model).panels(model, data)
+    panels = of_data if model is None else panels_of(model.report(data)) or presenter_of(model).panels(model, data)
     if not panels:
         raise OptionError(f"{type(model).__name__} has no picture")
     for name in names:
@@ -242,7 +245,7 @@ def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
     figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
 
 
-def _page(figure: Figure, model: Result | None, title: str) -> str:
+def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:
     drawing = io.BytesIO()
     _save(figure, drawing, ".svg")
     svg = drawing.getvalue().decode()
@@ -258,10 +261,11 @@ def _page(figure: Figure, model: Result | None, title: str) -> str:
         svg[svg.index("<svg") :],
     ]
     if model is not None:
-        parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
-        parts += [html_table(table) for table in model.tables()]
-        parts += [f"<p>{html.escape(line)}</p>" for line in model.closing()]
-        if model.formula:
-            parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")
+        report = model.report(data)
+        parts += [f"<p>{html.escape(line)}</p>" for line in report.lines]
+        parts += [html_table(table) for table in report.shown_tables]
+        parts += [f"<p>{html.escape(line)}</p>" for line in report.closing()]
+        if report.formula:
+            parts.append(f"<h2>Formula</h2><pre>{html.escape(report.formula)}</pre>")
     parts.append("</body></html>\n")
     return "\n".join(parts)

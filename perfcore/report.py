@@ -1,0 +1,310 @@
+"""What a result reports: one object that the terminal, JSON, notebooks, plots and pages show.
+
+A result (a model, an analysis, a verdict, data) has one method ``report()``. It returns a `Report`: the answer in a
+sentence, named figures, tables of declared columns, plots as marks, notes and the next command. Renderers know
+nothing of what they render, and nothing else formats a number. Everything here is declared: no library is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from perfcore.tables import Column, Table
+
+__all__ = [
+    "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
+    "Steps", "Table", "Text", "interval_text",
+]  # fmt: skip
+
+# Below the tables in this order; each text of a label is a sentence without its full stop.
+NOTE_LABELS = ("Assumed", "Uncertain", "Check", "Not recorded", "Not fitted", "Left out", "Note")
+RANGE = "\N{EN DASH}"  # between the ends of an interval in a sentence
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A named number of the answer, with its unit and interval.
+
+    Examples
+    --------
+    >>> Figure("time", 0.6641, "s", (0.376, 1.19)).text
+    '0.664 s (0.376–1.19)'
+    >>> Figure("efficiency", 0.12, format=".0%").text
+    '12%'
+    """
+
+    name: str  # a noun of one to three words
+    value: Any  # a number, or a word
+    unit: str = ""
+    interval: tuple[float, float] | None = None
+    kind: str = "95% interval"  # what the interval is: of the mean, or of a single run
+    format: str = ".3g"
+    key: str = ""  # in JSON; made of the name if empty
+
+    @property
+    def text(self) -> str:
+        """Value, unit and interval as a sentence has them."""
+        if isinstance(self.value, str) or self.value is None:
+            return self.value or "-"
+        unit = f" {self.unit}" if self.unit else ""
+        ends = f" ({interval_text(self.interval, self.format)})" if self.interval is not None else ""
+        return f"{self.value:{self.format}}{unit}{ends}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: name, value, unit, and the interval with its kind."""
+        content = {"name": self.key or self.name, "value": self.value, "unit": self.unit or None}
+        return content if self.interval is None else {**content, "interval": [*self.interval], "kind": self.kind}
+
+
+def interval_text(ends: Sequence[float], spec: str = ".3g") -> str:
+    """The ends of an interval in a sentence: ``0.38–1.2``; the sign of per cent stands once."""
+    low, high = (f"{end:{spec}}" for end in ends)
+    return f"{low.removesuffix('%') if high.endswith('%') else low}{RANGE}{high}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What must be known to read the answer, most important first."""
+
+    label: str  # one of NOTE_LABELS
+    text: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis measures."""
+
+    label: str = ""  # quantity, without its unit
+    unit: str = ""  # "s" of the values of the marks; ``time`` axes choose the unit that is shown
+    scale: Literal["linear", "log", "time", "category"] = "linear"  # of time, values are in `unit` (ns, us, ms, s)
+    limits: tuple[float | None, float | None] = (None, None)
+    names: Sequence[str] = ()  # of the places 0, 1, 2 ... of a category axis
+    ticks: Sequence[float] = ()  # places that are labelled; chosen by the renderer if empty
+    format: str = ""  # of tick labels and values under the pointer, such as ``.0%``
+    base: int = 10  # of a log axis: 2 for levels that double
+    is_reversed: bool = False  # category axes whose first name stands on top
+
+
+# A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
+# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
+Colour = str
+Style = Literal["solid", "dashed", "dotted"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points (n,) joined by a line; NaN interrupts it."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    label: str = ""  # in the legend; lines without a label are not in it
+    colour: Colour = "model"
+    style: Style = "solid"
+    width: float = 1.5  # typographic points
+
+
+@dataclass(frozen=True)
+class Points:
+    """Single points (n,), with error bars if `low` and `high` are given."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    label: str = ""
+    colour: Colour = "data"
+    low: Sequence[float] = ()  # ends of the error bars (n,)
+    high: Sequence[float] = ()
+    left: Sequence[float] = ()  # ends of horizontal ones
+    right: Sequence[float] = ()
+    shape: Literal["circle", "diamond", "square", "triangle", "cross", "bar"] = "circle"
+    is_filled: bool = True
+    size: float = 4.0
+    names: Sequence[str] = ()  # of the points, under the pointer
+
+
+@dataclass(frozen=True)
+class Band:
+    """The area between `low` and `high` (n,) over `x`."""
+
+    x: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    label: str = ""
+    colour: Colour = "model"
+    opacity: float = 0.2
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars (n,) at places of a category axis, or on a numeric one with `width`; they begin at `base`."""
+
+    places: Sequence[float]
+    values: Sequence[float]
+    label: str = ""
+    colour: Colour | Sequence[Colour] = "series:0"
+    base: Sequence[float] | float = 0.0
+    is_horizontal: bool = False
+    width: float = 0.8
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    names: Sequence[str] = ()
+    texts: Sequence[str] = ()  # at the ends of the bars
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A step function: `values` (n,) hold between `edges` (n + 1,)."""
+
+    edges: Sequence[float]
+    values: Sequence[float]
+    label: str = ""
+    colour: Colour = "data"
+    is_filled: bool = False
+    width: float = 1.0
+    base: Sequence[float] | float = 0.0  # where a filled one begins; (n,) if areas are stacked
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Rectangles from `starts` to `ends` (n,): over the whole height, or in lanes `bottoms` to `tops`."""
+
+    starts: Sequence[float]
+    ends: Sequence[float]
+    label: str = ""
+    colour: Colour | Sequence[Colour] = "faint"
+    bottoms: Sequence[float] = ()  # (n,); the whole height if empty
+    tops: Sequence[float] = ()
+    opacity: float = 1.0
+    names: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words (n,) at points."""
+
+    x: Sequence[float]
+    y: Sequence[float] | Literal["top"]  # "top" is just below the upper edge of the plot
+    texts: Sequence[str]
+    colour: Colour = "data"
+    align: Literal["left", "center", "right"] = "left"
+    size: float = 8.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Straight lines over the whole plot at places of an axis, or through `point` with `slope`."""
+
+    places: Sequence[float] = ()
+    axis: Literal["x", "y"] = "x"  # places of x are vertical lines
+    label: str = ""
+    colour: Colour = "muted"
+    style: Style = "dotted"
+    slope: float | None = None
+    point: tuple[float, float] = (0.0, 0.0)
+
+
+Mark = Line | Points | Band | Bars | Steps | Spans | Text | Rule
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Marks over two axes, drawn in this order."""
+
+    name: str  # by which it is chosen: ``--panels NAME``
+    marks: Sequence[Mark]
+    x: Axis = Axis()
+    y: Axis = Axis()
+    title: str = ""  # what distinguishes it from the other plots of the report; often empty
+    height: float = 0.0  # inches, with its labels; 0 for the usual one
+    width: float = 0.0  # share of a row; 0 for the usual one
+    note: str = ""  # below it: what must be known to read it
+    legend: Literal["inside", "below", "above", ""] = "inside"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer of a result, and all that is shown of it.
+
+    Examples
+    --------
+    >>> report = Report("Runs", "2 runs take 3 s", notes=[Note("Assumed", "times are in s")], next="perf info runs.csv")
+    >>> report.closing()
+    ['Assumed: times are in s', 'Next: perf info runs.csv']
+    """
+
+    title: str  # what is shown and of which file, without a sentence
+    answer: str  # one sentence with a number, its unit and its uncertainty
+    figures: Sequence[Figure] = ()  # the numbers of the answer first; pages show them as tiles
+    tables: Sequence[Table] = ()
+    draw: Callable[[], Sequence[Plot]] = field(default=tuple, repr=False)  # makes the plots when they are shown
+    notes: Sequence[Note] = ()
+    next: str = ""  # a command that runs as printed, or a sentence on what to measure
+    details: Sequence[str] = ()  # further lines, with --all
+    formula: str = ""
+
+    @cached_property
+    def plots(self) -> Sequence[Plot]:
+        """The plots, the most important first."""
+        return tuple(self.draw())
+
+    @property
+    def shown_tables(self) -> list[Table]:
+        """What --all, notebooks and pages show."""
+        return [table for table in self.tables if table.importance in ("default", "verbose")]
+
+    @property
+    def brief_tables(self) -> list[Table]:
+        """What is shown without --all."""
+        return [table for table in self.tables if table.importance in ("default", "brief")]
+
+    @property
+    def plain_tables(self) -> list[Table]:
+        """Tables for other programs: those that are declared as data, or else all."""
+        data = [table for table in self.tables if table.importance == "data"]
+        return data or [table for table in self.tables if table.importance != "brief"]
+
+    @property
+    def lines(self) -> list[str]:
+        """The answer and the details."""
+        return [self.answer, *self.details]
+
+    def notes_by_label(self) -> Mapping[str, list[str]]:
+        """Texts of the notes, labels in the order of `NOTE_LABELS`."""
+        by_label: dict[str, list[str]] = {label: [] for label in NOTE_LABELS}
+        for note in self.notes:
+            by_label.setdefault(note.label, []).append(note.text)
+        return {label: texts for label, texts in by_label.items() if texts}
+
+    def closing(self, width: int | None = None) -> list[str]:
+        """Lines below the tables: notes by their labels, and what to do next.
+
+        With a width, of the texts of a label those that fit into a line; it is wrapped if one does not.
+        """
+        import textwrap
+
+        lines: list[str] = []
+        for label, texts in self.notes_by_label().items():
+            line, count = f"{label}: {'; '.join(texts)}", len(texts)
+            while width is not None and len(line) > width and count > 1:
+                count -= 1
+                line = f"{label}: {'; '.join(texts[:count])}; {len(texts) - count} more (--all)"
+            lines += [line] if width is None else textwrap.wrap(line, width, subsequent_indent="  ")
+        if not self.next:
+            return lines
+        following = f"Next: {self.next}"
+        is_command = self.next.startswith("perf ")  # commands are copied as they are
+        if width is None or is_command:
+            return [*lines, following]
+        return [*lines, *textwrap.wrap(following, width, subsequent_indent="  ")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: title, answer, figures, notes and next command; tables are in the result's own values."""
+        return {
+            "title": self.title,
+            "answer": self.answer,
+            "figures": [figure.to_dict() for figure in self.figures],
+            "notes": {label: list(texts) for label, texts in self.notes_by_label().items()},
+            "next": self.next or None,
+        }
