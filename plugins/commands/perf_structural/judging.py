@@ -7,12 +7,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from perf_structural.options import ValidationOptions
 from perf_structural.prediction_files import first_prediction, read_actual, read_predictions, read_text
 from perf_structural.statistic import levels_given, quantile_name
 from perfcore.base.arrays import Floats
@@ -33,6 +34,8 @@ _CONFIDENCE = 0.95  # of the limits of an observed share
 @dataclass(frozen=True, repr=False)
 class Predictions(Result):
     """Predictions from a file: stochastic values, one for each run, or a single one for all."""
+
+    Options: ClassVar[type] = ValidationOptions
 
     values: tuple[StochasticValue, ...]
     source: str

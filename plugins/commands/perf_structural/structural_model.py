@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, as_quantities, read_input
 from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
+from perf_structural.options import PredictionOptions
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError
@@ -42,6 +43,8 @@ class StructuralModel(Result):
     >>> model.predict().value.support
     (30.0, 60.0)
     """
+
+    Options: ClassVar[type] = PredictionOptions
 
     equation: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
