@@ -21,7 +21,7 @@ NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
 
 # Words that are a registered name by accident: file in perfcore/ and word, and what it means there.
 OTHER_MEANING = {
-    ("report.py", "interval"),  # a key of JSON
+    ("report.py", "interval"): "key of JSON",
     ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
 }
