@@ -21,9 +21,9 @@ NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
 
 # Words that are a registered name by accident: file in perfcore/ and word, and what it means there.
 OTHER_MEANING = {
+    ("report.py", "interval"): "key of JSON",
     ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
-    ("report.py", "interval"): "an interval of a figure, in JSON",
 }
 
 MOST_LINES = 8900  # until presenters are gone: 8000; of the core, without the suites for authors of plugins
