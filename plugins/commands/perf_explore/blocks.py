@@ -21,7 +21,6 @@ from perf_views.contents import (
     Block,
     Cell,
     Chart,
-    Field,
     Form,
     Graph,
     Headline,
@@ -39,7 +38,6 @@ from perfcore.base.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
     from matplotlib.figure import Figure
 
     from perfcore.report import Plot
@@ -194,11 +192,9 @@ def templates() -> Environment:
     )
 
 
-def script_data(content: Any) -> Markup:
+def script_data(content: Any) -> str:
     """JSON within an element ``<script>``, whatever its texts hold."""
-    from markupsafe import Markup
-
-    return Markup(json.dumps(content).replace("<", "\\u003c"))
+    return json.dumps(content).replace("<", "\\u003c")
 
 
 @dataclass
@@ -218,19 +214,19 @@ class Writer:
     def __post_init__(self) -> None:
         self._numbers = count(1)
 
-    def view(self, view: View) -> Markup:
+    def view(self, view: View) -> str:
         """All blocks of a view: what must not be overlooked, key figures, the first chart, the rest, and long forms."""
         return self.blocks(_in_order(view.blocks))
 
-    def blocks(self, blocks: Sequence[Block]) -> Markup:
+    def blocks(self, blocks: Sequence[Block]) -> str:
         """Blocks as sections; those that cannot be used are left out."""
-        from markupsafe import Markup
-
-        return Markup(templates().get_template("blocks.html").render(blocks=blocks, w=self))
+        return templates().get_template("blocks.html").render(blocks=blocks, w=self)
 
     # What the template asks for
 
-    definition = staticmethod(lambda heading: definition(heading))
+    @staticmethod
+    def definition(heading: str) -> str:
+        return definition(heading)
 
     @staticmethod
     def type(block: Block) -> str:
@@ -315,12 +311,10 @@ class Writer:
     def picture(self, live: Live) -> str:
         return FEED + (self.address((*live.path, "picture"), live.query) or "")
 
-    def svg(self, chart: Chart) -> Markup:
-        from markupsafe import Markup
+    def svg(self, chart: Chart) -> str:
+        return chart_svg(chart, self.next_name())
 
-        return Markup(chart_svg(chart, self.next_name()))
-
-    def svg_of_plot(self, plot: Plot) -> Markup:
+    def svg_of_plot(self, plot: Plot) -> str:
         """A declared plot as a drawing."""
         from perf_views.marks import draw_plot
 
@@ -336,7 +330,7 @@ class Writer:
         extent = _EXTENT.search(drawing)
         return extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
 
-    def content(self, plot: Plot) -> Markup:
+    def content(self, plot: Plot) -> str:
         """What the script draws a chart from."""
         from perf_views.bokeh_marks import chart_content
 

@@ -132,11 +132,11 @@ def document(
     title: str, template: str = "document.html", styles: Sequence[str] = ("page.css",), policy: str = "", **content: Any
 ) -> str:
     """A whole HTML document with its style sheets in it, and a policy of contents where no server sends one."""
-    from markupsafe import Markup
-
-    sheets = Markup(colour_sheet() + "".join(map(asset, styles)))
-    return templates().get_template(template).render(
-        title=title, sheets=sheets, policy=policy, on_dark=script_data(ON_DARK), **content
+    sheets = colour_sheet() + "".join(map(asset, styles))
+    return (
+        templates()
+        .get_template(template)
+        .render(title=title, sheets=sheets, policy=policy, on_dark=script_data(ON_DARK), **content)
     )
 
 
@@ -148,8 +148,6 @@ def report_text(
     draws_static: bool = False,
 ) -> str:
     """One HTML document with everything in it, read-only; links lead to its other sections."""
-    from markupsafe import Markup
-
     first_paths = list(islice(subject.paths(), most_views + 1))
     paths, more = first_paths[:most_views], ""
     if len(first_paths) > most_views:
@@ -173,8 +171,8 @@ def report_text(
 
         scripts.insert(0, bokeh_script())
     return document(
-        subject.title, "report.html", ("page.css", "report.css"), _policy(scripts), items=_items(views), remarks=remarks,
-        has_top=views[0].title != subject.title, more=more, sections=sections, scripts=map(Markup, scripts),
+        subject.title, "report.html", ("page.css", "report.css"), _policy(scripts), items=_items(views), more=more,
+        has_top=views[0].title != subject.title, remarks=remarks, sections=sections, scripts=scripts,
     )  # fmt: skip
 
 

@@ -55,9 +55,9 @@ def is_long(plot: Plot) -> bool:
 
 
 def _is_long(mark: Mark) -> bool:
-    return (isinstance(mark, Steps) and len(mark.values) > MOST_POINTS and not mark.is_filled) or (
-        isinstance(mark, Line) and len(mark.x) > MOST_POINTS
-    )
+    if isinstance(mark, Steps):
+        return len(mark.values) > MOST_POINTS and not mark.is_filled
+    return isinstance(mark, Line) and len(mark.x) > MOST_POINTS
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _Chart:
         from bokeh.models import ColumnDataSource
 
         source = ColumnDataSource(columns)
-        names = []
+        names: list[str] = []
         for glyph in glyphs:
             names.append(f"s{self.number}.{len(names)}")
             renderer: GlyphRenderer = self.plot.add_glyph(source, glyph)
@@ -114,10 +114,10 @@ def chart_content(plot: Plot) -> dict[str, Any]:
         axes[name] = _set_axis(chart, name, axis, units[name])
     zoom = BoxZoomTool()
     drawn.add_tools(zoom)
-    drawn.toolbar.active_drag = zoom  # type: ignore[assignment]
+    drawn.toolbar.active_drag = zoom
     return {
-        "item": json_item(drawn), "series": chart.series, "x": axes["x"], "y": axes["y"], "title": plot.title or plot.name,
-        "legend": bool(plot.legend), "is_long": is_long(plot),
+        "item": json_item(drawn), "series": chart.series, "x": axes["x"], "y": axes["y"],
+        "title": plot.title or plot.name, "legend": bool(plot.legend), "is_long": is_long(plot),
     }  # fmt: skip
 
 
@@ -155,28 +155,26 @@ def _unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
     return readable_unit(max(ends or [abs(value) for value in extent(marks, name)]), axis.unit or "ns")
 
 
-def _thinned(marks: Sequence[Mark], window: tuple[float, ...] | None) -> list[Mark]:
+def _thinned(marks: Sequence[Mark], window: tuple[float, float] | None) -> list[Mark]:
     """Marks, of which long lines and steps are ranges and means in bins of a window."""
     drawn: list[Mark] = []
     for mark in marks:
-        if not _is_long(mark):
+        if not _is_long(mark) or not isinstance(mark, (Steps, Line)):
             drawn.append(mark)
             continue
-        if isinstance(mark, Steps):
-            edges, low, high, mean = _binned(np.asarray(mark.edges, float), np.asarray(mark.values, float), window)
-        else:
-            x = np.asarray(mark.x, float)
-            edges, low, high, mean = _binned(np.r_[x, x[-1:]], np.asarray(mark.y, float), window)
-        corners, *heights = (np.repeat(edges, 2)[1:-1], *(np.repeat(values, 2) for values in (low, high, mean)))
-        name = f"{mark.label}, range" if mark.label else ""
+        x = np.asarray(mark.edges if isinstance(mark, Steps) else mark.x, float)
+        values = np.asarray(mark.values if isinstance(mark, Steps) else mark.y, float)
+        edges, low, high, mean = _binned(x if isinstance(mark, Steps) else np.r_[x, x[-1:]], values, window)
+        corners, *heights = (np.repeat(edges, 2)[1:-1], *(np.repeat(part, 2) for part in (low, high, mean)))
+        names = [f"{mark.label}, range", f"{mark.label}, mean"] if mark.label else ["", ""]
         drawn += [
-            Band(corners, heights[0], heights[1], name, mark.colour, 0.25),
-            Line(corners, heights[2], f"{mark.label}, mean" if mark.label else "", mark.colour, width=1.0),
+            Band(corners, heights[0], heights[1], names[0], mark.colour, 0.25),
+            Line(corners, heights[2], names[1], mark.colour, width=1.0),
         ]
     return drawn
 
 
-def _binned(edges: Floats, values: Floats, window: tuple[float, ...] | None) -> tuple[Floats, Floats, Floats, Floats]:
+def _binned(edges: Floats, values: Floats, window: tuple[float, float] | None) -> tuple[Floats, Floats, Floats, Floats]:
     """Edges of bins, and lowest, highest and mean value in each; single steps if there are few in the window."""
     first, last = 0, len(values)
     if window is not None:
@@ -237,7 +235,7 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
     chart.plot.add_layout(Grid(dimension=0 if name == "x" else 1, axis=drawn, grid_line_color=GRID))
     scale: Any = LogScale() if is_log else LinearScale()
     shown = chart.plot.x_range if name == "x" else chart.plot.y_range
-    shown.start, shown.end = ranges["log" if is_log else "linear"]  # type: ignore[union-attr]
+    shown.start, shown.end = ranges["log" if is_log else "linear"]
     setattr(chart.plot, f"{name}_scale", scale)
     return {
         "label": axis.label, "unit": unit[1], "format": axis.format, "scale": "log" if is_log else axis.scale,
