@@ -45,7 +45,7 @@ const middle = (name, most) => name.length <= most ? name : `${name.slice(0, mos
 let asked;
 const library = () => asked ??= new Promise((resolve, reject) => {
   const known = () => {
-    Bokeh.set_log_level("error");
+    Bokeh.logger.set_level("error");
     resolve(Bokeh);
   };
   if (window.Bokeh) known(); // it is in the file of a report
@@ -369,8 +369,11 @@ class Chart {
 
   tick() {
     for (const [name, side] of [["x", "below"], ["y", "left"]]) {
-      const { start, end } = this.plot[`${name}_range`], { ticker } = this.plot[side][0];
-      if (this.kinds[name] === "log" && !this.content[name].ticks) ticker.ticks = ticks(start, end, this.content[name].base);
+      const { start, end } = this.plot[`${name}_range`], axis = this.plot[side][0];
+      if (this.kinds[name] !== "log" || this.content[name].ticks) continue;
+      const places = ticks(start, end, this.content[name].base);
+      axis.major_label_overrides = new Map(places.map((each) => [each, bare(each, this.content[name])]));
+      axis.ticker.ticks = places;
     }
   }
 
