@@ -244,7 +244,8 @@ class _StreamOrder:
 
     def is_highest(self) -> npt.NDArray[np.bool_]:
         """Whether the moment of a piece is not before those of the earlier ones of its stream."""
-        return np.equal(self._own, self._keys)
+        highest: npt.NDArray[np.bool_] = self._own == self._keys
+        return highest
 
     def before(self, streams: Ints, moment: int) -> Ints:
         """The last piece of each stream with a time before a moment; that of a stream before it if there is none."""
