@@ -42,9 +42,12 @@ def source_files():
 
 
 def imported_modules(name, file, modules):
-    """Modules that a file imports, wherever the statement stands: in a function, or for typing only."""
-    imported = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    """Modules that a file imports when it runs, wherever the statement stands, such as in a function."""
+    imported, tree = set(), ast.parse(file.read_text())
+    for node in tree.body:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = []  # for annotations only: what makes a model's report knows the model's type
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
