@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from perf_views.data_pictures import draw_data
 from perf_views.marks import panels_of
 from perfcore.base.errors import OptionError
-from perfcore.base.files import atomic_path, check_ending, check_files, write_bytes
+from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
 from perfcore.data.measurements import Measurements
 from perfcore.results import Panels, draw_panels, presenter_of
 from perfcore.tables import html_table
@@ -240,9 +240,9 @@ def _title(model: Result | None, data: Any) -> str:
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
-    """Write a drawing; neither the date nor random names go into it."""
-    date = {".svg": "Date", ".pdf": "CreationDate"}.get(ending)
-    figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
+    """Write a drawing with the mark of perf; neither the date nor random names go into it."""
+    name, date = {".svg": ("Creator", "Date"), ".pdf": ("Creator", "CreationDate")}.get(ending, ("Software", ""))
+    figure.savefig(target, format=ending[1:], dpi=150, metadata={name: WRITTEN_BY, **({date: None} if date else {})})
 
 
 def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:
@@ -252,7 +252,7 @@ def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>{html.escape(title)}</title>",
+        f"<meta name='generator' content='{WRITTEN_BY}'><title>{html.escape(title)}</title>",
         "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}",
         "svg{width:100%;height:auto}table{border-collapse:collapse;margin:1rem 0}",
         "th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}",
