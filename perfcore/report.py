@@ -97,6 +97,7 @@ class Axis:
 # "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
+Numbers = Any  # a sequence or an array of numbers
 
 
 @dataclass(frozen=True)

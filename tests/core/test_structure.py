@@ -43,12 +43,13 @@ def source_files():
 
 
 def imported_modules(name, file, modules):
-    """Modules that a file imports when it runs, wherever the statement stands, such as in a function."""
+    """Modules that a file imports at run time, also in a function; not those that are imported for typing only."""
     imported, tree = set(), ast.parse(file.read_text())
-    for node in tree.body:
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            node.body = []  # for annotations only: what makes a model's report knows the model's type
+    blocks = [each for each in ast.walk(tree) if isinstance(each, ast.If) and "TYPE_CHECKING" in ast.unparse(each.test)]
+    for_typing = {id(node) for block in blocks for node in ast.walk(block)}
     for node in ast.walk(tree):
+        if id(node) in for_typing:
+            continue
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -104,5 +104,3 @@ def register_presenters(register: Register) -> None:
         help="predictions against what happened",
         function="perf_structural.judging:judge",
     )
-    series = "a time series: its columns"
-    register("perfcore.data.series:Series", "perf_structural.presenters:SeriesPresenter", help=series)

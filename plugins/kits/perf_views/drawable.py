@@ -15,6 +15,7 @@ from perf_views import contents as page
 from perf_views.marks import panels_of
 from perfcore.models import answers
 from perfcore.models.model import Model
+from perfcore.report import Report
 from perfcore.results import Result, draw_panels, presenter_of
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
@@ -58,6 +59,15 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
         blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
         blocks.append(statistics_table(subject))
     return tuple(blocks)
+
+
+def report_blocks(report: Report) -> tuple[page.Block, ...]:
+    """What data report: the answer, the plots, the tables and the notes."""
+    blocks: list[page.Block] = [page.Headline(report.answer)]
+    if report.plots:
+        blocks.append(page.Chart(lambda figure: draw_panels(figure, panels_of(report)), f"Drawing: {report.title}", ()))
+    blocks += [page.Table.of(*table) for table in report.shown_tables]
+    return (*blocks, page.Text(tuple(report.closing()))) if report.closing() else tuple(blocks)
 
 
 def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
