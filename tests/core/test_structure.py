@@ -43,9 +43,13 @@ def source_files():
 
 
 def imported_modules(name, file, modules):
-    """Modules that a file imports, wherever the statement stands: in a function, or for typing only."""
-    imported = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    """Modules that a file imports at run time, also in a function; not those that are imported for typing only."""
+    imported, tree = set(), ast.parse(file.read_text())
+    blocks = [each for each in ast.walk(tree) if isinstance(each, ast.If) and "TYPE_CHECKING" in ast.unparse(each.test)]
+    for_typing = {id(node) for block in blocks for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if id(node) in for_typing:
+            continue
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

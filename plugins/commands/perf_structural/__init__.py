@@ -86,7 +86,6 @@ def register_models(register: Register) -> None:
 def register_presenters(register: Register) -> None:
     """Announce how results and series are shown."""
     for result, presenter, shows in (
-        ("composed_models:ComposedModel", "composed_presenter:ComposedPresenter", "sums, products, largest of models"),
         ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
         ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
         ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
@@ -102,5 +101,3 @@ def register_presenters(register: Register) -> None:
         help="predictions against what happened",
         function="perf_structural.judging:judge",
     )
-    series = "a time series: its columns"
-    register("perfcore.data.series:Series", "perf_structural.presenters:SeriesPresenter", help=series)
