@@ -22,7 +22,7 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address, document
 from perf_explore.server import served
 from perf_explore.timeline.shown import timeline_data
-from perf_explore.timeline.views import TimelinePresenter
+from perf_explore.timeline.views import TimelineViews
 from perfcore import Trace
 from perfcore.hooks.registry import registry
 
@@ -187,7 +187,7 @@ def drag(tab, pane, begin, end):
 
 
 def test_every_way_to_a_window_is_an_address(tab, trace):
-    with served(TimelinePresenter().views(trace)) as address:
+    with served(TimelineViews.of(trace)) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
         pane, host, status = tab.locator(".pane"), tab.locator(".live"), tab.get_by_role("status")
@@ -243,7 +243,7 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
 
 
 def test_the_pointer_is_told_what_it_is_over(tab, trace):
-    with served(TimelinePresenter().views(trace)) as address:
+    with served(TimelineViews.of(trace)) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
         host = tab.locator(".live")

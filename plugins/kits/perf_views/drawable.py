@@ -64,8 +64,9 @@ def report_blocks(report: Report) -> tuple[page.Block, ...]:
     if formula and not any(formula in line for line in report.lines):
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
-    for table in report.shown_tables:
-        is_folded = table.importance == "verbose" and bool(table.title)
+    has_default = any(table.importance == "default" for table in report.shown_tables)
+    for number, table in enumerate(report.shown_tables):
+        is_folded = table.importance == "verbose" and bool(table.title) and (has_default or number > 0)
         blocks.append(replace(page.Table.of(*table), is_folded=is_folded))
     if report.notes or report.next:
         blocks.append(page.Notes(report.notes_by_label(), report.next))
