@@ -348,7 +348,8 @@ def is_called_rate(column: str) -> bool:
 def is_size(column: str) -> bool:
     """Return whether a name is that of the size of a problem."""
     names = words_of(split_unit(column)[0] or column)
-    return bool(names) and not is_called_time(column) and not is_called_rate(column) and names[-1] in _SIZE_WORDS
+    is_other = is_run_identifier(column) or is_called_time(column) or is_called_rate(column)
+    return bool(names) and not is_other and names[-1] in _SIZE_WORDS
 
 
 def is_result(column: str) -> bool:
