@@ -145,7 +145,8 @@ class DataViews:
         top = (page.Link(self.title, ()),)
         try:
             if (views := self._views().get(path[0])) is not None:
-                return views.view(path[1:], query).mounted(path[:1], trail=top)
+                view: page.View = views.view(path[1:], query)
+                return view.mounted(path[:1], trail=top)
         except page.NoViewError:
             raise page.NoViewError(path) from None
         raise page.NoViewError(path)

@@ -117,6 +117,7 @@ const equip = () => {
   for (const table of document.querySelectorAll("table[data-sortable]:not([data-ready])")) {
     table.dataset.ready = "";
     for (const heading of table.tHead.rows[0].cells) {
+      if (!heading.textContent.trim()) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "heading";
