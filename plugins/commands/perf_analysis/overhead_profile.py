@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,12 +17,15 @@ from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
-from perf_traces.messages.communication import communication_of
+from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
+from perfcore.report import Report
 from perfcore.results import Result
+
+_INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +53,8 @@ class OverheadProfile(Result):
     bursts: BurstClasses | None = None  # computing between calls, with its counters
     threads: tuple[ThreadTimes, ...] = ()
     exposed_ns: Mapping[tuple[str, int], int] = field(default_factory=dict)  # of GPUs: by collective and its bytes
+    startup_ns: int = 0  # until MPI_Init has ended at all locations
+    group: str = ""  # of several in one trace, such as its applications
 
     @property
     def elapsed_ns(self) -> int:
@@ -62,6 +68,12 @@ class OverheadProfile(Result):
     @property
     def n_phases(self) -> int:
         return len(self.edges_ns) - 1
+
+    @property
+    def communicates(self) -> bool:
+        """Whether locations spend time in communication."""
+        rows = [row for row, name in enumerate(self.classes) if name in ("communicating", "waiting")]
+        return bool(self.class_cycles_ns[rows].any())
 
     @functools.cached_property
     def by_category_ns(self) -> Ints:
@@ -92,6 +104,11 @@ class OverheadProfile(Result):
         serialisation = None if self.replayed is None else [self.replayed.serialisation]
         return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
 
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.overhead_answers import report_of_profile
+
+        return report_of_profile(self)
+
     def to_dict(self) -> dict[str, Any]:
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
         levels = level_factors(self)
@@ -114,8 +131,18 @@ class OverheadProfile(Result):
             **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             **({"factors": levels} if levels else {}),
+            **({"startup_ns": self.startup_ns} if self.startup_ns else {}),
+            **({"group": self.group} if self.group else {}),
             "notes": list(self.notes),
         }
+
+
+def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
+    """Refuse profiles by different sets of categories."""
+    first = profiles[0]
+    for profile in profiles:
+        if profile.categories != first.categories:
+            raise DataError(f"{profile.source} has other categories than {first.source}; profile both by the same set")
 
 
 def _plain(stretches: Efficiencies) -> list[dict[str, float | None]]:
@@ -237,12 +264,14 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
     if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
         return profile
     notes: list[str] = []
+    startup = 0
     exposed: Counter[tuple[str, int]] = Counter()
     replayed, bursts = None, None
     threads: tuple[ThreadTimes, ...] = ()
     try:
         calls = communication_of(trace)
         processes = threads_beside(trace, calls)
+        startup = 0 if calls is None else _startup_ns(calls)
         if calls is not None and processes is not None:
             threads = thread_times(trace, calls, processes, profile.states)
         for row in collective_speeds(calls, trace)[0] if calls is not None and of_gpus(profile) else ():
@@ -257,5 +286,13 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
     if bursts is not None:
         notes += bursts.notes
     return replace(
-        profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, notes=(*profile.notes, *notes)
-    )
+        profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, startup_ns=startup,
+        notes=(*profile.notes, *notes),
+    )  # fmt: skip
+
+
+def _startup_ns(communication: Communication) -> int:
+    """From the begin of the run until MPI_Init has ended at all locations; 0 if it is not recorded."""
+    calls = communication.calls
+    codes = [code for code, name in enumerate(calls.operations) if _INIT.fullmatch(name)]
+    return int((calls.leave_ns[np.isin(calls.operation, codes)] - communication.start_ns).max(initial=0))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from perf_traces.options import LEVELS, TraceOptions
-from perfcore.cli.reading import HowToRead, key_values
+from perfcore.cli.reading import HowToRead
 from perfcore.data.roles import is_processors
 from perfcore.hooks.options import describe
 
@@ -47,21 +47,13 @@ class HowToReadTraces(HowToRead):
         return super().named | {name: (_FIELDS[name].flag, value) for name, value in values.items()}
 
     @property
-    def of_runs(self) -> dict[str, Any]:
-        """Parameters of a function that identifies runs by their names: these, what several files are, how to read."""
+    def reading_of_runs(self) -> dict[str, Any]:
+        """Parameters of a function that identifies runs by their names and reads them with these options."""
         from perf_traces.ranks import RANK
         from perfcore.reading.many_files import NamePattern
 
         of_ranks = self.from_name is not None and RANK in NamePattern(self.from_name).types
-        files = dict(key_values(self.read_pairs or (), "--read")).get("files", "auto")
-        reading = self if of_ranks else replace(self, from_name=None)
-        return {"from_name": self.from_name, "files": files, "read": reading.read_file}
-
-    @property
-    def of_runs_or_tables(self) -> dict[str, Any]:
-        """The same of a function that takes tables too, which get what names say as columns."""
-        of_runs = self.of_runs
-        return {"from_name": self.from_name, "read": of_runs["read"], "read_tables": self.read_file}
+        return {"from_name": self.from_name, "reading": (self if of_ranks else replace(self, from_name=None)).options}
 
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
