@@ -23,6 +23,7 @@ from perf_analysis.categories import (
     LOCATIONS,
     READY,
     STREAMS,
+    UNSEEN,
     WAITING,
     WORK_EXISTS,
     CategorySet,
@@ -54,7 +55,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
 
-UNSEEN = "not observable in this trace: "
 _BINS = 240  # of the plot over time
 _OF_HOST = ("waiting for the host", "launched, not started")  # categories that need the host's calls
 _NOTHING = ("other", "not running")  # categories that nobody misses

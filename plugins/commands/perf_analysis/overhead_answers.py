@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_analysis.attribution import UNSEEN
+from perf_analysis.categories import UNSEEN
 from perf_analysis.concurrency import WAITING_CATEGORY
 from perf_analysis.efficiencies import COMPUTING, DEFINITIONS, factors_in_order, level_factors, meanings, of_gpus
 from perf_analysis.groups import LEFT_OUT
-from perf_analysis.overhead_profile import OverheadProfile, check_same_categories
 from perf_analysis.scaling_efficiencies import (
     MOST_RUNS,
     burst_table,
@@ -32,6 +31,7 @@ from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
 
 if TYPE_CHECKING:
+    from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import By, OverheadRuns
     from perf_analysis.remedies import Remedies
 
@@ -89,21 +89,21 @@ _RANKS = [
 ]
 
 
-def report_of_profile(profile: OverheadProfile) -> Report:
+def report_of_profile(profile: OverheadProfile, data_table: Table) -> Report:
     """Return the report of one run."""
-    from perf_analysis.overheads import OverheadRuns
-
-    return report_of(OverheadRuns((profile,), None if profile.n_phases == 1 else "phase"))
+    return _single([profile], "category" if profile.n_phases == 1 else "phase", None, data_table)
 
 
 def report_of(runs: OverheadRuns) -> Report:
     """Return the report of one run, of the groups of a run, or of several runs side by side."""
-    return _comparison(runs) if runs.is_comparison else _single(runs)
+    if runs.is_comparison:
+        return _comparison(runs)
+    return _single(list(runs), runs.by or "category", runs.remedies, runs.data_table)
 
 
-def _single(runs: OverheadRuns) -> Report:
-    profiles, by, remedies = list(runs), runs.by or "category", runs.remedies
-    title = f"Lost cycles of {len(runs)} runs" if len(runs) > 1 else f"Lost cycles: {_name(profiles[0])}"
+def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, data_table: Table) -> Report:
+    n = len(profiles)
+    title = f"Lost cycles of {n} runs" if n > 1 else f"Lost cycles: {_name(profiles[0])}"
     answers = [_answer(profile, remedies) for profile in profiles]
     sentences, figures = zip(*answers, strict=True)
     is_grouped = len(profiles) > 1 and all(profile.group for profile in profiles)
@@ -121,7 +121,7 @@ def _single(runs: OverheadRuns) -> Report:
     notes = [note for profile in profiles[:1] for note in _about(profile)] + notes
     return Report(
         title, answer, [each for part in figures for each in part],
-        [runs.data_table, *(replace(table, importance="data") for table in full[1:]),
+        [data_table, *(replace(table, importance="data") for table in full[1:]),
          *(replace(table, importance="brief") for table in brief),
          *(replace(table, importance="verbose") for table in full)],
         lambda: profile_plots(profiles[0]), notes, _next(profiles[0], remedies) if len(profiles) == 1 else "",
@@ -359,7 +359,6 @@ def _longest_table(remedies: Remedies) -> Table:
 
 def _breakdown_by_run(profiles: Sequence[OverheadProfile]) -> list[Table]:
     """A row for each category and a column for each run, the smallest first."""
-    check_same_categories(profiles)
     names = unique_suffixes([each.source for each in profiles])
     shares = np.array([each.by_category_ns / each.total_ns for each in profiles]).T
     chosen = [row for row in np.argsort(-shares.max(axis=1), kind="stable").tolist()

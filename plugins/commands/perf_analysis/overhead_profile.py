@@ -22,9 +22,10 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
-from perfcore.report import Report
+from perfcore.report import Column, Report, Table
 from perfcore.results import Result
 
+_OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the table of categories
 _INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
 
@@ -107,7 +108,7 @@ class OverheadProfile(Result):
     def report(self, data: Any = None) -> Report:
         from perf_analysis.overhead_answers import report_of_profile
 
-        return report_of_profile(self)
+        return report_of_profile(self, stacked([self]))
 
     def to_dict(self) -> dict[str, Any]:
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
@@ -143,6 +144,32 @@ def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
     for profile in profiles:
         if profile.categories != first.categories:
             raise DataError(f"{profile.source} has other categories than {first.source}; profile both by the same set")
+
+
+def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence[float]] | None = None) -> Table:
+    """Return a row for each run and category, and for each phase if runs have several."""
+    check_same_categories(profiles)
+    columns: dict[str, Sequence[float]] = {"p": [len(profile.locations) for profile in profiles]}
+    for name, values in (settings or {}).items():
+        if name in _OWN:
+            raise OptionError(f"--label {name}: the table has a column of this name; choose another")
+        if len(values) not in (1, len(profiles)):
+            raise OptionError(
+                f"--label {name}: {len(values)} values for {len(profiles)} traces; give one, or one for each"
+            )
+        columns[name] = [*values] * len(profiles) if len(values) == 1 else values
+    with_phases = any(profile.n_phases > 1 for profile in profiles)
+    rows = []
+    for run, profile in enumerate(profiles):
+        for phase in range(profile.n_phases):
+            for name, time in zip(profile.categories, profile.by_phase_ns[:, phase], strict=True):
+                row: dict[str, float | str] = {column: values[run] for column, values in columns.items()}
+                if with_phases:
+                    row["phase"] = phase + 1
+                mean_s = int(time) / len(profile.locations) / 1e9
+                rows.append(row | {"category": name, "time_s": mean_s, "all_locations_ns": int(time)})
+    names = [*columns, *(["phase"] if with_phases else []), "category", "time_s", "all_locations_ns"]
+    return Table([Column(name, name, key=name) for name in names], rows, importance="data")
 
 
 def _plain(stretches: Efficiencies) -> list[dict[str, float | None]]:

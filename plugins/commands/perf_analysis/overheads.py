@@ -16,6 +16,7 @@ from perf_analysis.overhead_profile import (
     OverheadProfile,
     add_communication_metrics,
     check_same_categories,
+    stacked,
     whole_run_only,
 )
 from perf_analysis.remedies import Remedies, remedies_of
@@ -24,10 +25,10 @@ from perf_analysis.stretches import phase_edges
 from perf_analysis.time_components import TimeComponents, time_components
 from perf_traces.messages.bursts import Definition, refuse_different_programs
 from perf_traces.pop_steps import FACTORS
+from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perfcore.base.errors import DataError, OptionError
-from perfcore.base.files import atomic_path
+from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
@@ -36,15 +37,14 @@ from perfcore.data.trace import Trace
 from perfcore.models.model import Model
 from perfcore.reading import Read
 from perfcore.reading.recognise import read as read_data
-from perfcore.report import Column, Report, Table
+from perfcore.report import Report, Table
 from perfcore.results import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 By = Literal["category", "location", "phase", "marker", "burst"]
 Named = str | os.PathLike[str]
-_OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,8 +68,7 @@ class OverheadRuns(Result):
     @property
     def data_table(self) -> Table:
         """A row for each run, phase and category."""
-        frame = stacked(self.profiles, self.settings)
-        return Table([Column(name, frame[name].tolist(), key=name) for name in frame.columns], importance="data")
+        return stacked(self.profiles, self.settings)
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.overhead_answers import report_of
@@ -109,41 +108,6 @@ class OverheadRuns(Result):
         phases = any(profile.n_phases > 1 for profile in self)
         following = f"next: one phase at a time, perf fit {path} --fitter modgen --where phase=1"
         return [f"table: {path}", *([following] if phases else [])]
-
-
-def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table to a .csv file; refuse other endings."""
-    if not os.fspath(path).lower().endswith(".csv"):
-        raise OptionError(f"--output {path}: the ending must be .csv")
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False)
-
-
-def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence[float]] | None = None) -> pd.DataFrame:
-    """One row for each run and category, and for each phase where runs have several."""
-    import pandas as pd
-
-    check_same_categories(profiles)
-    columns: dict[str, Sequence[float]] = {"p": [len(profile.locations) for profile in profiles]}
-    for name, values in (settings or {}).items():
-        if name in _OWN:
-            raise OptionError(f"--label {name}: the table has a column of this name; choose another")
-        if len(values) not in (1, len(profiles)):
-            raise OptionError(
-                f"--label {name}: {len(values)} values for {len(profiles)} traces; give one, or one for each"
-            )
-        columns[name] = [*values] * len(profiles) if len(values) == 1 else values
-    with_phases = any(profile.n_phases > 1 for profile in profiles)
-    rows = []
-    for run, profile in enumerate(profiles):
-        for phase in range(profile.n_phases):
-            for name, time in zip(profile.categories, profile.by_phase_ns[:, phase], strict=True):
-                row: dict[str, float | str] = {column: values[run] for column, values in columns.items()}
-                if with_phases:
-                    row["phase"] = phase + 1
-                mean_s = int(time) / len(profile.locations) / 1e9
-                rows.append(row | {"category": name, "time_s": mean_s, "all_locations_ns": int(time)})
-    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)

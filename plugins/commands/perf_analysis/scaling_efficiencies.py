@@ -11,18 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_analysis.efficiencies import COMPUTING, level_factors, losses_of, of_gpus
-from perf_analysis.overhead_profile import OverheadProfile
 from perf_traces.messages.bursts import BEGIN, BurstClasses
 from perf_traces.pop_steps import FACTORS, factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 from perfcore.report import Column, Figure, Table
+
+if TYPE_CHECKING:
+    from perf_analysis.overhead_profile import OverheadProfile
 
 MOST_RUNS = 6  # that tables show side by side, the largest and the smallest
 _MOST_CLASSES = 20

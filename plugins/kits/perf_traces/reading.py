@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perf_traces.options import LEVELS, TraceOptions
+from perfcore.base.errors import OptionError
+from perfcore.base.files import atomic_path
 from perfcore.cli.reading import HowToRead
 from perfcore.data.roles import is_processors
 from perfcore.hooks.options import describe
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
@@ -68,3 +74,11 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
         return f"next: {fit}"
     over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
     return f"next: runs at {needed} or more {over}, from which {fit} fits models; these are {len(points)}"
+
+
+def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table to a .csv file; refuse other endings."""
+    if not os.fspath(path).lower().endswith(".csv"):
+        raise OptionError(f"--output {path}: the ending must be .csv")
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False)
