@@ -14,7 +14,7 @@ from perf_traces.options import LEVELS, TraceOptions
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path
 from perfcore.cli.reading import HowToRead
-from perfcore.data.roles import is_processors
+from perfcore.data.columns import is_processors
 from perfcore.hooks.options import describe
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def _option(name: str, **more: Any) -> Any:
 class HowToReadTraces(HowToRead):
     """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, and how a file is read."""
 
-    former = ("--until=--to", "--between=--region")
     since: Annotated[str | None, _option("since")] = None
     until: Annotated[str | None, _option("until")] = None
     only: Annotated[list[str] | None, _option("only")] = None
