@@ -48,7 +48,7 @@ def entries_for(kind: str) -> dict[str, Entry]:
 class CommandViews:
     """The report of a command about data; its options stand in the address."""
 
-    def __init__(self, entry: Entry, subjects: tuple[Any, ...], files: tuple[str, ...] = ()) -> None:
+    def __init__(self, entry: Entry, subjects: tuple[Any, ...], files: tuple[Any, ...] = ()) -> None:
         self._entry, self._subjects, self._files = entry, subjects, files
         self._answers: OrderedDict[tuple[tuple[str, str], ...], Result] = OrderedDict()
         self.failed = False  # whether it answers nothing about these data
@@ -188,6 +188,6 @@ def _value(name: str, text: str, kind: Any) -> Any:
         raise OptionError(f"{name} {text!r}: a number is expected") from None
 
 
-def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[str, ...] = ()) -> dict[str, CommandViews]:
+def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] = ()) -> dict[str, CommandViews]:
     """Return the views of all commands that show data of a kind, by name."""
     return {name: CommandViews(entry, subjects, files) for name, entry in entries_for(kind).items()}

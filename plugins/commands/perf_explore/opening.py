@@ -15,14 +15,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import perfcore
-from perf_explore.command_views import command_views
+from perf_explore.command_views import CommandViews, command_views
 from perf_explore.shelf import Shelf
 from perf_explore.timeline.views import TimelineViews
 from perf_views import contents as page
-from perf_views.drawable import report_blocks, views_of
+from perf_views.drawable import brief_blocks, report_blocks, views_of
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import kind_of
+from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import OptionField
@@ -108,6 +109,7 @@ def _field(item: OptionField, setting: str) -> page.Field:
     return page.Field(**facts, value=setting or item.default_text)
 
 
+_TWO = 2
 FIT, _TIMELINE = "fit", "timeline"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
 
@@ -118,7 +120,7 @@ class DataViews:
     """Views of data: what the first command answers about them, those of all commands that show them, and every fit."""
 
     def __init__(self, data: Any, name: str, files: tuple[str, ...] = ()) -> None:
-        self._data, self._name = data, name
+        self._data, self._name, self.files = data, name, files
         self._fits: OrderedDict[_Key, tuple[Model, page.Viewable]] = OrderedDict()
         self._changed: dict[
             _Key, page.Viewable
@@ -234,7 +236,7 @@ class DataViews:
         blocks: tuple[page.Block, ...] = ()
         for views in self._commands.values():
             with contextlib.suppress(PerfError):
-                blocks = report_blocks(views.answer({}).report())
+                blocks = brief_blocks(views.answer({}).report())
                 break
         blocks = blocks or report_blocks(self._data.report())
         if self._timeline is not None:
@@ -340,7 +342,22 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
     for option in how.options:
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
-    return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables)
+    return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables, _of_several(viewables))
+
+
+def _of_several(viewables: Mapping[str, page.Viewable]) -> dict[str, CommandViews]:
+    """What commands answer about several files of one kind: two tables of runs are two versions."""
+    data = [each for each in viewables.values() if isinstance(each, DataViews)]
+    kinds = {_kind_of(each.data) for each in data}
+    if len(data) < len(viewables) or len(kinds) > 1:
+        return {}
+    subjects = tuple(each.data for each in data)
+    files = tuple(file for each in data for file in each.files)
+    files = files if len(files) == len(data) else ()
+    if len(data) == _TWO and all(isinstance(each.data, Measurements) for each in data):
+        # A file of benchmarks says more than its table: which values are compared, and in what order they were run.
+        return command_views("versions", files or subjects)
+    return command_views(f"several {kinds.pop()}s", (subjects,), (files,) if files else ())
 
 
 def _name(subject: Any, existing: Mapping[str, Any]) -> str:
