@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import keyword
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -261,7 +262,17 @@ def failures(entries: list[Entry]) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="perf-check-") as folder, contextlib.redirect_stdout(io.StringIO()):
         file = Path(folder) / "test_contracts.py"
         file.write_text(text)
-        words = [str(file), "-q", "-p", "no:cacheprovider", "--rootdir", folder, "-c", "/dev/null"]
+        words = [
+            str(file),
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            folder,
+            "-c",
+            os.devnull,
+            "--import-mode=importlib",
+        ]
         pytest.main(words, plugins=[collected])
     for test, problem in collected.problems:
         suite = next((part for part in test.split("::") if part in chosen), "")
