@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Numbers = Sequence[float] | npt.NDArray[Any]
+else:
+    Numbers = Any
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
@@ -97,7 +99,6 @@ class Axis:
 # "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
-Numbers = Any  # a sequence or an array of numbers
 
 
 @dataclass(frozen=True)
