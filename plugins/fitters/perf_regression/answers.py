@@ -133,18 +133,19 @@ def _plots(model: RegressionModel, data: Any) -> list[Plot]:
     name = "studentized" if "studentized" in influence else "residual"
     label = "residual" + " [standard errors]" * (name == "studentized")
     fitted, residuals = influence["fitted"].to_numpy(), influence[name].to_numpy()
+    half: dict[str, Any] = {"height": 2.9, "width": 0.5}
     plots = [
         _fit_plot(model, influence, data),
         Plot("residuals", [Points(fitted, residuals, size=3.0), Rule([0.0], "y", colour="model", style="solid")],
-             Axis("fitted", model.unit or ""), Axis(label)),
+             Axis("fitted", model.unit or ""), Axis(label), **half),
         _quantile_plot(influence[name].dropna().to_numpy(), label),
     ]  # fmt: skip
     if "leverage" in influence:
         marks: list[Mark] = [
             Points(influence["leverage"].to_numpy(), influence["cooks_distance"].to_numpy(), size=3.0),
-            Rule([_INFLUENTIAL], "y", "decides the fit", style="dashed"),
+            Rule([_INFLUENTIAL], "y", style="dashed"),
         ]
-        plots.append(Plot("influence", marks, Axis("leverage", ticks=[0.0, 0.5, 1.0]), Axis("Cook's distance")))
+        plots.append(Plot("influence", marks, Axis("leverage", ticks=[0.0, 0.5, 1.0]), Axis("Cook's distance"), **half))
     return plots
 
 
@@ -156,18 +157,19 @@ def _quantile_plot(residuals: Any, label: str) -> Plot:
         Points(expected, ordered, size=3.0),
         Rule(slope=slope, point=(0.0, intercept), colour="model", style="solid"),
     ]
-    return Plot("normal quantiles", marks, Axis("normal quantile"), Axis(label))
+    return Plot("normal quantiles", marks, Axis("normal quantile"), Axis(label), height=2.9, width=0.5)
 
 
 def _fit_plot(model: RegressionModel, influence: pd.DataFrame, data: Any) -> Plot:
     """Return the model over its variable with both intervals; of several variables measured over fitted values."""
     unit = "" if model.value_name.endswith("]") else model.unit or ""
+    whole: dict[str, Any] = {"height": 4.0, "width": 1.0}
     if len(model.columns) > 1:
         marks: list[Mark] = [
             Points(influence["fitted"].to_numpy(), influence["value"].to_numpy(), "measured", size=3.0),
             Rule(slope=1.0, label="model", colour="model", style="solid"),
         ]
-        return Plot("fit", marks, Axis("fitted", unit), Axis(model.value_name, unit))
+        return Plot("fit", marks, Axis("fitted", unit), Axis(model.value_name, unit), **whole)
     (symbol,) = model.columns
     low, high = model.ranges[symbol]
     places = np.geomspace(low, high, 200) if low > 0.0 else np.linspace(low, high, 200)
@@ -192,7 +194,7 @@ def _fit_plot(model: RegressionModel, influence: pd.DataFrame, data: Any) -> Plo
         marks.append(Points(observed.points[symbol], observed.value, "other runs", is_filled=False))
     is_positive = low > 0.0 and min(min(group.value) for group in model.groups) > 0.0
     scale: Any = "log" if is_positive else "linear"
-    return Plot("fit", marks, Axis(model.columns[symbol], scale=scale), Axis(model.value_name, unit, scale))
+    return Plot("fit", marks, Axis(model.columns[symbol], scale=scale), Axis(model.value_name, unit, scale), **whole)
 
 
 def usl_report_of(model: UslModel, data: Any = None) -> Report:
