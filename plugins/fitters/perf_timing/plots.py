@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_statistics.goodness import normal_quantiles
 from perf_tables.points import Places
 from perf_timing.characteristic import characteristics, design
-from perf_timing.individual.model import IndividualModel
-from perf_timing.joint.model import JointModel
-from perf_timing.scaling_model import ScalingModel
 from perf_views.names import shortened
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.report import Axis, Band, Line, Mark, Plot, Points, Rule, Text
+
+if TYPE_CHECKING:
+    from perf_timing.individual.model import IndividualModel
+    from perf_timing.joint.model import JointModel
 
 COVERAGE = 0.95  # of the intervals, for a single run
 _MOST_BANDS = 4  # systems in a plot whose intervals stay distinct
@@ -36,7 +37,7 @@ _BAND = f"{COVERAGE:.0%} prediction interval"
 class _Selection:
     """Measured points, and what is drawn of them."""
 
-    model: ScalingModel
+    model: IndividualModel | JointModel
     at: Places  # of the points: the model's own, or those of other data
     value: Floats  # in the user's unit; the spread of repeated runs is NaN for a single one
     spread: Floats
@@ -53,7 +54,7 @@ class _Selection:
         return next(iter(self.model.columns))
 
 
-def scaling_plots(model: ScalingModel, data: Any = None) -> list[Plot]:
+def scaling_plots(model: IndividualModel | JointModel, data: Any = None) -> list[Plot]:
     """Return ``curves`` of the first code, ``curves-2`` of the next, ``residuals`` and ``quantiles``.
 
     Of a joint model also ``work`` of the codes and ``speed`` of the systems, function by function.
@@ -62,10 +63,10 @@ def scaling_plots(model: ScalingModel, data: Any = None) -> list[Plot]:
     curves = _predicted_curves(selection)
     plots = [_code_plot(selection, curves, number) for number in range(len(selection.codes))]
     plots += _residual_plots(selection)
-    return [*plots, *_estimate_plots(selection, model)] if isinstance(model, JointModel) else plots
+    return [*plots, *_estimate_plots(selection, model)] if model.is_joint else plots
 
 
-def _select(model: ScalingModel, data: Any) -> _Selection:
+def _select(model: IndividualModel | JointModel, data: Any) -> _Selection:
     """Return the codes and systems with most points, at the most frequent values of the parameters but the first."""
     places, value, spread, are_own, remarks = _measured(model, data)
     others: dict[str, float] = {}
@@ -90,28 +91,28 @@ def _select(model: ScalingModel, data: Any) -> _Selection:
         "systems in grey": len(np.unique(places.system[drawn])) - len(systems),
         "plots too full for intervals": int(crowded.sum()),
     }
-    if isinstance(model, JointModel):
+    if model.is_joint:
         left_out["functions whose w and r are not shown"] = len(model.functions) - _MOST_FUNCTIONS
     remarks += [f"{reason}: {number:,}" for reason, number in left_out.items() if number > 0]
     styles = {system: k for k, system in enumerate(systems)}
     return _Selection(model, places, value, spread, are_own, codes, styles, others, in_panels, tuple(remarks))
 
 
-def _is_drawn_everywhere(model: ScalingModel) -> bool:
+def _is_drawn_everywhere(model: IndividualModel | JointModel) -> bool:
     """Whether codes are drawn also on systems where they never ran."""
-    return isinstance(model, JointModel) and len(model.systems) <= _MOST_PREDICTED
+    return model.is_joint and len(model.systems) <= _MOST_PREDICTED
 
 
-def _named_places(model: ScalingModel, places: Places) -> dict[str, Any]:
+def _named_places(model: IndividualModel | JointModel, places: Places) -> dict[str, Any]:
     """Return places as `ScalingModel.predict` takes them: columns by name, with names of codes and systems."""
     code, system = np.array(model.codes)[places.code], np.array(model.systems)[places.system]
     return {**places.points, "code": code, "system": system}
 
 
-def _measured(model: ScalingModel, data: Any) -> tuple[Places, Floats, Floats, bool, list[str]]:
+def _measured(model: IndividualModel | JointModel, data: Any) -> tuple[Places, Floats, Floats, bool, list[str]]:
     """Return points, values, spreads, whether they are the model's own, and remarks."""
     observed = None if data is None else model.check_data(data)
-    dropped = model.dropped if isinstance(model, JointModel) else ()
+    dropped: tuple[str, ...] = getattr(model, "dropped", ())
     if observed is not None and dropped:
         observed = observed.select(np.array([observed.describe(k) not in dropped for k in range(len(observed))]))
     remarks = [f"outliers left out of fit and plot: {len(dropped):,}"] if dropped else []
@@ -195,7 +196,7 @@ def _predicted_curves(selection: _Selection) -> list[_Curve]:
     ]
 
 
-def _predicted(model: ScalingModel, places: Places) -> Floats:
+def _predicted(model: Any, places: Places) -> Floats:
     """Return value, lower and upper bound (n, 3); NaN if not finite or not determined."""
     bounds = np.full((len(places), 3), np.nan)
     able = np.isfinite(design(characteristics(model.functions, model.columns), places.points)).all(axis=1)
@@ -204,9 +205,9 @@ def _predicted(model: ScalingModel, places: Places) -> Floats:
             {symbol: values[able] for symbol, values in places.points.items()}, places.code[able], places.system[able]
         )
         bounds[able] = model.predict(_named_places(model, part), interval=COVERAGE)
-    if isinstance(model, JointModel) and model.covariance is not None:
+    if model.is_joint and model.covariance is not None:
         bounds[np.isnan(bounds[:, 1])] = np.nan
-    elif isinstance(model, IndividualModel):
+    else:
         # As many points as functions have no errors either, but determine the line.
         open_pairs = (pair for pair in model.pairs if None in pair.standard_errors)
         arbitrary = {(pair.code, pair.system) for pair in open_pairs if pair.n_observations != len(pair.functions)}
@@ -316,7 +317,7 @@ def _residual_plots(selection: _Selection) -> list[Plot]:
     is_plain = not (model.relative or is_weighted)
     label = "relative residual" if model.relative else "weighted residual" if is_weighted else "residual"
     outliers, note = np.empty(0, dtype=np.int64), ""
-    if isinstance(model, (IndividualModel, JointModel)) and selection.are_own and len(finite):
+    if selection.are_own and len(finite):
         outliers = np.flatnonzero(model.outliers().flagged[finite])
         outliers = outliers[np.argsort(-np.abs(values[outliers]), kind="stable")]
         names = [shortened(model.describe(int(k)), 40) for k in finite[outliers[:_MOST_NAMED]]]
@@ -369,7 +370,7 @@ def _residual_marks(selection: _Selection, values: Floats, system: Ints, outlier
     return marks
 
 
-def _estimate_plots(selection: _Selection, model: JointModel) -> list[Plot]:
+def _estimate_plots(selection: _Selection, model: Any) -> list[Plot]:
     """Return work of the codes and speed of the systems with their standard errors."""
     systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
     blocks = [("work", "w", [model.codes[code] for code in selection.codes], "work", model.coefficient_unit or "")]

@@ -273,6 +273,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     ranking: tuple[Candidate, ...]
 
     kind: ClassVar[str] = "joint timing model"
+    is_joint: ClassVar[bool] = True
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
 
     def __post_init__(self) -> None:
