@@ -91,7 +91,8 @@ class Axis:
 Numbers = Any  # a sequence or an array of numbers
 
 # A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
-# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
+# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "pale:NAME" (a part of such a
+# class that is hidden or uncertain), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
 
