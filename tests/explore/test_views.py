@@ -1,6 +1,7 @@
 """Everything that can be opened shows itself: each view of each subject, on the page and in a report."""
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -222,3 +223,44 @@ def test_what_a_command_does_not_answer_is_left_out():
     assert ("messages",) not in [way.path for way in views.ways((), {})]
     assert ("messages",) not in list(views.paths())
     assert ("overheads",) in list(views.paths())
+
+
+def benchmarks(folder, factor):
+    rng = np.random.default_rng(3)
+    results = [
+        {"command": name, "times": (base * scale * (1.0 + 0.01 * rng.standard_normal(12))).tolist()}
+        for name, base, scale in (("./sort", 0.5, factor), ("./parse", 0.1, 1.0))
+    ]
+    results = [{**each, "mean": float(np.mean(each["times"]))} for each in results]
+    folder.write_text(json.dumps({"results": results}))
+    return str(folder)
+
+
+def test_two_files_of_benchmarks_are_two_versions(tmp_path):
+    old, new = benchmarks(tmp_path / "old.json", 1.0), benchmarks(tmp_path / "new.json", 1.3)
+    views = open_subjects([old, new])
+    expected = perfcore.gate(old, new).report().answer
+    assert of_type(views.view((), {}), Headline)[0].text == expected
+    assert expected.startswith("FAIL")
+    assert [way.text for way in views.ways((), {})][1:] == ["Versions", "old.json", "new.json"]
+
+
+def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothing(tmp_path):
+    history = tmp_path / "history.jsonl"
+    rng = np.random.default_rng(1)
+    rows = [
+        {"benchmark": name, "commit": f"c{k}", "time_s": float((1.0 + (k >= 30) * step) * rng.normal(1.0, 0.005))}
+        for k in range(40)
+        for name, step in (("sort", 0.2), ("parse", 0.0))
+    ]
+    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    views = open_subjects([str(history)])
+    view = views.view((), {"run": "true", "junit": str(tmp_path / "out.xml"), "summary": str(tmp_path / "out.md")})
+    assert of_type(view, Headline)[0].text == perfcore.gate(str(history), commit="commit").report().answer
+    assert views.title == "history.jsonl"
+    assert {path.name for path in tmp_path.iterdir()} == {"history.jsonl"}
+    assert not {"run", "junit", "summary", "store"} & {
+        item.name for form in of_type(views.view((), {}), Form) for item in form.fields
+    }  # fmt: skip
+    text = report_text(views)
+    assert "sort" in text

@@ -6,10 +6,12 @@ its first argument; ``"several KIND"`` is for several files of one kind, and ``"
 
 from __future__ import annotations
 
+import contextlib
 import typing
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from perf_views import contents as page
@@ -48,14 +50,18 @@ def entries_for(kind: str) -> dict[str, Entry]:
 class CommandViews:
     """The report of a command about data; its options stand in the address."""
 
-    def __init__(self, entry: Entry, subjects: tuple[Any, ...], files: tuple[Any, ...] = ()) -> None:
-        self._entry, self._subjects, self._files = entry, subjects, files
+    def __init__(
+        self,
+        entry: Entry,
+        subjects: tuple[Any, ...],
+        files: tuple[Any, ...] = (),
+        title: str = "",
+        **options: Any,
+    ) -> None:
+        self._entry, self._subjects, self._files, self._given = entry, subjects, files, options
+        self.title = title or _TITLES.get(entry.name, entry.name.capitalize())
         self._answers: OrderedDict[tuple[tuple[str, str], ...], Result] = OrderedDict()
         self.failed = False  # whether it answers nothing about these data
-
-    @property
-    def title(self) -> str:
-        return _TITLES.get(self._entry.name, self._entry.name.capitalize())
 
     @property
     def help(self) -> str:
@@ -89,7 +95,7 @@ class CommandViews:
         """What the command finds, with the options of a query."""
         key = tuple(sorted((name, text) for name, text in query.items() if text))
         if key not in self._answers:
-            self._answers[key] = self._ask(self._options(query))
+            self._answers[key] = self._ask({**self._given, **self._options(query)})
             if len(self._answers) > _MOST_ANSWERS:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
@@ -113,9 +119,11 @@ class CommandViews:
             note = next((each for each in notes if isinstance(each, Option)), None)
             # What is needed for another option, such as the name of a file to write, is of the command line alone.
             if note is None and not notes and parameter.kind is parameter.KEYWORD_ONLY:
-                note = Option() if value_type(kind) in (str, int, float, bool) else None
-            if note is not None and not note.needs:
-                found[name] = parameter.default, value_type(kind), note
+                note = Option() if value_type(kind) in (str, int, float) else None
+            # A page only looks: switches, such as that which runs programs, and files to write are no part of it.
+            if note is None or note.needs or note.metavar.startswith("FILE") or value_type(kind) is bool:
+                continue
+            found[name] = parameter.default, value_type(kind), note
         return found
 
     def _options(self, query: page.Query) -> dict[str, Any]:
@@ -157,14 +165,13 @@ class CommandViews:
         choices, others = [], []
         helps = help_of(self._entry.load_function())[1]
         for name, (default, kind, note) in self._parameters().items():
-            if name in _SLIDERS or name in ("faster", "balance"):
+            if name in _SLIDERS or name in ("faster", "balance") or name in self._given:
                 continue
             shown = name.replace("_", " ")
             value = query.get(name) or ("" if default is None or default == () else str(default))
-            if typing.get_origin(kind) is Literal or kind is bool:
-                words = ("true", "false") if kind is bool else typing.get_args(kind)
-                empty = () if default in words or kind is bool else ("",)
-                value = value.lower() if kind is bool else value
+            if typing.get_origin(kind) is Literal:
+                words = typing.get_args(kind)
+                empty = () if default in words else ("",)
                 choices.append(page.Field(name, shown, value, "choice", (*empty, *map(str, words))))
             else:
                 others.append(page.Field(name, shown, value, help=note.help or helps.get(name, "")))
@@ -183,7 +190,7 @@ def _value(name: str, text: str, kind: Any) -> Any:
     if typing.get_origin(kind) is list:
         return [word.strip() for word in text.split(",") if word.strip()]
     try:
-        return text == "true" if kind is bool else kind(text) if kind in (int, float) else text
+        return kind(text) if kind in (int, float) else text
     except ValueError:
         raise OptionError(f"{name} {text!r}: a number is expected") from None
 
@@ -191,3 +198,13 @@ def _value(name: str, text: str, kind: Any) -> Any:
 def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] = ()) -> dict[str, CommandViews]:
     """Return the views of all commands that show data of a kind, by name."""
     return {name: CommandViews(entry, subjects, files) for name, entry in entries_for(kind).items()}
+
+
+def history_views(path: str) -> CommandViews | None:
+    """Return the view of a file that is a history of commits; None if it is none."""
+    for entry in entries_for("history").values():
+        views = CommandViews(entry, (path,), title=Path(path).name, commit="commit")
+        with contextlib.suppress(PerfError):
+            views.answer({})
+            return views
+    return None

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import perfcore
-from perf_explore.command_views import CommandViews, command_views
+from perf_explore.command_views import CommandViews, command_views, history_views
 from perf_explore.shelf import Shelf
 from perf_explore.timeline.views import TimelineViews
 from perf_views import contents as page
 from perf_views.drawable import brief_blocks, report_blocks, views_of
-from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import kind_of
 from perfcore.data.measurements import Measurements
@@ -335,14 +335,28 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
         elif _is_model(subject):
             viewables[name] = _model_views(subject, follower, how)
         elif isinstance(subject, str):
-            files = (subject,) if how.read is read_file else ()
-            viewables[name] = DataViews(how.read(subject, ()), subject, files)
+            viewables[name] = _file_views(subject, how)
         else:
             viewables[name] = _object_views(subject, name)
     for option in how.options:
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
     return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables, _of_several(viewables))
+
+
+def _file_views(path: str, how: Opening) -> page.Viewable:
+    """Data of a file; a table of many commits is their history."""
+    try:
+        data = how.read(path, ())
+    except (DataError, InputError):
+        if not Path(path).exists() or (history := history_views(path)) is None:
+            raise
+        return history
+    if isinstance(data, Measurements) and "commit" in data.table and data.table["commit"].nunique() > _TWO:
+        history = history_views(path)
+        if history is not None:
+            return history
+    return DataViews(data, path, (path,) if how.read is read_file else ())
 
 
 def _of_several(viewables: Mapping[str, page.Viewable]) -> dict[str, CommandViews]:
