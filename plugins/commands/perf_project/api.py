@@ -12,8 +12,7 @@ from perfcore.hooks.parameters import Argument, Option, OptionGroup
 from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
-    from perf_project.model import ProjectionModel
-    from perf_project.projection import Projection
+    from perf_project.model import Projection, ProjectionModel
     from perfcore.data.measurements import Measurements
     from perfcore.data.trace import Trace
 
@@ -100,7 +99,7 @@ def project(
     >>> model.answer.at[0].limits.name
     'exchange'
     """
-    from perf_project.making import components_of, projected
+    from perf_project.build import components_of, projected
     from perf_traces.runs import without_sidecars
 
     sources = (
