@@ -257,6 +257,7 @@ class Answers(Result):
     """The baseline, and scenarios."""
 
     json_kind: ClassVar[str] = "whatif"
+    questions: ClassVar[tuple[str, ...]] = ("network", "computing", "balance", "noise")  # for the sliders of its page
 
     source: str
     n_ranks: int  # what was replayed
