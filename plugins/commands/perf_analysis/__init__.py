@@ -29,8 +29,6 @@ _PAGES = {  # kinds of data on whose pages they stand
 }
 _PRESENTERS = (
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
-    ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
-    ("perf_analysis.gpu_whatif:GpuAnswers", "gpu_whatif_presenter:GpuAnswers", "critical path through host and GPU"),
     (
         "perfcore.data.trace:Trace#messages",
         "message_views:Trace",
