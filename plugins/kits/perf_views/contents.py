@@ -181,7 +181,6 @@ class Graph:
 
     plot: Plot
     title: str = ""
-    drag: str = ""  # the field of the address that dragging the rule of this name sets; see `perfcore.report.Rule.drag`
 
     @property
     def alternative(self) -> str:
