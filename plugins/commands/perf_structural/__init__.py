@@ -19,7 +19,7 @@ _PUBLIC = {
     "structural_model": ("Choice", "StructuralModel", "choose", "predict_candidates"),
 }
 _HOMES = {name: f"perf_structural.{module}" for module, names in _PUBLIC.items() for name in names}
-__all__ = [*_HOMES, "register_commands", "register_models", "register_presenters"]  # noqa: PLE0604
+__all__ = [*_HOMES, "register_commands", "register_models"]  # noqa: PLE0604
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 
@@ -82,28 +82,5 @@ def register_models(register: Register) -> None:
         options="perf_structural.options:ValidationOptions",
         suffixes=(".json",),
         default_for=("validation",),
-    )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how results and series are shown."""
-    for result, presenter, shows in (
-        ("composed_models:ComposedModel", "composed_presenter:ComposedPresenter", "sums, products, largest of models"),
-        ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
-        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
-        ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
-        ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
-        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
-        ("judging:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
-        ("structural_model:StructuralModel", "presenters:StructuralPresenter", "a structural model with its inputs"),
-    ):
-        register(f"perf_structural.{result}", f"perf_structural.{presenter}", help=shows)
-    register(
-        "perf_structural.judging:Judgement",
-        "perf_structural.judging_views:JudgementPresenter",
-        help="predictions against what happened",
         function="perf_structural.judging:judge",
     )
-    series = "a time series: its columns"
-    register("perfcore.data.series:Series", "perf_structural.presenters:SeriesPresenter", help=series)

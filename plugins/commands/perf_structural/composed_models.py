@@ -21,6 +21,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+from perfcore.report import Report
 
 
 def check_variables(models: Mapping[str, Model]) -> None:
@@ -263,6 +264,11 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return _composed([left, right], lambda texts: f"({texts[0]})/{texts[1]}")
         factors: list[Model | float] = [left, right] if isinstance(right, Model) else [right, left]
         return _composed(factors, lambda texts: "*".join(f"({text})" for text in texts))
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_composed
+
+        return report_of_composed(self)
 
     @functools.cached_property
     def _formula(self) -> Formula:

@@ -39,6 +39,7 @@ from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build, describe
+from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, as_value, default_representation, performer_of
 
@@ -370,6 +371,12 @@ class Prediction(Result):
     evaluation: Evaluation
     composition_notes: tuple[str, ...] = ()  # what was met when the equation was written out
     draws: npt.NDArray[np.float64] | None = field(default=None, repr=False)
+    next: str = ""  # the command that follows
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_prediction
+
+        return report_of_prediction(self)
 
     @property
     def value(self) -> StochasticValue:
