@@ -21,7 +21,7 @@ from perfcore.base.errors import (
     PluginError,
     UnknownNameError,
 )
-from perfcore.base.files import check_files, replacements
+from perfcore.base.files import REPLACES, check_files, refuse_existing, replacements
 from perfcore.cli.output import VERBOSE, print_findings, print_json, print_plainly, print_result, print_table, reporting
 from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
@@ -156,6 +156,8 @@ def plot(
 
         path = _path(output, kind)
         check_files(path)
+        if not output:
+            refuse_existing(path, REPLACES.get())
         ends.enter_context(replacements(*([] if output else [path])))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):

@@ -16,6 +16,7 @@ from perf_views.marks import panels_of
 from perfcore.models.model import Model
 from perfcore.models.presenter import ModelPresenter
 from perfcore.models.ranking import Candidate, Ranking
+from perfcore.report import Report
 from perfcore.results import Column, Presenter, Result, Table, Tables, draw_panels, presenter_of
 from perfcore.tables import Importance
 
@@ -59,6 +60,15 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)
+
+
+def report_blocks(report: Report) -> tuple[page.Block, ...]:
+    """What data report: the answer, the plots, the tables and the notes."""
+    blocks: list[page.Block] = [page.Headline(report.answer)]
+    if report.plots:
+        blocks.append(page.Chart(lambda figure: draw_panels(figure, panels_of(report)), f"Drawing: {report.title}", ()))
+    blocks += [page.Table.of(*table) for table in report.shown_tables]
+    return (*blocks, page.Text(tuple(report.closing()))) if report.closing() else tuple(blocks)
 
 
 def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
