@@ -351,7 +351,7 @@ def report_of_value(result: MeasuredValue) -> Report:
             figures = figures[:1]
     names = ("mean", "std", *map(quantile_name, result.levels), "lowest", "highest")
     measured = [samples.mean(), result.samples_std, *np.quantile(samples, result.levels), samples.min(), samples.max()]
-    rows = [
+    rows: list[Any] = [
         (name, *(_statistic(each, name, result.levels) for each in (value, *result.others.values())), float(one))
         for name, one in zip(names, measured, strict=True)
     ]
@@ -513,7 +513,7 @@ def _model_plots(result: ComposedModel) -> list[Plot]:
     }
     points[symbol] = places
     values, lower, upper = result.predict(points if len(points) > 1 else places, interval=0.95).T
-    marks = [Band(places, lower, upper, "95% interval"), Line(places, values, "model")]
+    marks: list[Any] = [Band(places, lower, upper, "95% interval"), Line(places, values, "model")]
     scale: Any = "log" if low > 0.0 and high > low else "linear"
     return [Plot("model", marks, Axis(symbol, scale=scale, base=2), Axis("value", result.unit or "", scale))]
 
@@ -659,10 +659,10 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
     finite = np.isfinite(result.support)
     outer, inner = np.where(finite, result.support, result.bounds[_OUTER])[order], result.bounds[_INNER][order]
     label = "bounds" if finite.all() else f"bounds or {_OUTER:.0%}"
-    marks: list[Any] = [Band(positions[order], *outer.T, label, opacity=0.15)]
+    marks: list[Any] = [Band(positions[order], outer[:, 0], outer[:, 1], label, opacity=0.15)]
     marks += [Line(positions[order], side, width=0.8) for side in outer.T]
     if np.isfinite(inner).any():
-        marks.append(Band(positions[order], *inner.T, f"{_INNER:.0%}", opacity=0.3))
+        marks.append(Band(positions[order], inner[:, 0], inner[:, 1], f"{_INNER:.0%}", opacity=0.3))
     marks += [
         Line(positions[order], result.actual[order], colour="dark", width=0.8),
         Points(positions[order], result.actual[order], shortened(result.name), "dark", size=3.0),
@@ -680,7 +680,7 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
     if not counts.sum():
         return [Plot("runs", marks, runs.x, runs.y, legend="above")]
     # Even if the predicted distributions are right; a valley if they are too narrow, a hill if too wide.
-    bars = [
+    bars: list[Any] = [
         Steps(np.linspace(0.0, 1.0, PIT_BINS + 1), counts, colour="model", is_filled=True),
         Rule([float(counts.sum()) / PIT_BINS], "y", "calibrated", "dark"),
     ]
@@ -713,7 +713,10 @@ def report_of_recalibration(result: Recalibration) -> Report:
         Column("predicted level", key="is_the_predicted", value=result.places_of(_SHOWN_LEVELS), format=".4f"),
     ]
     outside = f"{result.outside:.1%} of the runs lie outside the predicted range and cannot be recalibrated"
-    marks = [Rule(slope=1.0, label="no correction"), Line(result.levels, result.places, "correction", "data")]
+    marks: list[Any] = [
+        Rule(slope=1.0, label="no correction"),
+        Line(result.levels, result.places, "correction", "data"),
+    ]
     axes = Axis("quantile level", limits=(0.0, 1.0)), Axis("predicted quantile level", limits=(0.0, 1.0))
     return Report(
         title=f"Recalibration learned from {result.runs} runs",

@@ -139,9 +139,9 @@ class Judgement(Result):
             return math.nan, math.nan
         return float(errors.mean()), float(errors.std(ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else 0.0
 
-    def coverage(self) -> list[dict[str, float | int | str]]:
+    def coverage(self) -> list[dict[str, Any]]:
         """For the bounds and each central interval: the share of actual values within, with its limits."""
-        rows: list[dict[str, float | int | str]] = []
+        rows: list[dict[str, Any]] = []
         intervals = {1.0: np.where(np.isfinite(self.support), self.support, np.nan), **self.bounds}
         for promised, limits in intervals.items():
             finite = np.isfinite(limits).all(axis=1)
@@ -155,9 +155,9 @@ class Judgement(Result):
             rows.append({"interval": "bounds" if is_bounds else f"{promised:.0%}", **observed, **figures})
         return rows
 
-    def quantile_shares(self) -> list[dict[str, float | int | str]]:
+    def quantile_shares(self) -> list[dict[str, Any]]:
         """For each quantile that was asked for: the share of actual values up to it, with its limits."""
-        rows: list[dict[str, float | int | str]] = []
+        rows: list[dict[str, Any]] = []
         for level, places in self.quantiles.items():
             finite = np.isfinite(places)
             if not finite.any():
@@ -199,7 +199,7 @@ class Judgement(Result):
         }
 
 
-def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, float | int | str]:
+def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, Any]:
     """A promised share, and the observed one with its limits."""
     from scipy.stats import binomtest
 

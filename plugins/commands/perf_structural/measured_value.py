@@ -322,9 +322,10 @@ def limits_of_quantile(samples: Floats, level: float, size: float = math.inf) ->
     if size < samples_needed(level):
         return math.nan, math.nan
     outside, count = 0.5 * (1.0 - CONFIDENCE), level * size
-    levels = beta.ppf([outside, 1.0 - outside], [count, count + 1.0], [size - count + 1.0, size - count])
-    low, high = np.quantile(samples, levels).tolist()
-    return low, high
+    levels: Floats = np.asarray(
+        beta.ppf([outside, 1.0 - outside], [count, count + 1.0], [size - count + 1.0, size - count])
+    )
+    return float(np.quantile(samples, levels[0])), float(np.quantile(samples, levels[1]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -414,7 +415,9 @@ class MeasuredValue(Result):
             stem = re.sub(r"\W+", "-", Path(without_compressed_ending(self.window.source)).stem).strip("-") or "value"
             words = ["perf", "stochastic", "summarize", self.window.source, "--column", self.window.column]
             words += ["--run", self.run] * bool(self.run)
-            words += ["--as", self.value.name] * (self.value.name not in (default_name("samples"), "point"))
+            words += ["--as", self.value.name] * (
+                self.value.name not in {default_name("samples"), default_name("number")}
+            )
             return "" if self.window.source in ("-", "series") else shlex.join([*words, "-o", f"{stem}.value.json"])
         name = (
             "time"

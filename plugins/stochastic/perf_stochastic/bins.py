@@ -140,7 +140,7 @@ def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
     means = edges[:-1] + np.divide(offsets, masses, out=0.5 * widths, where=masses > np.finfo(np.float64).tiny)
     masses /= masses.sum()
     means = np.clip(means, edges[:-1], edges[1:])
-    return edges, masses, with_mean(law.mean, edges, masses, means)
+    return edges, masses, _with_mean(law.mean, edges, masses, means)
 
 
 def _large_atoms(law: Law, bins: int) -> tuple[Floats, Floats]:
@@ -153,7 +153,7 @@ def _large_atoms(law: Law, bins: int) -> tuple[Floats, Floats]:
     return atoms[large], masses[large]
 
 
-def with_mean(mean: float, edges: Floats, masses: Floats, means: Floats) -> Floats:
+def _with_mean(mean: float, edges: Floats, masses: Floats, means: Floats) -> Floats:
     """Let what rounding changed in the expected value be taken by the bin in which it matters least."""
     room = masses * np.diff(edges)
     best = int(room.argmax())

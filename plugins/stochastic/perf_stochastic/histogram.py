@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.special
 from scipy.special import gammainc, gammaincinv, ndtr
 
-from perf_stochastic.bins import Bins, checked_bins, rebin, single_value, spread, with_mean
+from perf_stochastic.bins import Bins, checked_bins, rebin, single_value, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
@@ -26,7 +26,7 @@ from perfcore.stochastic import StochasticValue, checked_samples
 _MOST_BINS = 10_000  # of the rules of numpy
 _PAPERS_BINS, _ADAPTIVE_BINS = 5, 40
 _TOLERANCE = 0.01  # of the distribution function, at which no bin is divided any more
-# Quantiles that are kept exactly, the outermost of a thousand samples or more.
+_FEW, _MANY = 20, 1000  # samples, from which on quantiles are kept exactly, and the outermost ones too
 _KEPT_LEVELS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 _FEWEST_WITH_MEAN = 2.0  # samples: with fewer a bin is even
 _MOST_PLACES = 4096  # distinct values at which bins can be divided
@@ -47,9 +47,11 @@ def bin_samples(samples: Floats, rule: str, bins: int | None = None) -> Bins:
         return single_value(low)
     if rule == "adaptive":
         ordered = samples if (samples[1:] >= samples[:-1]).all() else np.sort(samples)  # they often come so
-        kept = [level for level in _KEPT_LEVELS if 0.01 <= level <= 0.99 or len(samples) >= 1000]
         most = bins or _ADAPTIVE_BINS
-        return _adaptive(ordered, [0.0, *kept, 1.0] if most > 2 * len(kept) else [0.0, 1.0], most)
+        kept = [level for level in _KEPT_LEVELS if 0.01 <= level <= 0.99 or len(samples) >= _MANY]
+        if len(samples) < _FEW or most <= 2 * len(kept):
+            kept = []
+        return _adaptive(ordered, [0.0, *kept, 1.0], most)
     edges = np.linspace(low, high, (bins or _PAPERS_BINS) + 1) if rule == "width" else _of_numpy(samples, rule)
     # Samples are in the bin to their right, the largest in the last bin.
     bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
@@ -152,11 +154,16 @@ def _between(samples: Floats, levels: Floats, places: Floats) -> Bins:
     whole = np.minimum(counts.astype(np.intp), len(samples) - 1)
     sums = _cumulated(samples, whole) + (counts - whole) * samples[whole]
     masses = np.diff(levels)
+    middles = 0.5 * (places[1:] + places[:-1])
     several = masses * len(samples) >= _FEWEST_WITH_MEAN
     several[[0, -1]] = True
-    means = np.divide(np.diff(sums), masses * len(samples), out=0.5 * (places[1:] + places[:-1]), where=several)
+    means = np.divide(np.diff(sums), masses * len(samples), out=middles, where=several)
     means = np.clip(means, places[:-1], places[1:])
-    return Bins(places, masses, with_mean(float(sums[-1]) / len(samples), places, masses, means))
+    lacking = float(sums[-1]) / len(samples) - float(masses @ means)  # the means of all are the samples'
+    room = (places[1:] if lacking > 0.0 else places[:-1]) - means
+    reach = float(masses @ room)
+    means = means + room * min(lacking / reach, 1.0) if reach else means
+    return Bins(places, masses, np.clip(means, places[:-1], places[1:]))
 
 
 def _cumulated(samples: Floats, counts: npt.NDArray[np.intp]) -> Floats:
