@@ -102,6 +102,7 @@ def value(
     support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
     quantile: Annotated[str | float | tuple[float, ...] | None, Option(metavar="Q,...")] = None,
     scale: Annotated[float | None, Option(metavar="RANGE")] = None,
+    run: Annotated[str | None, Option(metavar="DURATION")] = None,
     read: Annotated[Read | None, _READ] = None,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> MeasuredValue:
@@ -129,6 +130,8 @@ def value(
         Quantiles to show, with the limits that samples give them.
     scale : float, > 0, optional
         Full range of the quantity, for its variation class (default: 1, and of times none).
+    run : str, optional
+        Distribution of the mean over a run this long that starts now, instead of single samples.
     read : callable, optional
         Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
@@ -146,6 +149,7 @@ def value(
         perf stochastic summarize cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
         perf stochastic summarize load.json --as normal -o load.value.json --plot load.png
         perf stochastic summarize runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
+        perf stochastic summarize load.json --run 10min -o load.value.json
 
     >>> from perfcore import Series
     >>> load = Series([0, 60, 120, 180], {"cpu": [0.2, 0.9, 0.4, 0.6]}, "s")
@@ -154,9 +158,17 @@ def value(
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded
-    from perf_structural.measured_value import SUMMARY_LEVELS, check_scale, read_samples, represent, samples_of
+    from perf_structural.measured_value import (
+        SUMMARY_LEVELS,
+        check_scale,
+        read_samples,
+        represent,
+        represent_run,
+        samples_of,
+    )
     from perf_structural.statistic import levels_given
     from perf_tables.arguments import check_length
+    from perf_tables.series import DEFAULT_WINDOW
     from perfcore.hooks.options import build
     from perfcore.hooks.registry import registry
     from perfcore.stochastic import default_name
@@ -169,10 +181,15 @@ def value(
         check_scale(scale)
     levels = SUMMARY_LEVELS if quantile is None else levels_given(quantile)
     bounds = parse_bounds(support) if isinstance(support, str) else support
+    if run is not None:
+        window = "all" if window == DEFAULT_WINDOW else window
+        check_length(run)
     if isinstance(series, (str, os.PathLike)):
         samples, warnings = read_samples(series, window, column, until, where, read, bounds)
     else:
         samples, warnings = samples_of(series, window, column, until, where, bounds)
+    if run is not None:
+        return represent_run(samples, run, bounds, levels, warnings)
     measured = represent(samples, name, scale, levels, warnings, **options)
     if bounds is None:
         return measured

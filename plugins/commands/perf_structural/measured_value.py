@@ -20,6 +20,7 @@ from perf_structural.bounds import Range, check_within
 from perf_structural.dependence import effective_size, hours_of, modes_of
 from perf_structural.prediction_files import is_number, read_rows
 from perf_structural.statistic import quantile_name
+from perf_tables.arguments import parse_duration
 from perf_tables.names import is_duration
 from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
@@ -29,7 +30,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
-from perfcore.data.units import unit_in_name, unit_of_text
+from perfcore.data.units import nanoseconds_per, unit_in_name, unit_of_text
 from perfcore.hooks.options import build
 from perfcore.reading import Read
 from perfcore.reading.compression import without_compressed_ending
@@ -565,6 +566,36 @@ def represent(
         return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale, levels, warnings)
     except DataError as error:
         raise DataError(f"{window.source}, {window.column!r}: {error}") from None
+
+
+def represent_run(
+    window: Samples,
+    run: str,
+    bounds: Range | None = None,
+    levels: tuple[float, ...] = SUMMARY_LEVELS,
+    warnings: tuple[str, ...] = (),
+) -> MeasuredValue:
+    """Represent the mean over a run that starts after the last sample, given all before it."""
+    from perf_forecast.fitter import mean_ahead
+    from perf_forecast.options import support_of
+
+    if not isinstance(window, Window):
+        raise OptionError(f"--run {run}: {window.source} is no series over time")
+    step_ns = (
+        float(np.median(np.diff(window.times))) * nanoseconds_per(window.time_unit) if len(window.times) > 1 else 1.0
+    )
+    count = max(1, round(parse_duration(run) / step_ns))
+    support = bounds or support_of(window.values, "auto", f"{window.column} {Path(window.source).name}")[0]
+    try:
+        places, quantiles = mean_ahead(window.values, count, support)
+    except DataError as error:
+        raise DataError(f"{window.source}: {error}") from None
+    if quantiles[0] == quantiles[-1]:
+        value = default_representation("number")(float(quantiles[0]))
+    else:
+        content = {"edges": quantiles.tolist(), "masses": np.diff(places).tolist()}
+        value = default_representation("distributions").from_dict(content)
+    return MeasuredValue(window, value, None, levels, warnings, run)
 
 
 def check_scale(scale: float) -> None:
