@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from perfcore.tables import Column, Table
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Numbers = Sequence[float] | npt.NDArray[Any]
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
@@ -82,7 +87,7 @@ class Axis:
     scale: Literal["linear", "log", "time", "category"] = "linear"  # of time, values are in `unit` (ns, us, ms, s)
     limits: tuple[float | None, float | None] = (None, None)
     names: Sequence[str] = ()  # of the places 0, 1, 2 ... of a category axis
-    ticks: Sequence[float] = ()  # places that are labelled; chosen by the renderer if empty
+    ticks: Numbers = ()  # places that are labelled; chosen by the renderer if empty
     format: str = ""  # of tick labels and values under the pointer, such as ``.0%``
     base: int = 10  # of a log axis: 2 for levels that double
     is_reversed: bool = False  # category axes whose first name stands on top

@@ -20,7 +20,6 @@ from perfcore.report import Axis, Band, Column, Figure, Line, Note, Plot, Points
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
-    from perf_structural.composed_models import ComposedModel
     from perf_structural.decomposition import Decomposition
     from perf_structural.inputs import Input
     from perf_structural.judging import Judgement, Predictions, Recalibration
@@ -455,67 +454,6 @@ def _described(definition: Input) -> str:
     values = list(definition.cells.values())
     text = repr(values[0]) if isinstance(values[0], StochasticValue) else f"{values[0]:.6g}"
     return text if len(values) == 1 else f"{text}, ... ({len(values)} copies)"
-
-
-def report_of_composed(result: ComposedModel) -> Report:
-    """Report a composed model: its expression and its components."""
-    lines = [result.expression]
-    for name, model in result.components.items():
-        formula_lines = model.formula.split("\n")
-        lines += (
-            [f"{name} = {formula_lines[0]}"]
-            if len(formula_lines) == 1
-            else [f"{name}:", *(f"  {line}" for line in formula_lines)]
-        )
-    notes = []
-    if len(result.components) > 1:
-        notes.append(Note("Assumed", f"{', '.join(result.components)} are independent"))
-    of_data: dict[str, list[str]] = {}
-    for name, model in result.components.items():
-        of_data.setdefault(model.origin.fingerprint, []).append(name)
-    notes += [
-        Note(
-            "Uncertain",
-            f"{' and '.join(names)} were fitted to the same data: with correlated errors the intervals are too narrow",
-        )
-        for names in of_data.values()
-        if len(names) > 1
-    ]
-    unit = f" [{result.unit}]" if result.unit else ""
-    columns = [
-        Column("name", 0),
-        Column("kind", lambda row: row[1].kind),
-        Column("fitter", lambda row: row[1].origin.fitter),
-        Column("data", lambda row: row[1].origin.source),
-        Column("unit", lambda row: row[1].unit),
-    ]
-    return Report(
-        title=f"{result.expression} of {result.origin.source}",
-        answer=f"{result.expression}{unit}, composed of {len(result.components)} models",
-        tables=[Table(columns, list(result.components.items()), "Components")],
-        draw=partial(_model_plots, result),
-        notes=notes,
-        details=result.component_titles,
-        formula="\n".join(lines),
-    )
-
-
-def _model_plots(result: ComposedModel) -> list[Plot]:
-    """Return the prediction over the first variable that is a number, with its 95% interval."""
-    symbol = next((name for name in result.variables if name not in result.levels), None)
-    if symbol is None:
-        return []
-    low, high = result.ranges.get(symbol, (1.0, 1024.0))
-    places = np.geomspace(low, high, 200) if low > 0.0 else np.linspace(low, high, 200)
-    points: Any = {name: result.levels[name][:1] * 200 for name in result.levels}
-    points |= {
-        name: np.full(200, result.ranges.get(name, (1.0, 1.0))[1]) for name in result.variables if name not in points
-    }
-    points[symbol] = places
-    values, lower, upper = result.predict(points if len(points) > 1 else places, interval=0.95).T
-    marks: list[Any] = [Band(places, lower, upper, "95% interval"), Line(places, values, "model")]
-    scale: Any = "log" if low > 0.0 and high > low else "linear"
-    return [Plot("model", marks, Axis(symbol, scale=scale, base=2), Axis("value", result.unit or "", scale))]
 
 
 def report_of_predictions(result: Predictions) -> Report:

@@ -33,7 +33,6 @@ def _option(name: str, **more: Any) -> Any:
 class HowToReadTraces(HowToRead):
     """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, and how a file is read."""
 
-    former = ("--until=--to", "--between=--region")
     since: Annotated[str | None, _option("since")] = None
     until: Annotated[str | None, _option("until")] = None
     only: Annotated[list[str] | None, _option("only")] = None
