@@ -157,7 +157,7 @@ def test_the_answer_names_what_it_beats_and_by_how_much(rng):
     assert ours == pytest.approx(0.5**0.5, abs=0.1)
     assert persistence == pytest.approx(1.0, abs=0.15)
     report = model.report()
-    assert report.answer.startswith("cpu in 5 s: ")
+    assert report.answer.startswith("cpu in 5s: ")
     assert f"{1 - ours / persistence:.0%} below that of persistence (MASE {ours:.2f} against" in report.answer
 
 

@@ -27,14 +27,19 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register("stochastic", COMMAND_GROUP, group=group, help="Compute with stochastic values from samples.")
+    register(
+        "stochastic",
+        COMMAND_GROUP,
+        group=group,
+        help="Compute with distributions: uncertainty, exactly or by Monte Carlo.",
+    )
     for name, text, function in (
         (
             "stochastic summarize",
-            "Summarize samples as an interval, normal or histogram.",
+            "Turn samples of a load or time into a distribution.",
             "value",
         ),
-        ("stochastic eval", "Propagate uncertainty through a formula.", "evaluate"),
+        ("stochastic eval", "Propagate uncertainty through a formula (exact or Monte Carlo).", "evaluate"),
         ("stochastic schedule", "Choose an allocation or a work partition.", "schedule"),
         (
             "stochastic solve",

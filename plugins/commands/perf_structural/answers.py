@@ -502,28 +502,14 @@ def report_of_judgement(result: Judgement) -> Report:
     tested = next((row for row in coverage if row["interval"] == "95%"), coverage[0] if coverage else None)
     figures: list[Figure] = []
     parts: list[str] = []
-    verdict = "Predictions hold"
-    bias, error = result.bias
+    bias, _ = result.bias
     if tested is not None:
         interval = f"{tested['interval']} intervals" if tested["interval"] != "bounds" else "bounds"
-        figures.append(
-            Figure(
-                "coverage", tested["observed"], "", (tested["low"], tested["high"]), "95% confidence interval", ".0%"
-            )
-        )
-        parts.append(
-            f"{interval} covered {tested['observed']:.0%} of {count} runs [{tested['low']:.0%}, {tested['high']:.0%}]"
-        )
-        judged = [row for row in coverage if row["interval"] != "bounds"]
-        if any(row["high"] < row["promised"] for row in judged):
-            verdict = "Predictions are too narrow"
-        elif any(row["low"] > row["promised"] for row in judged):
-            verdict = "Predictions are too wide"
-        elif not judged:
-            verdict = "Bounds hold" if tested["high"] >= 1.0 else "Bounds do not hold"
+        limits = (tested["low"], tested["high"])
+        figures.append(Figure("coverage", tested["observed"], "", limits, "95% confidence interval", ".0%"))
+        covered = f"{interval} covered {tested['observed']:.0%} of {count} runs"
+        parts.append(f"{covered} [{tested['low']:.0%}, {tested['high']:.0%}]")
     if math.isfinite(bias):
-        if verdict == "Predictions hold" and abs(bias) > 2.0 * error > 0.0:
-            verdict = "Predictions are too low" if bias > 0.0 else "Predictions are too high"
         figures.append(Figure("bias", bias, unit, format="+.2g"))
         parts.append(f"bias {figures[-1].text}")
     notes = []
@@ -539,7 +525,7 @@ def report_of_judgement(result: Judgement) -> Report:
         notes.insert(0, Note("Uncertain", f"{outside} of {count} runs lie outside of all that was predicted"))
     return Report(
         title=f"{count} runs scored against {' and '.join(result.representations)} predictions",
-        answer=f"{verdict}: {'; '.join(parts)}",
+        answer=f"{result.verdict}: {'; '.join(parts)}",
         figures=figures,
         tables=_tables_of_judgement(result, coverage),
         draw=partial(_plots_of_judgement, result),

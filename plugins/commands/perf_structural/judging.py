@@ -88,11 +88,7 @@ class Predictions(Result):
             if output is not None:
                 raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
             judged = judge(self.values, data, **options)
-            if options.get("recalibration") is not None or len(judged.actual) < FEWEST or not isinstance(data, str):
-                return judged
-            column = f" --column {shlex.quote(judged.name)}"
-            files = f"{shlex.quote(self.source)} {shlex.quote(data)}{column}"
-            return replace(judged, next=f"perf validate {files} --recalibrate -o correction.json")
+            return judged if options.get("recalibration") else replace(judged, next=self._next(judged, data))
         for name in ("recalibration", "at", "quantile"):
             if options.get(name) is not None:
                 raise OptionError(f"--{name} judges, and --recalibrate learns: give one of them")
@@ -100,6 +96,17 @@ class Predictions(Result):
         if output is not None:
             learned.save(output)
         return learned
+
+    def _next(self, judged: Judgement, data: Any) -> str:
+        """Return the command that learns a correction, if the runs teach one."""
+        if not isinstance(data, str) or judged.verdict in ("Predictions hold", "Bounds hold"):
+            return ""
+        try:
+            recalibrate(self.values, judged.actual)
+        except DataError:
+            return f"measure more runs: {len(judged.actual)} do not teach how to correct the predictions"
+        files = f"{shlex.quote(self.source)} {shlex.quote(data)} --column {shlex.quote(judged.name)}"
+        return f"perf validate {files} --recalibrate -o correction.json"
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,6 +136,22 @@ class Judgement(Result):
         from perf_structural.answers import report_of_judgement
 
         return report_of_judgement(self)
+
+    @property
+    def verdict(self) -> str:
+        """Whether intervals hold what they promise, else in which way they do not."""
+        coverage = self.coverage()
+        judged = [row for row in coverage if row["interval"] != "bounds"]
+        if any(row["high"] < row["promised"] for row in judged):
+            return "Predictions are too narrow"
+        if any(row["low"] > row["promised"] for row in judged):
+            return "Predictions are too wide"
+        bias, error = self.bias
+        if abs(bias) > 2.0 * error > 0.0:
+            return "Predictions are too low" if bias > 0.0 else "Predictions are too high"
+        if coverage and not judged:
+            return "Bounds hold" if coverage[0]["high"] >= 1.0 else "Bounds do not hold"
+        return "Predictions hold"
 
     @property
     def bias(self) -> tuple[float, float]:

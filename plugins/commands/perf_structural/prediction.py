@@ -29,6 +29,7 @@ from perf_structural.algebra import (
     repeated,
     shown,
 )
+from perf_structural.bounds import within
 from perf_structural.composition import Composition
 from perf_structural.correlation import Pair
 from perf_structural.model_file import error_context
@@ -437,6 +438,8 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
     Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
+    if chosen.support is not None:
+        parts = [_within_support(part, chosen.support) for part in parts]
     parts = [without_quantiles(part, chosen) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
@@ -451,6 +454,17 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
             part_predictions.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
         predicted.append(part_predictions)
     return predicted
+
+
+def _within_support(part: Part, support: tuple[float, float]) -> Part:
+    """A part whose divisors are made of quantities within bounds."""
+    composition, values = part.composition, dict(part.composition.values)
+    nodes = {node for cell in composition.result.cells.values() for node in ordered(cell) if isinstance(node, Product)}
+    divisors = [each for node in nodes for each, power in zip(node.operands, node.powers, strict=True) if power < 0]
+    with error_context(part.source, part.label):
+        for name in {leaf for divisor in divisors for leaf in leaves(divisor)}:
+            values[name] = within(values[name], *support)
+    return replace(part, composition=replace(composition, values=values))
 
 
 def without_quantiles(part: Part, options: EvaluationOptions) -> Part:

@@ -12,13 +12,14 @@ import numpy as np
 from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
 from perf_forecast.options import JUDGED_COVERAGES
 from perf_tables.series import take_window
-from perfcore.data.units import readable
-from perfcore.report import Axis, Band, Column, Figure, Line, Note, Plot, Report, Table
+from perfcore.data.units import nanoseconds_per, readable
+from perfcore.report import RANGE, Axis, Band, Column, Figure, Line, Note, Plot, Report, Table
 
 _MOST_DRAWN = 120  # samples before the forecast in a plot: more would squeeze the forecast
 _BANDS = (0.95, 0.8, 0.5)
 _OPACITY = 0.15  # of each
 _BASELINES = ("persistence", "the value one season before")
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))  # seconds
 _EQUAL = 0.01  # share of the error by which a forecast must be better
 
 
@@ -28,8 +29,9 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
     figures = [
         Figure("forecast", middle, interval=(lower, upper), kind=f"{COVERAGE:.0%} prediction interval", format=".4g")
     ]
-    later = readable(model.at * model.step, model.time_unit)
-    answer = f"{model.column} in {later}: {middle:.3g}, {COVERAGE:.0%} interval {lower:.3g}\N{EN DASH}{upper:.3g}"
+    column = model.column if model.column not in ("value", "values") else Path(model.origin.source).stem
+    middle_text, *ends = map(_number, (middle, lower, upper))
+    answer = f"{column} in {_later(model)}: {middle_text}, {COVERAGE:.0%} interval {RANGE.join(ends)}"
     notes, mases = [], model.mases(model.at)
     if mases:
         figures += [
@@ -73,12 +75,28 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
     )
 
 
+def _number(number: float) -> str:
+    """Return a number in three digits, without an exponent up to a million."""
+    rounded = float(f"{number:.3g}")
+    return f"{rounded:,.0f}" if 1000.0 <= abs(rounded) < 1e6 else f"{rounded:.3g}"
+
+
+def _later(model: ForecastModel) -> str:
+    """Return how far ahead the answer looks, as it was asked for or in the largest whole unit."""
+    if (asked := model.origin.options.get("at")) is not None:
+        return str(asked)[1:]
+    seconds = model.at * model.step * nanoseconds_per(model.time_unit) / 1e9
+    for size, unit in _UNITS:
+        if seconds >= size and seconds % size == 0.0:
+            return f"{seconds / size:.0f}{unit}"
+    return readable(model.at * model.step, model.time_unit).replace(" ", "")
+
+
 def _next(model: ForecastModel) -> str:
     """Return the command that tells what a run meets that begins now; none for data that are no file."""
     if not Path(model.origin.source).is_file():
         return ""
-    seconds = readable(model.at * model.step, model.time_unit).replace(" ", "")
-    words = ["perf", "stochastic", "summarize", model.origin.source, "--column", model.column, "--run", seconds]
+    words = ["perf", "stochastic", "summarize", model.origin.source, "--column", model.column, "--run", _later(model)]
     return shlex.join(words)
 
 

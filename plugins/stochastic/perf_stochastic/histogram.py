@@ -51,7 +51,7 @@ def bin_samples(samples: Floats, rule: str, bins: int | None = None) -> Bins:
         kept = [level for level in _KEPT_LEVELS if 0.01 <= level <= 0.99 or len(samples) >= _MANY]
         if len(samples) < _FEW or most <= 2 * len(kept):
             kept = []
-        return _adaptive(ordered, [0.0, *kept, 1.0], most)
+        return _adaptive(ordered, [0.0, *kept, 1.0], most, _TOLERANCE if bins is None else 0.0)
     edges = np.linspace(low, high, (bins or _PAPERS_BINS) + 1) if rule == "width" else _of_numpy(samples, rule)
     # Samples are in the bin to their right, the largest in the last bin.
     bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
@@ -83,7 +83,7 @@ def _tail_levels(bins: int) -> Floats:
     return np.asarray(np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels))
 
 
-def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int) -> Bins:
+def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int, tolerance: float) -> Bins:
     """Bins of sorted samples whose distribution function is off by little, whatever the outliers.
 
     It begins with bins between quantiles. Single values with much probability get bins without width. The bin with the
@@ -101,7 +101,7 @@ def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int) -> Bins:
         after, before = pieces.cdf(values), pieces.cdf(np.nextafter(values, -np.inf))
         errors = np.where(is_done, 0.0, np.maximum(np.abs(up_to - after), np.abs(below - before)))
         worst = int(errors.argmax())
-        if len(bins.masses) >= most or errors[worst] <= max(_TOLERANCE, 1.0 / len(samples)):
+        if len(bins.masses) >= most or errors[worst] <= max(tolerance, 1.0 / len(samples)):
             return bins
         level, value = 0.5 * (below[worst] + up_to[worst]), values[worst]
         at = int(np.sum((knots[1] < value) | ((knots[1] == value) & (knots[0] <= level))))
@@ -283,7 +283,7 @@ class Histogram(StochasticValue):
         ordered = np.sort(checked_samples(np.ravel(draws)))
         if ordered[0] == ordered[-1]:
             return cls(*single_value(float(ordered[0])))
-        return cls(*_adaptive(ordered, _tail_levels(detail), detail))
+        return cls(*_adaptive(ordered, _tail_levels(detail), detail, _TOLERANCE))
 
     @classmethod
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:
