@@ -94,7 +94,8 @@ class Axis:
 
 
 # A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
-# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
+# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "pale:NAME" (a part of such a
+# class that is hidden or uncertain), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
 Numbers = Any  # a sequence or an array of numbers

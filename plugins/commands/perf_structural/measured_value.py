@@ -21,13 +21,12 @@ from perf_structural.dependence import effective_size, hours_of, modes_of
 from perf_structural.prediction_files import is_number, read_rows
 from perf_structural.statistic import quantile_name
 from perf_tables.arguments import parse_duration
-from perf_tables.names import is_duration
 from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
+from perfcore.data.columns import existing_column, is_duration
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, unit_in_name, unit_of_text

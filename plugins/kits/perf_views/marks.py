@@ -22,6 +22,7 @@ from perf_views.colours import (
     RULE,
     SERIES,
     STEPS,
+    pale,
     size_colour,
 )
 from perf_views.data_pictures import readable_unit
@@ -56,8 +57,8 @@ def colour_of(name: str) -> str:
         return _COLOURS[name]
     if kind == "size":
         return size_colour(float(which))
-    if kind == "class":
-        return CLASS_COLOURS[which]
+    if kind in ("class", "pale"):
+        return CLASS_COLOURS[which] if kind == "class" else pale(CLASS_COLOURS[which])
     colours = {"series": SERIES, "area": AREAS, "step": STEPS}[kind]
     return colours[int(which) % len(colours)]
 
