@@ -205,7 +205,7 @@ def report_of_choice(result: Choice) -> Report:
     table = [
         Column("candidate", names),
         Column("chosen", [name == result.chosen for name in names], importance="data"),
-        Column("chosen is faster", [result.beaten.get(name) for name in names], format=".0%", key="beaten"),
+        Column("P(chosen faster)", [result.beaten.get(name) for name in names], format=".0%", key="beaten"),
         *(Column(name, values, format=".6g", key=name) for name, values in columns.items()),
     ]
     notes = [f"{name}: {note}" for name, prediction in result.predictions.items() for note in prediction.notes]
@@ -255,7 +255,7 @@ def report_of_decomposition(result: Decomposition) -> Report:
             Column("shares", lambda row: " ".join(map(str, row.shares))),
             Column(f"finish, {statistic.name}", "figure", unit, ".4g", key="finish"),
             Column("median", "median", unit, ".4g", key="finish_median"),
-            Column("first is faster", "beaten", format=".0%", key="beaten"),
+            Column("P(first faster)", "beaten", format=".0%", key="beaten"),
         ]
         tables.append(Table(columns, result.divisions, "Divisions", importance="default"))
     figures_by_name = {statistic.name: result.figures}

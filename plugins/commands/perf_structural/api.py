@@ -236,7 +236,7 @@ def evaluate(
     prediction = StructuralModel(formula, inputs=as_quantities(inputs), source=formula).predict(**options)
     if not (words := with_words(inputs)):
         return prediction
-    return replace(prediction, next=f"perf stochastic eval {shlex.quote(formula)}{words} --json > prediction.json")
+    return replace(prediction, next=f"perf stochastic eval {shlex.quote(formula)}{words} --json")
 
 
 def schedule(

@@ -412,13 +412,12 @@ class MeasuredValue(Result):
     def next(self) -> str:
         """The command that follows: keep the value, or compute with it."""
         if not self.files:
-            stem = re.sub(r"\W+", "-", Path(without_compressed_ending(self.window.source)).stem).strip("-") or "value"
             words = ["perf", "stochastic", "summarize", self.window.source, "--column", self.window.column]
             words += ["--run", self.run] * bool(self.run)
             words += ["--as", self.value.name] * (
                 self.value.name not in {default_name("samples"), default_name("number")}
             )
-            return "" if self.window.source in ("-", "series") else shlex.join([*words, "-o", f"{stem}.value.json"])
+            return "" if self.window.source in ("-", "series") else shlex.join([*words, "-o", "value.json"])
         name = (
             "time"
             if self._is_duration

@@ -123,9 +123,7 @@ class StructuralModel(Result):
         """Return the command that follows a prediction: choose among candidates, or keep it to be validated."""
         if self.candidates:
             return f"perf stochastic schedule {shlex.quote(self.source)} --by quantile:0.95"
-        words = with_words(inputs)
-        kept = shlex.quote(str(Path(self.source).with_suffix(".prediction.json").name))
-        return f"perf predict {shlex.quote(self.source)}{words} --json > {kept}"
+        return f"perf predict {shlex.quote(self.source)}{with_words(inputs)} --json"
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.

@@ -99,4 +99,4 @@ class ForecastOptions:
         metavar="LOW,HIGH|auto|none",
     )
     horizon: int = option(30, "steps ahead, each with its distribution", minimum=1)
-    at: str | None = option(None, "how far ahead the answer looks, such as +1h", parse=check_ahead, metavar="+DURATION")
+    at: str | None = option(None, "time ahead of the answer, such as +1h", parse=check_ahead, metavar="+DURATION")

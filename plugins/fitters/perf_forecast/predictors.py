@@ -167,7 +167,10 @@ def damped_trend(
     from statsmodels.tsa.holtwinters import Holt
 
     start: dict[str, Any] = {"initialization_method": "known", "initial_level": values[0], "initial_trend": 0.0}
-    smoothed = Holt(values, damped_trend=True, **start).fit(level_gain, trend_gain, damping_trend=kept, optimized=False)
+    with np.errstate(all="ignore"):  # information criteria of a perfect fit are infinite
+        smoothed = Holt(values, damped_trend=True, **start).fit(
+            level_gain, trend_gain, damping_trend=kept, optimized=False
+        )
     level, trend = np.asarray(smoothed.level), np.asarray(smoothed.trend)
     shares = np.cumsum(kept ** np.arange(1.0, steps + 1.0))
     forecasts: Floats = level[first:] + shares[:, None] * trend[first:]
