@@ -10,14 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from perfcore.tables import Column, Table
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Numbers = Sequence[float] | npt.NDArray[Any]
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
@@ -93,11 +88,13 @@ class Axis:
     is_reversed: bool = False  # category axes whose first name stands on top
 
 
+Numbers = Any  # a sequence or an array of numbers
+
 # A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
-# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
+# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "pale:NAME" (a part of such a
+# class that is hidden or uncertain), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
-Numbers = Any  # a sequence or an array of numbers
 
 
 @dataclass(frozen=True)

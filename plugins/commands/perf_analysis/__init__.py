@@ -22,8 +22,6 @@ _SHOWS = {  # and the help of --output
     "whatif": (("plot", "table"), "Write the runtime with noise, in seconds, as a value."),
 }
 _PRESENTERS = (
-    ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
-    ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
     ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
     ("perf_analysis.operators:OperatorTimes", "operators_presenter:OperatorTimes", "GPU time of every operator"),

@@ -42,7 +42,7 @@ class LaunchTimes(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table of streams to a .csv file."""
-        from perf_analysis.overheads import write_csv
+        from perf_traces.reading import write_csv
 
         write_csv(self.to_frame(), path)
         return [f"table: {path}"]

@@ -216,7 +216,7 @@ class GpuMemory(Result):
         """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
         import pandas as pd
 
-        from perf_analysis.overheads import write_csv
+        from perf_traces.reading import write_csv
 
         columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}
         write_csv(pd.DataFrame(columns).drop_duplicates("time_us", keep="last"), path)

@@ -18,6 +18,7 @@ _COMMANDS = (
     ("rank", "Model", "Rank the candidate models of a fitter.", "perfcore.models.fitting:rank"),
     ("predict", "Model", "Predict with a fitted or structural model.", "perf_basics.api:predict"),
     ("plugins", "Set up", "List installed plugins and their options.", "perf_basics.api:plugins"),
+    ("plugins new", "Set up", "Write the package of a new plugin, with a test.", None),
 )  # fmt: skip
 
 
@@ -25,7 +26,7 @@ _COMMANDS = (
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     for name, group, text, function in _COMMANDS:
-        register(name, f"perf_basics.cli:{name}", group=group, help=text, function=function)
+        register(name, f"perf_basics.cli:{name.replace(' ', '_')}", group=group, help=text, function=function)
 
 
 @hookimpl

@@ -58,22 +58,24 @@ class Components:
 
 
 def components_of(
-    sources: Sequence[Any], options: dict[str, Any], read: Any, read_tables: Any, from_name: str | None
+    sources: Sequence[Any], options: dict[str, Any], reading: Mapping[str, Any], from_name: str | None
 ) -> Components:
     """The components of traces, or of tables."""
     first = sources[0]
-    data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
+    is_file = isinstance(first, (str, os.PathLike))
+    data = perfcore.read(first, wanted=(Trace, Measurements), **reading) if is_file else first
     if isinstance(data, SeparateRuns):
-        return components_of([*data.files, *sources[1:]], options, read, read_tables, from_name)
+        return components_of([*data.files, *sources[1:]], options, reading, from_name)
     if isinstance(data, Trace):
         if options:
             raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")
         pattern = None if from_name is None else NamePattern(from_name)
-        return _of_traces([data, *sources[1:]], read, _named(sources, pattern))
+        return _of_traces([data, *sources[1:]], reading, _named(sources, pattern))
     tables = [data] if from_name is None else []
     for source in sources[len(tables) :]:
         is_file = isinstance(source, (str, os.PathLike))
-        tables.append(read_tables(os.fspath(source), (Measurements,)) if is_file else source)
+        options_of_tables = reading if from_name is None else {**reading, "from_name": from_name}
+        tables.append(perfcore.read(source, wanted=(Measurements,), **options_of_tables) if is_file else source)
     tables = [Measurements(each) if isinstance(each, pd.DataFrame) else each for each in tables]
     for each, source in zip(tables, sources, strict=True):
         if not isinstance(each, Measurements):
@@ -104,10 +106,10 @@ def _named(sources: Sequence[Any], pattern: NamePattern | None) -> dict[str, Flo
     return {name: fields[name].to_numpy(float) for name in names if fields[name].nunique() > 1}
 
 
-def _of_traces(sources: Sequence[Any], read: Any, others: dict[str, Floats]) -> Components:
+def _of_traces(sources: Sequence[Any], reading: Mapping[str, Any], others: dict[str, Floats]) -> Components:
     if len(sources) < 2:
         raise DataError("one run: a projection needs runs at two or more scales, and three to be checked")
-    runs = perfcore.overheads(sources, read=read)
+    runs = perfcore.overheads(sources, reading=reading)
     if len(runs) < len(sources):
         raise DataError("efficiencies of other tools have no times; give traces or tables of times only")
     if others and len(next(iter(others.values()))) != len(runs):
