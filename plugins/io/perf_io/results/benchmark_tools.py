@@ -17,7 +17,7 @@ import msgspec
 from perf_io.results.json_results import benchmark_arguments, spread_columns
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
 from perf_io.text import numbered_lines
-from perfcore.data.units import unit_of_text
+from perfcore.data.units import NANOSECONDS, unit_of_text
 from perfcore.reading.source import Source
 
 _NUMBER = r"[0-9][0-9,.]*(?:[eE][+-]?[0-9]+)?"
@@ -77,11 +77,12 @@ class BenchmarkLinesReader(ResultReader):
                 above = text.strip()
                 continue
             unit = unit_of_text(match["unit"])
-            if unit is None or unit.kind != "time":
-                found.refuse(f"{match['unit'][:20]!r} is no unit of time", number)
+            if unit is None or unit.label not in NANOSECONDS:
+                found.refuse(f"{match['unit'][:20]!r} is no unit of time from ns to s", number)
             parts = match.groupdict()
-            amounts = {k: float(v.replace(",", "")) * unit.factor * 1e9 for k in ("value", "spread", "low", "high")
-                       if (v := parts.get(k))}  # fmt: skip
+            factor = round(unit.factor * 1e9)
+            numbers = {key: parts[key] for key in ("value", "spread", "low", "high") if parts.get(key)}
+            amounts = {key: found.number(text.replace(",", ""), key, number) * factor for key, text in numbers.items()}
             code, arguments = benchmark_arguments(parts["name"] or (above if form.name_above else ""), None)
             row: Row = {"benchmark": code, "time_ns": amounts["value"]}
             if "low" in amounts:
@@ -144,15 +145,14 @@ class BenchmarkTableReader(ResultReader):
             found.refuse("is no table of benchmarks", 1)
         _, first = next(lines)
         delimiter = ";" if first.count(";") > first.count(",") else ","
-        headings = [name.strip() for name in next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))]
+        headings = _fields(first, delimiter, found, 1)
         found.value = form.column
         start, end = (headings.index(name) if name in headings else -1 for name in form.between)
         varied = headings[start + 1 : end] if 0 <= start < end else []
         for number, text in lines:
             if not text.strip():
                 continue
-            fields = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
-            record = found.cells(fields, headings, number)
+            record = found.cells(_fields(text, delimiter, found, number), headings, number)
             row: Row = {"benchmark": " ".join(record[name] for name in form.names)}
             if form.version:
                 row[form.version] = record[form.version]
@@ -165,6 +165,14 @@ class BenchmarkTableReader(ResultReader):
             found.add(row, {name: record[name] for name in varied}, number)
 
 
+def _fields(text: str, delimiter: str, found: Found, line: int) -> list[str]:
+    try:
+        rows = list(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
+    except csv.Error as error:
+        found.refuse(str(error), line)
+    return [field.strip() for row in rows for field in row]
+
+
 def _amount(text: str, found: Found, line: int) -> float | None:
     """A number, or a time with its unit in ns; None of a run that failed (``NA``)."""
     text = text.strip()
@@ -173,9 +181,9 @@ def _amount(text: str, found: Found, line: int) -> float | None:
     number, _, label = text.replace(",", "").partition(" ")
     unit = unit_of_text(label.replace("μ", "µ")) if label else None
     amount = number_or_text(number)
-    if isinstance(amount, str) or (label and (unit is None or unit.kind != "time")):
+    if isinstance(amount, str) or (label and (unit is None or unit.label not in NANOSECONDS)):
         found.refuse(f"{text[:40]!r} is no number or time", line)
-    return float(amount) * (unit.factor * 1e9 if unit else 1.0)
+    return float(amount) * (round(unit.factor * 1e9) if unit else 1)
 
 
 class _PyperfRun(msgspec.Struct):

@@ -98,16 +98,13 @@ class GpuTableReader(RocprofReader):
 def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     """Line and fields of each row by their headings, without units in brackets; times are in ns."""
     lines = numbered_lines(source)
-    headings = [name.strip() for name in next(csv.reader([next(lines)[1]]))]
+    headings = [name.strip() for name in _fields(source, *next(lines, (1, "")))]
     split = [split_unit(name) if name.endswith(")") else (name, None) for name in headings]
     to_ns = {bare: round(unit.factor * 1e9) for bare, unit in split if unit is not None and unit.kind == "time"}
     for line, text in lines:
         if not text.strip():
             continue
-        try:
-            fields = next(csv.reader([text]))
-        except csv.Error as error:
-            raise InputError(source.name, str(error), line=line) from None
+        fields = _fields(source, line, text)
         if len(fields) != len(headings):
             raise InputError(source.name, f"has {len(fields)} fields for {len(headings)} columns", line=line)
         record = {bare: field.strip() for (bare, _), field in zip(split, fields, strict=True)}
@@ -115,6 +112,13 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
             if factor != 1 and (number := _number(record[name])) is not None:
                 record[name] = str(round(number * factor))
         yield line, record
+
+
+def _fields(source: Source, line: int, text: str) -> list[str]:
+    try:
+        return [field for row in csv.reader([text]) for field in row]
+    except csv.Error as error:
+        raise InputError(source.name, str(error), line=line) from None
 
 
 def _device(record: Mapping[str, str], form: _Events) -> str:
