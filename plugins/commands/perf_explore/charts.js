@@ -285,7 +285,7 @@ class Chart {
       this.leave();
       if (value === undefined) return;
       const [field, parameter] = series.drag.split("="), query = new URLSearchParams(location.search);
-      query.set(`${location.pathname.includes("/fit/") ? "fit." : ""}${field}`, `${parameter}=${value}`);
+      query.set(`${this.host.dataset.prefix}${field}`, `${parameter}=${value}`);
       document.dispatchEvent(new CustomEvent("go", { detail: `${location.pathname}?${query}` }));
     };
     addEventListener("pointermove", move, true);

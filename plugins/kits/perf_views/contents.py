@@ -181,6 +181,7 @@ class Graph:
 
     plot: Plot
     title: str = ""
+    prefix: str = ""  # of the fields of the address that dragging sets; see `perfcore.report.Rule.drag`
 
     @property
     def alternative(self) -> str:
