@@ -11,8 +11,7 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
 
 if TYPE_CHECKING:
-    from perf_project.model import ProjectionModel
-    from perf_project.projection import Projection
+    from perf_project.model import Projection, ProjectionModel
     from perfcore.data.measurements import Measurements
     from perfcore.data.trace import Trace
 
@@ -98,7 +97,7 @@ def project(
     >>> model.answer.at[0].limits.name
     'exchange'
     """
-    from perf_project.making import components_of, projected
+    from perf_project.build import components_of, projected
     from perf_traces.runs import without_sidecars
 
     sources = (

@@ -107,8 +107,8 @@ def _scaling(axis: Axis, marks: Sequence[Mark], name: str) -> Scaling:
 
 
 def _time_unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
-    ends = [abs(end) for end in axis.limits if end is not None]
-    return readable_unit(max(ends or [abs(value) for value in extent(marks, name)]), axis.unit or "ns")
+    ends = [found if end is None else end for end, found in zip(axis.limits, extent(marks, name), strict=True)]
+    return readable_unit(max(abs(end) for end in ends), axis.unit or "ns")
 
 
 def extent(marks: Sequence[Mark], name: str, is_log: bool = False) -> tuple[float, float]:
