@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import typing
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -103,7 +103,7 @@ class CommandViews:
 
     def _ask(self, options: Mapping[str, Any]) -> Result:
         """Call the command; some answers need more of a file than data that were read hold."""
-        function = self._entry.load_function()
+        function = self._function()
         try:
             result: Result = function(*self._subjects, **options)
         except PerfError:
@@ -112,10 +112,13 @@ class CommandViews:
             result = function(*self._files, **options)
         return result
 
+    def _function(self) -> Callable[..., Any]:
+        return self._entry.load_function(next(iter(self._entry.functions)))
+
     def _parameters(self) -> dict[str, tuple[Any, Any, Option]]:
         """Options of the command by name: the default, the type of the value, and what is declared."""
         found = {}
-        for name, (parameter, kind, notes) in parameters_of(self._entry.load_function()).items():
+        for name, (parameter, kind, notes) in parameters_of(self._function()).items():
             note = next((each for each in notes if isinstance(each, Option)), None)
             # What is needed for another option, such as the name of a file to write, is of the command line alone.
             if note is None and not notes and parameter.kind is parameter.KEYWORD_ONLY:
@@ -163,7 +166,7 @@ class CommandViews:
     def _forms(self, query: page.Query) -> list[page.Form]:
         """Choices in one row, which are shown at once, and all other options."""
         choices, others = [], []
-        helps = help_of(self._entry.load_function())[1]
+        helps = help_of(self._function())[1]
         for name, (default, kind, note) in self._parameters().items():
             if name in _SLIDERS or name in ("faster", "balance") or name in self._given:
                 continue
