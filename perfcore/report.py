@@ -8,7 +8,7 @@ nothing of what they render, and nothing else formats a number. Everything here 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -52,6 +52,13 @@ class Figure:
         unit = f" {self.unit}" if self.unit else ""
         ends = f" ({interval_text(self.interval, self.format)})" if self.interval is not None else ""
         return f"{self.value:{self.format}}{unit}{ends}"
+
+    @property
+    def sentence(self) -> str:
+        """Value and unit, and the interval with what it is: ``0.66 s, 95% interval 0.38–1.2``."""
+        if self.interval is None:
+            return self.text
+        return f"{replace(self, interval=None).text}, {self.kind} {interval_text(self.interval, self.format)}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: name, value, unit, and the interval with its kind."""

@@ -33,7 +33,7 @@ class Entry:
     default_for: tuple[str, ...] = ()
     ranks_for: tuple[str, ...] = ()
     group: str = ""
-    function: str | None = None
+    function: str | tuple[str, ...] | None = None
     shows: tuple[str, ...] = ()
     saves: str = ""
 
@@ -50,10 +50,15 @@ class Entry:
 
         return getattr(self.load(), "Options", NoOptions)
 
-    def load_function(self) -> Callable[..., Any]:
-        """The public Python function behind a command."""
-        assert self.function is not None
-        function: Callable[..., Any] = self._import(self.function)
+    @property
+    def functions(self) -> dict[str, str]:
+        """Targets of the public Python functions that it brings, by name."""
+        targets = (self.function,) if isinstance(self.function, str) else self.function or ()
+        return {target.rpartition(":")[2]: target for target in targets}
+
+    def load_function(self, name: str) -> Callable[..., Any]:
+        """Import one of its public Python functions."""
+        function: Callable[..., Any] = self._import(self.functions[name])
         return function
 
     def _import(self, target: str) -> Any:

@@ -48,8 +48,7 @@ def test_several_runs_become_a_table_for_models(runs, perf):
     assert lines[row].split() == ["category", "p=1,", "100", "us", "p=2,", "60", "us"]
     assert lines[row + 1].split() == ["pure", "computation", "100.0%", "91.7%"]
     assert lines[row + 2].split() == ["synchronization", "loss", "0.0%", "8.3%"]
-    perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--overwrite", "--label", "p=16,32",
-         "--label", "n=1,2.5")
+    perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--overwrite", "--label", "p=16,32", "--label", "n=1,2.5")
     assert pd.read_csv("lost.csv").groupby("p")["n"].first().to_dict() == {16: 1.0, 32: 2.5}
 
 
