@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
-    from perf_analysis.messages import MessageTable
+    from perf_analysis.messages import MessageRuns, MessageTable
     from perf_analysis.operators import GpuMemory, OperatorTimes
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import Profiles, RunProfile
@@ -272,6 +272,8 @@ def profile(
         from perf_analysis.operators import operator_times
 
         return operator_times(sources, chosen, from_name, reading or {}, peak)
+    if by is None and phases is None and len(sources) == 1 and (found := _operators(sources, from_name, reading or {})):
+        return found
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
@@ -293,24 +295,43 @@ def profile(
     return Profiles(tuple(runs), chosen, (note,))
 
 
+def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[str, Any]) -> OperatorTimes | None:
+    """GPU time by operator, or by kernel; None of what is no trace of host and GPU, or of a part of one."""
+    from perf_analysis.operators import PARTS, operator_times, paths_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
+
+    if PARTS & set(reading) or not isinstance(sources[0], (str, os.PathLike)):
+        return None
+    paths = paths_of(sources, "operator", reading)
+    activity = read_gpu_activity(paths[0], with_shapes=False)
+    if activity is None:
+        return None
+    by = "operator" if activity.has_operators else "kernel"
+    return operator_times(sources, by, from_name, reading, None, activity)
+
+
 def messages(
-    trace: Annotated[Named | Trace, Argument("TRACE")],
+    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
     reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading")] = None,
-) -> MessageTable:
-    """Show the communication matrix, message sizes and collectives of a run.
+) -> MessageTable | MessageRuns:
+    """Show the communication matrix, message sizes and collectives of a run, or compare those of several.
 
     Parameters
     ----------
-    trace : Trace, str or path
-        Trace of a run with messages.
+    traces : Trace, str or path, or a sequence of them
+        Traces of runs with messages.
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
+
+    Returns
+    -------
+    MessageTable, or MessageRuns of several traces
 
     Raises
     ------
     DataError
-        The trace has neither messages nor collectives, or is a part of a run.
+        A trace has neither messages nor collectives, or is a part of a run.
 
     Examples
     --------
@@ -318,16 +339,25 @@ def messages(
 
         perf messages trace.prv --plot matrix.png
         perf messages trace.prv --table csv > pairs.csv
+        perf messages p2.prv p4.prv p8.prv
 
     >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
     [20, 20, 20, 20]
     """
-    from perf_analysis.messages import message_table, trace_and_calls
+    from perf_analysis.messages import MessageRuns, message_table, trace_and_calls
+    from perf_traces.runs import without_sidecars
+    from perfcore.data.trace import Trace
 
-    data, communication = trace_and_calls(trace, _reader(reading))
-    if not len(communication.messages) and not communication.collectives.n_on_communicators:
-        raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
-    return message_table(communication, data)
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
+    if not sources:
+        raise OptionError("there is no trace; give one or several")
+    tables = []
+    for trace in sources:
+        data, communication = trace_and_calls(trace, _reader(reading))
+        if not len(communication.messages) and not communication.collectives.n_on_communicators:
+            raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
+        tables.append(message_table(communication, data))
+    return tables[0] if len(tables) == 1 else MessageRuns(tuple(tables))
 
 
 def whatif(

@@ -22,6 +22,7 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
+from perfcore.report import Report
 from perfcore.results import Result
 
 _PARTS = ("gpu", "host", "collectives")
@@ -46,6 +47,7 @@ class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
     json_kind: ClassVar[str] = "gpu-whatif"
+    questions: ClassVar[tuple[str, ...]] = ("gpu", "host", "collectives")  # for the sliders of its page
 
     source: str
     region: str
@@ -61,6 +63,11 @@ class GpuAnswers(Result):
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
     details: str  # what a profile, or launches, can tell more by
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.whatif_answers import report_of_gpu
+
+        return report_of_gpu(self)
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""

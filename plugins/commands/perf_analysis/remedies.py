@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_analysis.categories import NO_STATE
 from perf_analysis.concurrency import devices_of
 from perf_analysis.efficiencies import of_gpus
 from perf_traces.levels import parts_of
@@ -152,7 +153,6 @@ def _sorted(gains: Sequence[Gain]) -> tuple[Gain, ...]:
 
 def _longest_functions(trace: Trace) -> tuple[str, tuple[tuple[str, int, int | None], ...], int]:
     from perf_analysis.profile import profile_of
-    from perf_analysis.profiles import NO_STATE
 
     run = profile_of(trace)
     order = np.argsort(-run.by_function_ns, kind="stable").tolist()
