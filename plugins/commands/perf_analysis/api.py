@@ -383,9 +383,9 @@ def messages(
 def whatif(
     trace: Annotated[Named | Trace, Argument("TRACE")],
     *,
-    network: Annotated[str | None, Option(metavar="0|xK|LATENCY,BANDWIDTH")] = None,
-    faster: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="CLASS=K")] = None,
-    balance: Annotated[str | Sequence[str], Option(metavar="CLASS")] = (),
+    network: Annotated[str | None, Option(metavar="Kx|0|LATENCY,BANDWIDTH")] = None,
+    compute: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="[CLASS=]Kx")] = None,
+    balance: Annotated[str | Sequence[str], Option(metavar="[CLASS]", alone="computing")] = (),
     noise: Annotated[float | str, Option(metavar="SHARE")] = 0.0,
     representation: Annotated[
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
@@ -406,12 +406,13 @@ def whatif(
         Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
         one file or those of all ranks.
     network : str, optional
-        0 is ideal, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
-    faster : mapping of str to float, or sequence of str, optional
-        A class of states, or a state, and how many times as fast it is; of a GPU trace gpu, host, collectives or a
-        pattern of kernels, such as 'gemm*=2'; inf removes it.
+        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth.
+    compute : mapping of str to float, or sequence of str, optional
+        Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or gpu, host, collectives
+        or a pattern of kernels, such as 'gemm*=2x'; inf removes it.
     balance : str or sequence of str
-        A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
+        A class or state (default: computing) of whose time each rank takes the mean, occurrence by occurrence: an upper
+        bound of the gain.
     noise : float or str, >= 0
         Standard deviation of each stretch of computation as a share of it, such as 5%.
     representation : str, optional
@@ -435,11 +436,11 @@ def whatif(
     As a command::
 
         perf whatif trace.prv
-        perf whatif trace.prv --network 0 --faster computing=2
+        perf whatif trace.prv --network 0 --compute 2x
         perf whatif trace.prv --noise 5% -o runtime.json
-        perf whatif trace.json --region 'ProfilerStep#7' --faster gpu=2
+        perf whatif trace.json --region 'ProfilerStep#7' --compute gpu=2x
 
-    >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
+    >>> found = whatif("examples/halo/halo.prv", network="0", compute={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (25772501, 11886254)
     """
@@ -448,8 +449,9 @@ def whatif(
     from perf_analysis.replay_answers import network_from_text
     from perf_analysis.whatif import answers_of
     from perf_traces.runs import known_files
+    from perf_traces.scenario import parse_compute
 
-    factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    factors = parse_compute(compute)
     share = _share(noise)
     if network is not None:
         network_from_text(network)  # before files are read
@@ -457,27 +459,13 @@ def whatif(
         paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
         if (answers := gpu_answers(trace, paths, region, factors, _reader(reading))) is not None:
             if network is not None or balance or share:
-                raise OptionError(f"{answers.source}: a GPU trace takes --faster and --region, no other question")
+                raise OptionError(f"{answers.source}: a GPU trace takes --compute and --region, no other question")
             return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
     data, communication = trace_and_calls(trace, _reader(reading))
     return answers_of(data, communication, network, factors, balanced, share, representation, seed)
-
-
-def _factors(words: Sequence[str]) -> dict[str, float]:
-    """``CLASS=K`` words."""
-    factors: dict[str, float] = {}
-    for word in words:
-        name, equals, times = word.rpartition("=")
-        try:
-            factors[name] = float(times)
-        except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise OptionError(f"--faster {word}: CLASS=K is expected, such as computing=2")
-    return factors
 
 
 def _share(share: float | str) -> float:
