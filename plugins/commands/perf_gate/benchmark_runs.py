@@ -99,6 +99,7 @@ class LongTable:
     local: bool  # order and rounds are counted per file, and not comparable across files
     local_rounds: bool = False  # rounds alone are
     machines: tuple[Mapping[str, str], ...] = ()  # what the files say of theirs
+    program: str = ""  # that ran the benchmarks, if the files name it
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column identifies, and their names."""
