@@ -14,7 +14,7 @@ import typer.core
 import typer.main
 
 from perfcore.base.errors import MEANT, OptionError
-from perfcore.base.files import check_files, refuse_existing, refuse_input, replacements
+from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
 from perfcore.cli.signature import flags_of, former_options, options_source, selected_name, with_signature
@@ -85,8 +85,9 @@ def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
                 refuse_input(values[name], [text for text in texts if isinstance(text, str) and text])
         outputs = [values[name] for name in replaced if values[name]]
         for path in outputs if len(added) > 1 else ():
-            refuse_existing(path, replace, derived=True)
+            refuse_existing(path, replace)
         VERBOSE.set(everything)
+        REPLACES.set(replace)
         with replacements(*outputs):
             return command(**values)
 

@@ -174,14 +174,8 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Ma
         entry = Entry("options", source.title, source.target, "", "perfcore", options=source.target)
         return [(f"Options of {source.title}", field) for field in describe(entry.load_options())]
     if isinstance(source, OptionsOfEach):
-        fields: Fields = []
-        for entry in registry().entries(source.kind).values():
-            found = _attribute(entry, source.having)
-            if isinstance(found, type):
-                fields += [(f"Options of {entry.name}", field) for field in describe(found)]
-            elif found:
-                fields += _fields_of(entry, values)
-        return fields
+        chosen = [each for each in registry().entries(source.kind).values() if source.purpose in each.default_for]
+        return [pair for entry in chosen for pair in _fields_of(entry, values)]
     name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, values))
     entries = registry().entries(source.kind)
     if name is not None:
@@ -211,13 +205,6 @@ def _key(flag: str) -> str:
 
 def _default(flag: str, parameters: Mapping[str, inspect.Parameter]) -> str | None:
     return next((each.default for each in parameters.values() if f"--{flag}" in flags_of(each)), None)
-
-
-def _attribute(entry: Entry, attribute: str) -> Any:
-    try:
-        return getattr(entry.load(), attribute, None)
-    except PerfError:  # using it says what is missing
-        return None
 
 
 def _fields_of(entry: Entry, values: Mapping[str, str]) -> Fields:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
 from perfcore.data.units import same_unit, seconds_per, unit_of
+from perfcore.report import Report
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
@@ -135,6 +136,16 @@ class Measurements(Shown):
         )
         what = f"{roles.value or 'no value'}{unit} over {over or 'nothing'}{named}"
         return cut(f"Measurements({len(self.table)} rows, {what})")
+
+    def report(self, data: Any = None) -> Report:
+        """What was measured over what, the first rows, and a plot of them."""
+        from perfcore.data.answers import report_of_measurements
+
+        return report_of_measurements(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A copy of the table."""
+        return self.table.copy()
 
     def with_roles(
         self,

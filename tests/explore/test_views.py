@@ -134,7 +134,6 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
         (["broken.json"], "broken.json: not in any of the "),
         (["none.csv"], "there is no such file"),
         (["none.json"], "there is no such file"),
-        (["predictions.json"], "the table of what happened"),
         (["runs.csv", "./runs.csv", "./runs.csv"], "given twice"),
     ):
         with pytest.raises(PerfError, match=message):

@@ -44,8 +44,3 @@ def register_presenters(register: Register) -> None:
         help="what is installed, or can be read",
         function="perf_basics.api:formats",
     )
-    register(
-        "perfcore.models.ranking:Ranking",
-        "perf_views.drawable:RankingPresenter",
-        help="models compared with one another",
-    )

@@ -30,11 +30,8 @@ def register_presenters(register: Register) -> None:
         help="a report within a notebook",
         function="perf_explore.api:view",
     )
-    register(
-        "perfcore.data.measurements:Measurements",
-        "perf_explore.measurement_views:MeasurementsPresenter",
-        help="runs as a picture and a table",
-    )
+    for data in ("perfcore.data.measurements:Measurements", "perfcore.data.series:Series"):
+        register(data, "perf_explore.measurement_views:DataPresenter", help="what data report")
     register(
         "perfcore.data.trace:Trace#timeline",
         "perf_explore.timeline.views:TimelinePresenter",

@@ -173,6 +173,7 @@ def document(title: str, body: str, styles: Sequence[str] = ("page.css",), polic
     sheets = colour_sheet() + "".join(map(asset, styles))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy_tag}'
+        '<meta name="generator" content="perfcore">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{sheets}</style>'
         f"</head><body>{body}</body></html>"
