@@ -41,11 +41,6 @@ def register_commands(register: Register) -> None:
 def register_presenters(register: Register) -> None:
     """Announce how results are shown."""
     for result_class, presenter, text in (
-        ("versions:VersionGate", "presenters:VersionGatePresenter", "the ratio of each benchmark"),
-        ("self_test:SelfTest", "presenters:SelfTestPresenter", "noise, false alarms, rounds that a limit needs"),
-        ("history:HistoryGate", "presenters:HistoryGatePresenter", "changes of each benchmark over its history"),
-        ("history:Added", "presenters:AddedPresenter", "what was added to a history"),
-        ("gpu_differences:GpuDifference", "gpu_differences_presenter:GpuDifferencePresenter", "two GPU traces"),
         ("comparison:Comparison", "comparison_presenter:ComparisonPresenter", "both models, and what differs"),
         ("verification:Verification", "verification_presenter:VerificationPresenter", "figures of each group"),
     ):

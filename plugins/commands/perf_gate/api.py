@@ -201,7 +201,7 @@ def gate(
 
     def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
         if summary is not None or junit is not None:
-            from perf_gate.presenters import append_markdown, write_junit
+            from perf_gate.answers import append_markdown, write_junit
 
             if summary is not None:
                 append_markdown(verdict, summary)
@@ -236,12 +236,16 @@ def gate(
     if commit is None and second is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
-        from perf_gate.history import gate_history
+        from perf_gate.history import gate_series
 
         if second is not None:
             raise OptionError("--commit is of one history; leave out the second file")
         smallest = 1.0 if threshold is None else threshold
-        return reported(gate_history(one, commit, since=since, threshold=smallest, undecided=open_counts_as))
+        return reported(
+            gate_series(
+                one, commit, since=since, threshold=smallest, missing_fails=missing == "fail", undecided=open_counts_as
+            )
+        )
     if since is not None:
         raise OptionError("--since is of a history; name its column of commits with --commit")
     from perf_gate.versions import gate_versions

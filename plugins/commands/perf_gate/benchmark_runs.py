@@ -229,6 +229,7 @@ def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
     return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
 
 
+_EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
 TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
 
 
@@ -402,9 +403,15 @@ def _unit_factor(unit: KnownUnit | None, other: KnownUnit | None) -> float | Non
     return unit.factor / other.factor
 
 
+def conversion(unit: str, other: str) -> float | None:
+    """Return how many of another unit one is, of units of files; None if they measure different things."""
+    return 1.0 if unit == other else _unit_factor(unit_of_text(unit), unit_of_text(other))
+
+
 def _counted(unit: KnownUnit) -> tuple[str, ...]:
     """What a unit counts, of its prefix and of the time that a rate is over aside: B of GB/s, images of images/min."""
     amount, *over = unit.label.split("/")
+    over = [each for each in over if each not in _EACH]
     base = LABELS[amount][0] if amount in LABELS else amount
     return (base, *(over[1:] if unit.kind == "rate" else over))
 
@@ -473,7 +480,7 @@ def match(first: LongTable, second: LongTable) -> Matched:
         for side, group, table, labels, of_side in zip((first, second), groups, numbers, texts, runs, strict=True):
             rows = table[group[name]]
             for label in set(labels[group[name], 0].tolist()) - {unit}:
-                factor = _unit_factor(unit_of_text(label), unit_of_text(unit))
+                factor = conversion(label, unit)
                 if factor is None:
                     problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
                     raise DataError(f"{name}: {problem}. Convert one")

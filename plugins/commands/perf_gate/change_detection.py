@@ -56,11 +56,11 @@ _LARGEST_LOGARITHM = 709.0  # of a change that a float holds
 _SHORTEST = 8  # values of a gradual change
 
 # Steps among the newest values, judged by the noise of the values before them.
-RECENT_LEVEL = 1e-4  # of one look: about one alarm in 500 commits without a change
+RECENT_LEVEL = 2e-5  # of one look: on public histories about two alarms in 1,000 commits
 _LONGEST_WINDOW = 12
 _FEWEST_BEFORE = 20  # values that show the noise and its memory; of fewer the series is short
 _PLACES = 4.0  # independent places among the newest
-_BEYOND = 1.1  # times the largest shift of as many values that the history had before
+_DOUBT = 50.0  # a shift must be 1 + 50/values times the largest of as many values that the history had before
 # A short series: at least so many values before a step, its level for all places, and how much likelier than a random
 # walk it must be.
 _BEFORE_SHORT, _SHORT_LEVEL, _CLEARLY = 4, 3e-4, 8.0
@@ -209,6 +209,7 @@ def _whiten(x, phi, theta, first, out):  # type: ignore[no-untyped-def]
 # K. L. Lange, R. J. A. Little, J. M. G. Taylor, "Robust statistical modeling using the t distribution", Journal of the
 # American Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter
 # expansion to accelerate EM", Biometrika 85, 1998.
+
 
 class _Fit(NamedTuple):
     likelihood: float
@@ -568,7 +569,24 @@ class Recent(NamedTuple):
     """A step among the newest values."""
 
     step: Step
+    spread: float  # standard deviation of the noise about both levels
     is_clear: bool  # rather than a random walk that explains a short series equally well
+
+
+def with_recent(values: Floats, detected: Detected, recent: Recent) -> Detected:
+    """Return what was detected with the step, and the noise without it."""
+    step = recent.step
+    steps = (*(each for each in detected.steps if each.place < step.place), step)
+    begin = max((each.place for each in steps[:-1]), default=0)
+    levels = np.array(detected.levels)
+    levels[begin : step.place] = np.median(values[begin : step.place])
+    levels[step.place :] = levels[step.place - 1] + step.size
+    return detected._replace(
+        steps=steps,
+        outliers=tuple(place for place in detected.outliers if place < step.place),
+        noise=detected.noise._replace(spread=recent.spread, drifts=False),
+        levels=levels,
+    )
 
 
 def recent_step(
@@ -579,6 +597,8 @@ def recent_step(
     Unlike in `detect` the step itself is in no estimate of the noise, so that it is found however large it is, and the
     more values there are after it, the smaller it may be.
     """
+    from scipy.special import stdtr, stdtrit
+
     n = len(values)
     begin = max((step.place for step in detected.steps if step.place <= n - window), default=0)
     if n < FEWEST_VALUES or float(np.std(values)) < 1e-12:
@@ -604,28 +624,19 @@ def recent_step(
     columns = np.linalg.qr(white[: len(fixed)].T)[0]
     white = white[len(fixed) :] - (white[len(fixed) :] @ columns) @ columns.T
     square = (white[1:] ** 2).sum(axis=1)
-    return _judged_recent(y, begin, sizes_of, white[1:] @ white[0] / square, np.sqrt(variance[best] / square),
-                          freedom, before, level)  # fmt: skip
-
-
-def _judged_recent(
-    y: Floats, begin: int, sizes_of: Floats, sizes: Floats, errors: Floats, freedom: int, before: int, level: float
-) -> Recent | None:
-    from scipy.special import stdtr, stdtrit
-
+    spread = math.sqrt(variance[best] * first_variance(*GRID[best].tolist()))
+    sizes, errors = white[1:] @ white[0] / square, np.sqrt(variance[best] / square)
     statistic = sizes / errors
-    best = int(statistic.argmax())
-    after, size = int(sizes_of[best]), float(sizes[best])
-    probability = min(1.0, _PLACES * float(stdtr(freedom, -statistic[best])))
+    place_of_best = int(statistic.argmax())
+    after, size, error = int(sizes_of[place_of_best]), float(sizes[place_of_best]), float(errors[place_of_best])
+    probability = min(1.0, _PLACES * float(stdtr(freedom, -size / error)))
     sums = np.cumsum(np.r_[0.0, y[:before]])
     earlier = np.abs(sums[after:] - sums[:-after]) / after
-    if probability > level or size <= 0.0 or _BEYOND * float(earlier.max()) > float(y[-after:].mean()):
+    if probability > level or size <= 0.0 or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean()):
         return None
-    side = _WIDER * float(stdtrit(freedom, 0.975)) * float(errors[best])
-    first, last = (len(y) - int(sizes_of[k]) for k in _places(statistic**2))
-    place = begin + len(y) - after
-    ends = sorted((begin + first, begin + last))
-    return Recent(Step(place, ends[0], ends[1], size, size - side, size + side, probability), True)
+    side = _WIDER * float(stdtrit(freedom, 0.975)) * error
+    last, first = (n - int(sizes_of[k]) for k in _places(statistic**2))
+    return Recent(Step(n - after, first, last, size, size - side, size + side, probability), spread, True)
 
 
 def _short_step(y: Floats, window: int) -> Recent | None:
@@ -651,4 +662,4 @@ def _short_step(y: Floats, window: int) -> Recent | None:
     size, side = float(second[best] - first[best]), _WIDER * float(stdtrit(n - 2.0, 0.975)) * float(errors[best])
     low, high = (int(places[k]) for k in _places(-n * np.log(within)))
     step = Step(int(places[best]), low, high, size, size - side, size + side, probability)
-    return Recent(step, evidence > _CLEARLY)
+    return Recent(step, math.sqrt(float(within[best]) / (n - 2.0)), evidence > _CLEARLY)

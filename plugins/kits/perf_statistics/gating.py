@@ -211,8 +211,9 @@ def verdicts(
 ) -> Judged:
     """Return the verdicts of adjusted probabilities; strict ones pass only what is not slower with confidence."""
     slower, not_slower = p_slow <= 1.0 - SURE, p_not_slower <= 1.0 - SURE
-    is_over = estimates.log_ratio - estimates.rounding >= math.log(threshold)
-    possibly = ~not_slower & (is_strict | ~estimates.decides | (is_over & (estimates.p_change() <= POSSIBLE)))
+    is_over = estimates.log_ratio >= math.log(threshold)
+    is_change = (estimates.p_change() <= POSSIBLE) | (estimates.rounding > 0.0)  # which digits hide
+    possibly = ~not_slower & (is_strict | ~estimates.decides | (is_over & is_change))
     return Judged(threshold, p_slow, p_not_slower, slower, not_slower, possibly & ~slower)
 
 
