@@ -14,7 +14,7 @@ import importlib
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -37,8 +37,6 @@ from perfcore.hooks.registry import Entry, registry
 
 class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""
-
-    former: ClassVar[tuple[str, ...]] = ()  # earlier options, as of `perfcore.hooks.specs.Register`
 
 
 Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
@@ -129,11 +127,6 @@ def options_source(function: Callable[..., Any]) -> OptionsOf | OptionsOfEach | 
     kinds = (OptionsOf, OptionsOfEach, OptionsOfSelected)
     notes = (each for *_, notes in parameters_of(function).values() for each in notes)
     return next((each for each in notes if isinstance(each, kinds)), None)
-
-
-def former_options(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Earlier options of the groups of parameters that a command takes."""
-    return tuple(option for group, _ in _parameters(function)[1].values() for option in getattr(group, "former", ()))
 
 
 def _of_group(group: type) -> Iterator[inspect.Parameter]:

@@ -51,7 +51,6 @@ class Register(Protocol):
         ranks_for: tuple[str, ...] = (),
         group: str = "",
         function: str | None = None,
-        former: tuple[str, ...] = (),
         shows: tuple[str, ...] = (),
         saves: str = "",
     ) -> None:
@@ -82,9 +81,6 @@ class Register(Protocol):
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional
             The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
-        former : tuple of str, optional
-            Commands only: earlier names of the command, and earlier options as ``"--old=--new"``; using one prints
-            the present one.
         shows : tuple of str, optional
             Commands only, whose target is a public function that says its options itself
             (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import ModelFileError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_json
-from perfcore.data.roles import shown_names
+from perfcore.data.columns import shown_names
 from perfcore.hooks.registry import registry
 from perfcore.report import Report
 from perfcore.results import Result, has_presenter, presenter_of

@@ -26,7 +26,7 @@ OTHER_MEANING = {
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
 }
 
-MOST_LINES = 8900  # until presenters are gone: 8000; of the core, without the suites for authors of plugins
+MOST_LINES = 9300  # until presenters are gone: 8000; of the core, without the suites for authors of plugins
 
 HEAVY = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb")
 
@@ -179,7 +179,7 @@ def test_conda():
     recipe = yaml.safe_load((ROOT / "recipes" / "conda" / "recipe.yaml").read_text())
     needed = dict(re.match(r"([\w-]+) >=([\d.]+)", line).groups() for line in recipe["requirements"]["run"][1:])
     needed = {OTHER_NAMES.get(name, name): version for name, version in needed.items()}
-    assert needed == {name: LOWEST[name] for name in LOWEST if name not in ("starlette", "uvicorn")}
+    assert needed == {name: LOWEST[name] for name in LOWEST if name not in ("bokeh", "jinja2", "starlette", "uvicorn")}
     assert recipe["context"] == {
         "version": PROJECT["version"],
         "python_min": PROJECT["requires-python"].removeprefix(">="),

@@ -17,7 +17,6 @@ def register_commands(register: Register) -> None:
         group="Look",
         help="Show data and models as a page in the browser, or write one file.",
         function="perf_explore.api:explore",
-        former=("report",),
     )
 
 

@@ -28,18 +28,16 @@ def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
     register("stochastic", COMMAND_GROUP, group=group, help="Compute with stochastic values from samples.")
-    for name, former, text, function in (
+    for name, text, function in (
         (
             "stochastic summarize",
-            ("value", "--until=--to", "--within=--support"),
             "Summarize samples as an interval, normal or histogram.",
             "value",
         ),
-        ("stochastic eval", ("eval",), "Propagate uncertainty through a formula.", "evaluate"),
-        ("stochastic schedule", ("schedule",), "Choose an allocation or a work partition.", "schedule"),
+        ("stochastic eval", "Propagate uncertainty through a formula.", "evaluate"),
+        ("stochastic schedule", "Choose an allocation or a work partition.", "schedule"),
         (
             "stochastic solve",
-            ("solve",),
             "Find the input value that meets a limit, such as a number of replicas.",
             "solve",
         ),
@@ -51,7 +49,6 @@ def register_commands(register: Register) -> None:
             group=group,
             help=text,
             function=target,
-            former=former,
             shows=("plot",),
             saves=saves if function == "value" else "",
         )

@@ -21,11 +21,10 @@ from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_pr
 from perf_scaling.rows import PathRow, path_rows
 from perf_scaling.speedup import Speedup, speedup
 from perf_scaling.terms import Law, PathData, point_text
-from perf_tables.names import is_speed
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.roles import shown_names
+from perfcore.data.columns import is_speed, shown_names
 from perfcore.models.design_rows import N_DRAWS, DesignRows, Drawn, GrowthDraws, PartDraws, Rival
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.observed import Observed

@@ -9,7 +9,7 @@ import numpy as np
 
 from perf_scaling.posterior.posterior import DRAWS
 from perfcore.base.arrays import Booleans, Floats
-from perfcore.data.roles import guess_roles
+from perfcore.data.columns import guess_roles
 from perfcore.data.units import is_time
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ the viewable itself: its first view is ``()``. Where several stand side by side,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfcore.models.model import Model
+    from perfcore.report import Plot
 
 ViewPath = tuple[str, ...]
 
@@ -174,6 +175,35 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Graph:
+    """A declared plot, which responds to the pointer where scripts run."""
+
+    plot: Plot
+    title: str = ""
+    drag: str = ""  # the field of the address that dragging the rule of this name sets; see `perfcore.report.Rule.drag`
+
+    @property
+    def alternative(self) -> str:
+        """What it shows, for who cannot see it."""
+        labels = ", ".join(dict.fromkeys(label for mark in self.plot.marks if (label := getattr(mark, "label", ""))))
+        axes = " over ".join(axis.label for axis in (self.plot.y, self.plot.x) if axis.label)
+        return ": ".join(filter(None, (self.title or self.plot.title or "Chart", axes, labels)))
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What must be known to read the answer, by label, and what to do next."""
+
+    by_label: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    next: str = ""
+    title: str = ""
+
+    @property
+    def is_command(self) -> bool:
+        return self.next.startswith("perf ")
+
+
+@dataclass(frozen=True)
 class Headline:
     """The answer in the sentence that the command prints first, above everything else."""
 
@@ -194,6 +224,7 @@ class KeyFigure:
 
     name: str
     text: str  # with its unit
+    interval: str = ""  # with what it is, such as ``95% interval 0.38–1.2``
 
 
 @dataclass(frozen=True)
@@ -203,7 +234,7 @@ class KeyFigures:
     figures: tuple[KeyFigure, ...]
 
 
-Block = Text | Table | Chart | Form | Action | Headline | Notice | KeyFigures
+Block = Text | Table | Chart | Graph | Form | Action | Headline | Notice | Notes | KeyFigures
 
 
 @dataclass(frozen=True)

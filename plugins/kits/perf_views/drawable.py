@@ -15,9 +15,10 @@ from perf_views import contents as page
 from perf_views.marks import panels_of
 from perfcore.models import answers
 from perfcore.models.model import Model
-from perfcore.report import Report
+from perfcore.report import Figure, Report, interval_text
 from perfcore.results import Result, draw_panels, presenter_of
 
+_MOST_TILES = 8
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
 _CALLED = {
@@ -38,23 +39,13 @@ def views_of(subject: Result, data: Any = None, file: Path | None = None) -> pag
 
 
 def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
-    """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
+    """Return the blocks of a result's report, and of a model its statistics."""
     report = subject.report(data)
-    tables = [page.Table.of(*table) for table in report.shown_tables]
-    blocks: list[page.Block] = list(summary_blocks(subject))
-    if report.figures:
-        blocks.append(page.KeyFigures(tuple(page.KeyFigure(each.name, each.text) for each in report.figures)))
-    elif isinstance(subject, Model) and subject.statistics:
-        blocks.append(key_figures(subject))
-    if report.plots or presenter_of(subject).panels(subject, data):
-        blocks.append(drawing_of(subject, data))
-    formula = report.formula
-    if formula and not any(formula in line for line in report.lines):
-        is_equation = "=" in formula  # else it is the value of a result
-        blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
-    blocks.extend(tables)
-    if closing := subject.closing():
-        blocks.append(page.Text(tuple(closing)))
+    blocks = list(report_blocks(report))
+    if not report.figures and isinstance(subject, Model) and subject.statistics:
+        blocks.insert(1, key_figures(subject))
+    if not report.plots and presenter_of(subject).panels(subject, data):
+        blocks.insert(1, drawing_of(subject, data))
     if isinstance(subject, Model):
         blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
         blocks.append(statistics_table(subject))
@@ -62,12 +53,29 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
 
 
 def report_blocks(report: Report) -> tuple[page.Block, ...]:
-    """What data report: the answer, the plots, the tables and the notes."""
+    """Return the blocks of a report, from the answer to the next command."""
     blocks: list[page.Block] = [page.Headline(report.answer)]
-    if report.plots:
-        blocks.append(page.Chart(lambda figure: draw_panels(figure, panels_of(report)), f"Drawing: {report.title}", ()))
-    blocks += [page.Table.of(*table) for table in report.shown_tables]
-    return (*blocks, page.Text(tuple(report.closing()))) if report.closing() else tuple(blocks)
+    if report.figures:
+        blocks.append(page.KeyFigures(tuple(map(key_figure, report.figures[:_MOST_TILES]))))
+    if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
+        blocks.append(page.Text(details))
+    blocks += (page.Graph(plot, plot.title) for plot in report.plots)
+    formula = report.formula
+    if formula and not any(formula in line for line in report.lines):
+        is_equation = "=" in formula  # else it is the value of a result
+        blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
+    for table in report.shown_tables:
+        is_folded = table.importance == "verbose" and bool(table.title)
+        blocks.append(replace(page.Table.of(*table), is_folded=is_folded))
+    if report.notes or report.next:
+        blocks.append(page.Notes(report.notes_by_label(), report.next))
+    return tuple(blocks)
+
+
+def key_figure(figure: Figure) -> page.KeyFigure:
+    """Return a figure of a report as a tile."""
+    interval = f"{figure.kind} {interval_text(figure.interval, figure.format)}" if figure.interval else ""
+    return page.KeyFigure(figure.name, replace(figure, interval=None).text, interval)
 
 
 def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
