@@ -48,10 +48,10 @@ class Entry:
 
         return getattr(self.load(), "Options", NoOptions)
 
-    def load_function(self) -> Callable[..., Any]:
-        """The public Python function behind a command."""
+    def load_function(self, name: str) -> Callable[..., Any]:
+        """Return a public Python function of the entry."""
         assert self.function is not None
-        function: Callable[..., Any] = self._import(self.function)
+        function: Callable[..., Any] = self._import(f"{self.function.partition(':')[0]}:{name}")
         return function
 
     def _import(self, target: str) -> Any:

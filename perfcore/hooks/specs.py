@@ -81,6 +81,7 @@ class Register(Protocol):
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional
             The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
+            Several of a module stand with commas: ``"module:first,second"``.
         shows : tuple of str, optional
             Commands only, whose target is a public function that says its options itself
             (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for

@@ -33,8 +33,9 @@ def stub_text() -> str:
     }
     for entry in (each for kind in ("commands", "models", "presenters") for each in registry().entries(kind).values()):
         if entry.function is not None and entry.distribution == GROUP:
-            module, _, name = entry.function.partition(":")
-            origins.setdefault(name, module)
+            module, _, names = entry.function.partition(":")
+            for name in names.split(","):
+                origins.setdefault(name, module)
     lines = [f"from {module} import {name} as {name}" for module, name in sorted((m, n) for n, m in origins.items())]
     return "\n".join(['"""Written by plugins/stubs/write_stubs.py."""', "", *lines, "", "__version__: str", ""])
 

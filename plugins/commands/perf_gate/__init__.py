@@ -9,19 +9,16 @@ from perfcore.hooks.specs import Register
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
+    register(
+        "gate",
+        "perf_gate.gate_command:gate_command",
+        group="Model",
+        function="perf_gate.api:gate,gate_history,gate_run,gate_self_test",
+        help="Test two versions or a history for slowdowns: pass, fail or inconclusive.",
+        shows=("plot", "table"),
+    )
     for name, function, text, shows in (
-        (
-            "gate",
-            "gate",
-            "Test two versions or a history for slowdowns: pass, fail or inconclusive.",
-            ("plot", "table"),
-        ),
-        (
-            "gate record",
-            "add_to_history",
-            "Add a commit to a history of benchmarks, for `perf gate`.",
-            (),
-        ),
+        ("gate record", "add_to_history", "Add a commit to a history of benchmarks, for `perf gate`.", ()),
         ("compare", "compare", "Compare two models or versions, with probabilities.", ("plot",)),
         (
             "validate",

@@ -314,8 +314,7 @@ def _size(step: Step, spec: str = "+.1%") -> tuple[str, Figure]:
 
 
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
-    from perf_gate.change_detection import FEWEST_VALUES, change_of
-    from perf_gate.history import WINDOW
+    from perf_gate.change_detection import FEWEST_VALUES, WINDOW, change_of
 
     able = [each for each in result.judged if each.detected is not None]
     where = f"since {_commit(result.since)}" if result.since is not None else f"in the last {WINDOW} commits"

@@ -74,6 +74,7 @@ _STORES = ("experiments",)  # of `perf experiment run`: replications are rounds,
 TABLES = ("csv", "parquet")  # formats whose columns may be called anything
 BETTER = ("smaller", "larger")
 VERSIONS = words("roles", "version")
+_COMMITS = ("commit", "sha", "revision", "version", "date")
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,12 @@ class LongTable:
     def column_of_versions(self) -> str | None:
         """A column whose name means a version."""
         return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
+
+    def column_of_commits(self, fewest: int = 1) -> str | None:
+        """Return a column whose name means a commit, with several of them; a plain date counts last."""
+        names = {str(column).strip().lower(): str(column) for column in self.labels.columns}
+        found = (names[word] for word in _COMMITS if word in names)
+        return next((column for column in found if self.labels[column].nunique() >= fewest), None)
 
     def only(self, column: str, name: str | None) -> LongTable:
         """One version alone: the one of this name, or the first of the file."""

@@ -57,7 +57,7 @@ _SHORTEST = 8  # values of a gradual change
 
 # Steps among the newest values, judged by the noise of the values before them.
 RECENT_LEVEL = 2e-5  # of one look: on public histories about two alarms in 1,000 commits
-_LONGEST_WINDOW = 12
+WINDOW = 12  # of the last commits, in which a change is new
 _FEWEST_BEFORE = 20  # values that show the noise and its memory; of fewer the series is short
 _PLACES = 4.0  # independent places among the newest
 _DOUBT = 50.0  # a shift must be 1 + 50/values times the largest of as many values that the history had before
@@ -607,7 +607,7 @@ def recent_step(
     y = np.asarray(values, dtype=float)[begin:].copy()
     count, before = len(y), len(y) - window
     if before < _FEWEST_BEFORE:
-        return _short_step(y, min(window, _LONGEST_WINDOW)) if machines is None and begin == 0 else None
+        return _short_step(y, min(window, WINDOW)) if machines is None and begin == 0 else None
     y -= float(np.median(y[:before]))
     fixed = np.ones((1, count)) if machines is None else np.concatenate([np.ones((1, count)), machines[:, begin:]])
     fixed = np.concatenate([fixed, *((np.arange(count) == place - begin)[None].astype(float) for place in outliers)])
@@ -618,7 +618,7 @@ def recent_step(
     freedom = max(3, before - len(fixed) - 2)
     variance = np.maximum((rest**2).sum(axis=1) / freedom, EXACT * float(np.var(y)))
     best = int(np.argmax(-0.5 * before * np.log(variance) - 0.5 * np.log(first_variance(*GRID.T))))
-    sizes_of = np.arange(_MARGIN, min(window, _LONGEST_WINDOW) + 1)
+    sizes_of = np.arange(_MARGIN, min(window, WINDOW) + 1)
     steps = (np.arange(count) >= count - sizes_of[:, None]).astype(float)
     white = whitened(np.concatenate([rows, steps]), *GRID[best].tolist())
     columns = np.linalg.qr(white[: len(fixed)].T)[0]

@@ -20,6 +20,7 @@ from perf_gate.benchmark_files import rows_of
 from perf_gate.benchmark_runs import TABLES, TEXTS, LongTable, better_of, case_columns, conversion, text_of
 from perf_gate.change_detection import (
     FEWEST_VALUES,
+    WINDOW,
     Detected,
     Step,
     change_of,
@@ -39,7 +40,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-WINDOW = 12  # of the last commits, in which a change is new
 LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm in a hundred
 _SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
 _FEWEST_OF_SUITE = 3  # benchmarks
@@ -160,7 +160,9 @@ def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[s
     runs["machine"] = runs["machine"].astype(str)
     left_out: list[str] = []
     runs = _in_one_unit(runs, left_out)
-    about = runs.groupby("benchmark", sort=False)[TEXTS].last()
+    newest = runs.sort_values("place", kind="stable").drop_duplicates("benchmark", keep="last")
+    about = dict(zip(newest["benchmark"].astype(str), newest[TEXTS].astype(str).to_numpy().tolist(), strict=True))
+    order = {name: place for place, name in enumerate(dict.fromkeys(runs["benchmark"].astype(str)))}
     keys = ["benchmark", "place", "machine"]
     if runs.duplicated(keys).any():
         runs = runs.groupby(keys, sort=False)["value"].median().reset_index()
@@ -168,14 +170,13 @@ def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[s
     values, places, machines = (runs[key].to_numpy() for key in ("value", "place", "machine"))
     all_series = []
     for name, rows in runs.groupby("benchmark", sort=False).indices.items():
-        unit, better, metric = about.loc[name].astype(str)
+        unit, better, metric = about[str(name)]
         own = places[rows].astype(np.int64)
         larger = better_of(unit, better, metric) == "larger"
         own_commits, own_machines = tuple(commits[k] for k in own.tolist()), tuple(machines[rows].tolist())
         all_series.append(
             CommitSeries(str(name), own_commits, own, values[rows].astype(float), larger, unit, own_machines)
         )
-    order = {name: place for place, name in enumerate(about.index)}
     return sorted(all_series, key=lambda series: order[series.name]), commits, left_out
 
 
@@ -405,8 +406,9 @@ def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> Co
 
 def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits: int) -> list[JudgedSeries]:
     """Judge series together; changes from the commit at `begin` on are new."""
-    limit, found = math.log(threshold), [_detect(series, begin) for series in all_series]
-    judged_at = [k for k, one in enumerate(found) if one is not None]
+    limit = math.log(threshold)
+    found = {k: one for k, series in enumerate(all_series) if (one := _detect(series, begin)) is not None}
+    judged_at = list(found)
     steps = {k: _newest_step(found[k][0], all_series[k], begin, limit) for k in judged_at}
     probabilities = np.array([1.0 if (step := steps[k]) is None else step.probability for k in judged_at])
     sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
@@ -416,7 +418,7 @@ def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits
                if p <= LEVEL}  # fmt: skip
     judged = []
     for k, series in enumerate(all_series):
-        if found[k] is None:
+        if k not in found:
             judged.append(JudgedSeries(series, None, None, (math.nan, math.nan), Outcome.UNDECIDED))
             continue
         detected, unclear = found[k]
