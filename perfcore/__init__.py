@@ -83,5 +83,4 @@ def _functions() -> dict[str, Entry]:
     from perfcore.hooks.registry import registry
 
     entries = (entry for kind in ("commands", "models", "presenters") for entry in registry().entries(kind).values())
-    public = [(entry, entry.function.rpartition(":")[2]) for entry in entries if entry.function is not None]
-    return {name: entry for entry, names in public for name in names.split(",")}
+    return {name: entry for entry in entries for name in entry.functions}

@@ -1,12 +1,16 @@
 """Overheads of a trace on the page: classes of states are chosen in a form and stand in the address."""
 
+import json
+import runpy
+from pathlib import Path
+
 import pytest
 
 import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
 from perf_explore.opening import DataViews
-from perf_views.contents import Form, Table
+from perf_views.contents import Form, Headline, KeyFigures, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)
@@ -43,11 +47,21 @@ def test_what_is_chosen_gives_the_overheads_of_these_classes(own):
     assert {item.name: item.value for item in form.fields[:-1]} == query
 
 
-def test_the_page_tells_serialisation_and_transfer_as_the_command_does():
-    trace = perfcore.read("examples/halo/halo.prv", wanted=(Trace,))
-    [profile] = perfcore.overheads(trace).profiles
-    factors = profile.efficiencies().columns
-    assert factors["communication"] == pytest.approx(factors["serialisation"] * factors["transfer"])
-    view = DataViews(trace, "halo").view(OVERHEADS, {})
-    (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title.startswith("Efficiencies ("))
-    assert table.rows == (("run", *(f"{value[0]:.2%}" for value in factors.values())),)
+@pytest.mark.parametrize("file", ["examples/halo/halo.prv", "gpu"])
+def test_the_page_says_what_the_command_says(file, tmp_path, monkeypatch):
+    if file == "gpu":
+        script = Path("examples/gpu/gpu_run.py").resolve()
+        monkeypatch.chdir(tmp_path)
+        file = "gpu.json"
+        Path(file).write_text(json.dumps(list(runpy.run_path(str(script))["events"]())))
+    trace = perfcore.read(file, wanted=(Trace,))
+    view = DataViews(trace, "run").view(OVERHEADS, {})
+    report = perfcore.overheads(file).report()
+    (headline,) = (block for block in view.blocks if isinstance(block, Headline))
+    assert headline.text == report.answer
+    shown = [(block.title, [[getattr(cell, "text", cell) for cell in row] for row in block.rows])
+             for block in view.blocks if isinstance(block, Table)]  # fmt: skip
+    for title, _, rows in report.shown_tables:
+        assert (title, rows) in shown
+    figures = next(block for block in view.blocks if isinstance(block, KeyFigures))
+    assert [each.text for each in figures.figures] == [each.text for each in report.figures]

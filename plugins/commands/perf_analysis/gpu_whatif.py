@@ -84,10 +84,10 @@ class _Run:
 
 def gpu_answers(
     source: str | os.PathLike[str], paths: Sequence[str | os.PathLike[str]], region: str | None,
-    faster: Mapping[str, float], read: Callable[[str, Sequence[type]], Any],
+    faster: Mapping[str, float], read: Callable[[str, Sequence[type]], Any], first: GpuActivity | None = None,
 ) -> GpuAnswers | None:  # fmt: skip
-    """What `perfcore.whatif` says of traces of host and GPU; None where the first is none."""
-    first = read_gpu_activity(paths[0], with_shapes=False)
+    """What `perfcore.whatif` says of traces of host and GPU; None where the first, unless it is read, is none."""
+    first = first or read_gpu_activity(paths[0], with_shapes=False)
     if first is None:
         return None
     run = _run_of(source, first, len(paths), read)

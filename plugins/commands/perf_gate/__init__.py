@@ -13,9 +13,10 @@ def register_commands(register: Register) -> None:
         "gate",
         "perf_gate.gate_command:gate_command",
         group="Model",
-        function="perf_gate.api:gate,gate_history,gate_run,gate_self_test",
+        function=tuple(f"perf_gate.api:{name}" for name in ("gate", "gate_history", "gate_run", "gate_self_test")),
         help="Test two versions or a history for slowdowns: pass, fail or inconclusive.",
         shows=("plot", "table"),
+        default_for=("versions", "history"),  # on whose pages it stands
     )
     for name, function, text, shows in (
         ("gate record", "add_to_history", "Add a commit to a history of benchmarks, for `perf gate`.", ()),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_views import contents as page
-from perf_views.marks import panels_of
+from perf_views.marks import heading_of, panels_of
 from perfcore.models import answers
 from perfcore.models.model import Model
 from perfcore.report import Figure, Report, interval_text
@@ -90,7 +90,7 @@ def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...]
 
     def draw(figure: Any) -> None:
         if report.plots:
-            draw_panels(figure, panels_of(report), report.title)
+            draw_panels(figure, panels_of(report), heading_of(report))
         else:
             subject.draw(figure, data)
 
