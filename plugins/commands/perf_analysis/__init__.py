@@ -21,10 +21,14 @@ _SHOWS = {  # and the help of --output
     "messages": (("plot", "table"), ""),
     "whatif": (("plot", "table"), "Write the runtime with noise, in seconds, as a value."),
 }
+_PAGES = {  # kinds of data on whose pages they stand
+    "overheads": ("trace", "several traces"),
+    "profile": ("trace", "several traces"),
+    "messages": ("trace",),
+    "whatif": ("trace",),
+}
 _PRESENTERS = (
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
-    ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
-    ("perf_analysis.gpu_whatif:GpuAnswers", "gpu_whatif_presenter:GpuAnswers", "critical path through host and GPU"),
     (
         "perfcore.data.trace:Trace#messages",
         "message_views:Trace",
@@ -41,8 +45,8 @@ def register_commands(register: Register) -> None:
         shows, saves = _SHOWS.get(name, ((), ""))
         target = function if shows else "perf_analysis.cli:command"
         register(
-            name, target, group=group, help=text, function=function, shows=shows,
-            saves=saves,
+            name, target, group=group, help=text, function=function, shows=shows, saves=saves,
+            default_for=_PAGES.get(name, ()),
         )  # fmt: skip
 
 

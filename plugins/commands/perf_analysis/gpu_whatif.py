@@ -22,6 +22,7 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
+from perfcore.report import Report
 from perfcore.results import Result
 
 _PARTS = ("gpu", "host", "collectives")
@@ -46,6 +47,7 @@ class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
     json_kind: ClassVar[str] = "gpu-whatif"
+    questions: ClassVar[tuple[str, ...]] = ("gpu", "host", "collectives")  # for the sliders of its page
 
     source: str
     region: str
@@ -61,6 +63,11 @@ class GpuAnswers(Result):
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
     details: str  # what a profile, or launches, can tell more by
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.whatif_answers import report_of_gpu
+
+        return report_of_gpu(self)
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""
@@ -93,6 +100,7 @@ def gpu_answers(
     run = _run_of(source, first, len(paths), read)
     is_collective = [_fitting(activity, "collectives") for activity in run.activities]
     parts = _PARTS if any(each.any() for each in is_collective) else _PARTS[:2]
+    faster = {name or "gpu": times for name, times in faster.items()}
     questions = [faster] if faster else [{part: times} for part in parts for times in (2, np.inf)]
     divisors = [_divisors(run.activities, each) for each in questions]
     traces = [HostGpuTrace(activity) for activity in run.activities]
@@ -222,8 +230,6 @@ def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) ->
     """How many times as fast the host and each piece of each rank are."""
     host, pieces = 1.0, [np.ones(len(activity.time_ns)) for activity in activities]
     for name, times in faster.items():
-        if not times > 0:
-            raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
         if name == "host":
             host = float(times)
             continue

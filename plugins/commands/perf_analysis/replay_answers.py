@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
+from perf_traces.scenario import parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
+from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
@@ -153,15 +155,14 @@ class Network:
 
 
 def network_from_text(text: str) -> Network:
-    """Read ``0``, ``x2`` or ``2us,10GB/s``."""
-    expected = "0, x2 (twice as fast) or latency,bandwidth such as 2us,10GB/s is expected"
+    """Read ``2x``, ``0`` (ideal) or ``2us,10GB/s``."""
+    expected = "2x (twice as fast), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":
         return Network(0.0)
-    if plain.lower().startswith("x"):
-        with contextlib.suppress(ValueError):
-            if 0 < (times := float(plain[1:])) < np.inf:
-                return Network(1.0 / times)
+    if "," not in plain:
+        with contextlib.suppress(OptionError):
+            return Network(1.0 / parse_factor(plain, "--network"))
     first, _, second = plain.partition(",")
     latency, bandwidth = _amount(first, "time"), _amount(second, "rate")
     if latency is None or not bandwidth:
@@ -256,6 +257,7 @@ class Answers(Result):
     """The baseline, and scenarios."""
 
     json_kind: ClassVar[str] = "whatif"
+    questions: ClassVar[tuple[str, ...]] = ("network", "computing", "balance", "noise")  # for the sliders of its page
 
     source: str
     n_ranks: int  # what was replayed
@@ -269,6 +271,11 @@ class Answers(Result):
     contradictions: int  # calls that left before what the rules say they waited for
     network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
     remarks: tuple[str, ...]  # what was wrong with the trace
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.whatif_answers import report_of_messages
+
+        return report_of_messages(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the runtime with noise, in seconds, as a value; gives what the command line says of it."""
