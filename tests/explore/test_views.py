@@ -256,7 +256,7 @@ def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothin
     history.write_text("".join(json.dumps(row) + "\n" for row in rows))
     views = open_subjects([str(history)])
     view = views.view((), {"run": "true", "junit": str(tmp_path / "out.xml"), "summary": str(tmp_path / "out.md")})
-    assert of_type(view, Headline)[0].text == perfcore.gate(str(history), commit="commit").report().answer
+    assert of_type(view, Headline)[0].text == perfcore.gate_history(str(history), commit="commit").report().answer
     assert views.title == "history.jsonl"
     assert {path.name for path in tmp_path.iterdir()} == {"history.jsonl"}
     assert not {"run", "junit", "summary", "store"} & {

@@ -56,8 +56,11 @@ class CommandViews:
         subjects: tuple[Any, ...],
         files: tuple[Any, ...] = (),
         title: str = "",
+        function: str = "",
         **options: Any,
     ) -> None:
+        # Of a command with several functions that which is named, or else the first.
+        self._name = function if function in entry.functions else next(iter(entry.functions))
         self._entry, self._subjects, self._files, self._given = entry, subjects, files, options
         self.title = title or _TITLES.get(entry.name, entry.name.capitalize())
         self._answers: OrderedDict[tuple[tuple[str, str], ...], Result] = OrderedDict()
@@ -113,7 +116,7 @@ class CommandViews:
         return result
 
     def _function(self) -> Callable[..., Any]:
-        return self._entry.load_function(next(iter(self._entry.functions)))
+        return self._entry.load_function(self._name)
 
     def _parameters(self) -> dict[str, tuple[Any, Any, Option]]:
         """Options of the command by name: the default, the type of the value, and what is declared."""
@@ -205,8 +208,8 @@ def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] =
 
 def history_views(path: str) -> CommandViews | None:
     """Return the view of a file that is a history of commits; None if it is none."""
-    for entry in entries_for("history").values():
-        views = CommandViews(entry, (path,), title=Path(path).name, commit="commit")
+    for name, entry in entries_for("history").items():
+        views = CommandViews(entry, (path,), title=Path(path).name, function=f"{name}_history", commit="commit")
         with contextlib.suppress(PerfError):
             views.answer({})
             return views
