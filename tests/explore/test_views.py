@@ -206,7 +206,7 @@ def test_options_of_a_command_stand_in_the_address():
 def test_sliders_ask_what_the_command_is_asked():
     views = open_subjects(["examples/halo/halo.prv"])
     view = views.view(("whatif",), {"ask.network": "2", "ask.computing": "1.5", "ask.balance": "0", "ask.noise": "0"})
-    asked = perfcore.whatif("examples/halo/halo.prv", network="x2", faster={"computing": 1.5})
+    asked = perfcore.whatif("examples/halo/halo.prv", network="2x", compute={"computing": 1.5})
     assert of_type(view, Headline)[0].text == asked.report().answer
     sliders = [item for form in of_type(view, Form) for item in form.fields if item.kind == "range"]
     assert {item.name: item.value for item in sliders} == {

@@ -144,14 +144,14 @@ class CommandViews:
             if not text or float(text) == float(_SLIDERS[name][4]):
                 continue
             if name == "network":
-                options["network"] = f"x{text}"
+                options["network"] = f"{text}x"
             elif name == "noise":
                 options["noise"] = f"{text}%"
             elif name == "balance":
                 options["balance"] = "computing"
             else:
                 factors[name] = float(text)
-        return {**options, "faster": {**options.get("faster", {}), **factors}} if factors else options
+        return {**options, "compute": factors} if factors else options
 
     def _sliders(self, result: Result, query: page.Query) -> list[page.Block]:
         """A form of sliders for the questions that a result answers."""
@@ -171,7 +171,7 @@ class CommandViews:
         choices, others = [], []
         helps = help_of(self._function())[1]
         for name, (default, kind, note) in self._parameters().items():
-            if name in _SLIDERS or name in ("faster", "balance") or name in self._given:
+            if name in _SLIDERS or name in ("compute", "balance") or name in self._given:
                 continue
             shown = name.replace("_", " ")
             value = query.get(name) or ("" if default is None or default == () else str(default))
