@@ -105,7 +105,7 @@ def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
         posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
-        value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
+        value = posterior.quantiles([[at]], (0.5,), run=True)[:, 0, 0]
         for number, own, (a, b, c, d, e, f) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True
         ):

@@ -62,7 +62,7 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
     rows, reason = BAD[kind]
     (runs / "runs.csv").write_text(HEADER + SOLVE + rows + EXCHANGE)
     done = perf("fit", "runs.csv", *FIT, "-o", "laws.json", status=3)
-    assert any(line.startswith(f"not fitted: {reason}") for line in done.lines)
+    assert any(line.startswith(f"Not fitted: {reason}") for line in done.lines)
     assert perfcore.load("laws.json").paths == ("solve", "exchange")
     assert done.err == ""
 

@@ -30,7 +30,7 @@ from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
 if TYPE_CHECKING:
-    from perf_scaling.fitted import FittedModel
+    from perf_scaling.model import ScalingModel
 
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
 # tasks_per_node or memory_per_core, is how the run was laid out.
@@ -392,7 +392,7 @@ def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
     return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]
 
 
-def observed_by_path(model: FittedModel, data: Any, where: str | None = None) -> Observed:
+def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:
     """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
     import pandas as pd
 

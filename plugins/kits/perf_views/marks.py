@@ -176,10 +176,10 @@ def _draw_points(axes: Axes, mark: Points, x: Scaling, y: Scaling) -> None:
     if len(mark.left):
         errors["xerr"] = np.maximum([places - x(mark.left), x(mark.right) - places], 0.0)
     colour = _colours(mark)
-    axes.errorbar(
-        places, values, **errors, fmt=_SHAPES[mark.shape], color=colour, markersize=mark.size, elinewidth=0.8,
-        capsize=2.0, zorder=3, label=_label(mark), markerfacecolor=colour if mark.is_filled else "none",
-    )  # fmt: skip
+    if errors:
+        axes.errorbar(places, values, **errors, fmt="none", ecolor=colour, elinewidth=0.8, capsize=2.0)
+    style: dict[str, Any] = {"color": colour, "markersize": mark.size, "zorder": 3, "label": _label(mark)}
+    axes.plot(places, values, _SHAPES[mark.shape], markerfacecolor=colour if mark.is_filled else "none", **style)
 
 
 def _draw_band(axes: Axes, mark: Band, x: Scaling, y: Scaling) -> None:
