@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ import sys
 import typer
 
 from perfcore.base.errors import PerfError
+from perfcore.base.surroundings import ignore_settings_of_folder, open_closed_streams
 from perfcore.cli.app import program
 
 _INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a program; typer does so for Ctrl-C
@@ -16,6 +18,8 @@ _INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a prog
 
 def main() -> None:
     """Run the program; the user's mistakes and a full machine become one line and exit status 2, bugs a traceback."""
+    open_closed_streams()
+    ignore_settings_of_folder()
     name = os.path.basename((sys.argv or ["perf"])[0])  # noqa: PTH119 (no pathlib at start-up)
     name = name if name.startswith("perf") else "perf"  # python -m perfcore
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # so that temporary folders go
@@ -23,10 +27,11 @@ def main() -> None:
         # The completion script of `perfcore` must complete the word `perfcore`.
         complete_var = f"_{name.upper().replace('-', '_')}_COMPLETE"
         status = program().main(prog_name=name, standalone_mode=False, complete_var=complete_var)
+        sys.stdout.flush()  # a full disk is reported here, not at exit
     except PerfError as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"{error.filename or 'this machine'}: {error.strerror or error}")
+        _fail(f"{error.filename or _place(error)}: {error.strerror or error}")
     except MemoryError as error:
         _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
     except typer.TyperException as error:
@@ -37,6 +42,11 @@ def main() -> None:
     if status == _INTERRUPTED:
         typer.echo(f"\n{name}: interrupted", err=True)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _place(error: OSError) -> str:
+    """Where a file without a name is: what is written without one is standard output."""
+    return "standard output" if error.errno == errno.ENOSPC else "this machine"
 
 
 def _fail(message: str) -> None:

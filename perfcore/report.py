@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from perfcore.tables import Column, Table
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Numbers = Sequence[float] | npt.NDArray[Any]
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
@@ -82,7 +87,7 @@ class Axis:
     scale: Literal["linear", "log", "time", "category"] = "linear"  # of time, values are in `unit` (ns, us, ms, s)
     limits: tuple[float | None, float | None] = (None, None)
     names: Sequence[str] = ()  # of the places 0, 1, 2 ... of a category axis
-    ticks: Sequence[float] = ()  # places that are labelled; chosen by the renderer if empty
+    ticks: Numbers = ()  # places that are labelled; chosen by the renderer if empty
     format: str = ""  # of tick labels and values under the pointer, such as ``.0%``
     base: int = 10  # of a log axis: 2 for levels that double
     is_reversed: bool = False  # category axes whose first name stands on top
@@ -92,14 +97,15 @@ class Axis:
 # "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
+Numbers = Any  # a sequence or an array of numbers
 
 
 @dataclass(frozen=True)
 class Line:
     """Points (n,) joined by a line; NaN interrupts it."""
 
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Numbers
+    y: Numbers
     label: str = ""  # in the legend; lines without a label are not in it
     colour: Colour = "model"
     style: Style = "solid"
@@ -110,14 +116,14 @@ class Line:
 class Points:
     """Single points (n,), with error bars if `low` and `high` are given."""
 
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Numbers
+    y: Numbers
     label: str = ""
     colour: Colour = "data"
-    low: Sequence[float] = ()  # ends of the error bars (n,)
-    high: Sequence[float] = ()
-    left: Sequence[float] = ()  # ends of horizontal ones
-    right: Sequence[float] = ()
+    low: Numbers = ()  # ends of the error bars (n,)
+    high: Numbers = ()
+    left: Numbers = ()  # ends of horizontal ones
+    right: Numbers = ()
     shape: Literal["circle", "diamond", "square", "triangle", "cross", "bar"] = "circle"
     is_filled: bool = True
     size: float = 4.0
@@ -128,9 +134,9 @@ class Points:
 class Band:
     """The area between `low` and `high` (n,) over `x`."""
 
-    x: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
+    x: Numbers
+    low: Numbers
+    high: Numbers
     label: str = ""
     colour: Colour = "model"
     opacity: float = 0.2
@@ -140,15 +146,15 @@ class Band:
 class Bars:
     """Bars (n,) at places of a category axis, or on a numeric one with `width`; they begin at `base`."""
 
-    places: Sequence[float]
-    values: Sequence[float]
+    places: Numbers
+    values: Numbers
     label: str = ""
     colour: Colour | Sequence[Colour] = "series:0"
-    base: Sequence[float] | float = 0.0
+    base: Numbers | float = 0.0
     is_horizontal: bool = False
     width: float = 0.8
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
+    low: Numbers = ()
+    high: Numbers = ()
     names: Sequence[str] = ()
     texts: Sequence[str] = ()  # at the ends of the bars
 
@@ -157,25 +163,25 @@ class Bars:
 class Steps:
     """A step function: `values` (n,) hold between `edges` (n + 1,)."""
 
-    edges: Sequence[float]
-    values: Sequence[float]
+    edges: Numbers
+    values: Numbers
     label: str = ""
     colour: Colour = "data"
     is_filled: bool = False
     width: float = 1.0
-    base: Sequence[float] | float = 0.0  # where a filled one begins; (n,) if areas are stacked
+    base: Numbers | float = 0.0  # where a filled one begins; (n,) if areas are stacked
 
 
 @dataclass(frozen=True)
 class Spans:
     """Rectangles from `starts` to `ends` (n,): over the whole height, or in lanes `bottoms` to `tops`."""
 
-    starts: Sequence[float]
-    ends: Sequence[float]
+    starts: Numbers
+    ends: Numbers
     label: str = ""
     colour: Colour | Sequence[Colour] = "faint"
-    bottoms: Sequence[float] = ()  # (n,); the whole height if empty
-    tops: Sequence[float] = ()
+    bottoms: Numbers = ()  # (n,); the whole height if empty
+    tops: Numbers = ()
     opacity: float = 1.0
     names: Sequence[str] = ()
 
@@ -184,8 +190,8 @@ class Spans:
 class Text:
     """Words (n,) at points."""
 
-    x: Sequence[float]
-    y: Sequence[float] | Literal["top"]  # "top" is just below the upper edge of the plot
+    x: Numbers
+    y: Numbers | Literal["top"]  # "top" is just below the upper edge of the plot
     texts: Sequence[str]
     colour: Colour = "data"
     align: Literal["left", "center", "right"] = "left"
@@ -196,7 +202,7 @@ class Text:
 class Rule:
     """Straight lines over the whole plot at places of an axis, or through `point` with `slope`."""
 
-    places: Sequence[float] = ()
+    places: Numbers = ()
     axis: Literal["x", "y"] = "x"  # places of x are vertical lines
     label: str = ""
     colour: Colour = "muted"

@@ -197,7 +197,7 @@ class Shown:
 
     def to_frame(self) -> pd.DataFrame:
         """All of it as a data frame of pandas: one row for each thing that it is about."""
-        if "report" not in _defining(type(self)):
+        if has_presenter(self):
             return presenter_of(self).frame(self)
         return next(iter(self.report().plain_tables), Table(())).frame()
 
@@ -221,9 +221,15 @@ class Shown:
         return "".join([*parts, *(html_table(table, _ROWS, _COLUMNS, _ENTRY_LETTERS) for table in tables[:1])])
 
 
-def _defining(kind: type) -> set[str]:
-    """Names that a class or one of its bases below `Shown` defines."""
-    return {name for base in kind.__mro__ if base not in (Shown, Result, object) for name in vars(base)}
+def has_presenter(result: Any) -> bool:
+    """Whether a result is shown by a registered presenter: its nearest base decides that has one, or its own report."""
+    entries = registry().entries("presenters")
+    for base in type(result).__mro__:
+        if base is not Shown and "report" in vars(base):
+            return False
+        if f"{base.__module__}:{base.__qualname__}" in entries:
+            return True
+    return False
 
 
 class Result(Shown):
@@ -234,12 +240,12 @@ class Result(Shown):
     @property
     def title(self) -> str:
         """One line over a picture."""
-        return self.report().title if "report" in _defining(type(self)) else presenter_of(self).title(self)
+        return presenter_of(self).title(self) if has_presenter(self) else self.report().title
 
     @property
     def formula(self) -> str:
         """The result as a formula that a person can read; empty where it has none."""
-        return self.report().formula if "report" in _defining(type(self)) else presenter_of(self).formula(self)
+        return presenter_of(self).formula(self) if has_presenter(self) else self.report().formula
 
     def summary(self) -> list[str]:
         """Lines that say what it is and how sure."""
@@ -256,7 +262,7 @@ class Result(Shown):
 
     def plain_tables(self) -> Tables:
         """Tables for other programs, as CSV has them."""
-        if "report" not in _defining(type(self)):
+        if has_presenter(self):
             return presenter_of(self).plain_tables(self)
         return self.report().plain_tables
 

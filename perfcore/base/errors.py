@@ -73,6 +73,11 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, such as ``1 step`` and ``4,032 samples``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def key_first(error: Exception) -> str:
     """The message of a failed `msgspec` conversion with its key before it, not behind."""
     text = str(error)

@@ -7,11 +7,13 @@ import glob
 import hashlib
 import os
 import re
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 from perfcore.base.errors import InputError, OptionError
 
@@ -38,17 +40,45 @@ def check_files(picture: str | os.PathLike[str] | None, *others: str | os.PathLi
 
 
 def refuse_input(output: str | os.PathLike[str], texts: Iterable[str]) -> None:
-    """Refuse to write over a file that is read, also through a link: texts are paths, patterns, lists and NAME=PATH."""
+    """Refuse to write over a file that is read, also through a link: texts are paths, patterns, lists and NAME=PATH.
+
+    The files that belong to a trace, and the one behind standard input, are read too.
+    """
     target = Path(output)
+    if not target.is_file():
+        return
+    if "-" in texts and os.path.samestat(target.stat(), os.fstat(0)):
+        raise InputError(output, "is the file behind standard input; name another")
     parts = {part for text in texts for part in (text, text.rpartition("=")[2], *text.split(","))}
-    for part in sorted(parts) if target.is_file() else ():
+    for part in sorted(parts):
         with contextlib.suppress(OSError, ValueError):  # words that are no names of files
             for path in [part] if Path(part).exists() else glob.glob(part):  # noqa: PTH207 - folders are any
                 if target.samefile(path):
                     what = "an input" if path == os.fspath(output) else f"the input {path}"
                     raise InputError(output, f"is {what}; name another")
+                if _belongs_to(target.resolve(), Path(path).resolve()):
+                    raise InputError(output, f"belongs to the input {path}; name another")
                 if target.resolve().is_relative_to(Path(path).resolve()) and _is_data(target):
                     raise InputError(output, f"is in the folder {path}, which is an input; name another")
+
+
+# Endings of the files that belong to one of another ending and have its name.
+_SIDE_FILES = {
+    ".prv": {".pcf", ".row"}, ".otf2": {".def", ".evt", ".marker", ".snap", ".thumb"}, ".sts": {".log", ".sum"},
+    ".cubex": {".index", ".data"}, "": {".idx"},
+}  # fmt: skip
+
+
+def _belongs_to(target: Path, trace: Path) -> bool:
+    """Whether a file is read with a trace: names of processor logs and locations begin with the trace's."""
+    stem, ending = trace.stem, trace.suffix.lower()
+    if ending in (".gz", ".zst", ".xz", ".bz2"):
+        stem, ending = Path(stem).stem, Path(stem).suffix.lower()
+    endings = {suffix.lower() for suffix in target.suffixes}
+    if ending == ".otf2" and target.is_relative_to(trace.parent / stem) and endings & _SIDE_FILES[".otf2"]:
+        return True
+    sides = _SIDE_FILES.get(ending, set()) | _SIDE_FILES[""]
+    return target.parent == trace.parent and target.name.startswith(stem) and bool(endings & sides)
 
 
 def _is_data(target: Path) -> bool:
@@ -60,9 +90,14 @@ def _is_data(target: Path) -> bool:
 def check_folder(path: str | os.PathLike[str]) -> None:
     """Refuse a path that no file can be written to, before the work whose result is to go there."""
     target = Path(path)
-    folder = (target.resolve() if target.is_symlink() else target).parent
+    try:
+        folder = (target.resolve(strict=target.exists()) if target.is_symlink() else target).parent
+    except (OSError, RuntimeError):
+        raise InputError(path, "cannot be written: its links form a circle; name another file") from None
     if _is_special(target):
         return
+    if target.is_dir():
+        raise InputError(path, "cannot be written: it is a folder; name a file")
     if not folder.exists():
         raise InputError(path, f"cannot be written: there is no folder {str(folder)!r}; make it first")
     if not folder.is_dir():
@@ -91,7 +126,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             umask = os.umask(0)
             os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode) if target.is_file() else 0o666 & ~umask)
             if special:
                 target.write_bytes(temporary.read_bytes())
             else:
@@ -115,6 +150,7 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
     """Write a JSON object with a digest of itself first, which tells whether it was edited since."""
     import msgspec
 
+    refuse_other_kind(path, "model" if content.get("schema") == MODEL_SCHEMA else "value")
     rest = msgspec.json.format(msgspec.json.encode(content), indent=1)[1:] + b"\n"
     digest = hashlib.sha256(rest.strip()).hexdigest()[:16]
     write_bytes(path, f'{{\n "digest": "{digest}",'.encode() + rest)
@@ -134,38 +170,76 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
         os.close(folder)
 
 
-_DERIVED = re.compile(rb'"perfcore|"representation"')  # models, values and traces that a command writes
+WRITTEN_BY = "perfcore"  # in the metadata of pictures, pages and reports that perf writes
 _DIGEST = re.compile(rb'\{\s*"digest": "(\w*)",')
 _SQLITE = b"SQLite format 3\0"
+_PARQUET, _PARQUET_MARK = b"PAR1", b"perfcore"
+_TRACE_MARK = b'"perfcore'  # a key of Chrome's JSON
+# What stands near the beginning or the end of a file of this ending that perf wrote.
+_GENERATOR = rb"""name=["']generator["'] content=["']perfcore"""
+_MARKS = {
+    ".png": rb"Software\x00perfcore", ".svg": rb"<dc:title>perfcore</dc:title>", ".pdf": rb"/Creator \(perfcore\)",
+    ".html": _GENERATOR, ".htm": _GENERATOR, ".xml": rb"<!-- perfcore -->",
+}  # fmt: skip
+_HISTORY = re.compile(rb'\{[^\n]*"commit":')
+REPLACES = ContextVar("REPLACES", default=False)  # --overwrite
 
 
-def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False, *, derived: bool = False) -> None:
+def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Keep a file from being replaced unasked, before the work whose result is to go there.
 
-    What is ``derived`` from data is replaced, as the same command makes it again; not so what people write or measure:
-    designs and structural models, databases, JSON of other programs, and models that were edited.
+    Replaced without ``--overwrite`` is only what carries the mark of perf and was not edited since; histories are
+    appended to and never replaced, and read-only files never written.
     """
     target = Path(path)
-    if overwrite or not target.is_file():
+    if not target.is_file():
         return
-    reason = ""
+    if not target.stat().st_mode & 0o222:
+        raise InputError(path, "is read-only; name another, or allow writing")
     with contextlib.suppress(OSError), target.open("rb") as file:
         head, ending = file.read(_HEAD_BYTES), target.suffix.lower()
-        digest = _DIGEST.match(head)
-        if ending == ".toml":
-            reason = " and may be edited by hand"
-        elif head.startswith(_SQLITE):
-            reason = " and is a database"
-        elif ending == ".json" and not digest and not _DERIVED.search(head):
-            reason = " and is no result of perf"
-        elif Path(f"{target}.bak").is_file():
-            reason = " and was edited on the page of `perf explore`"
-        elif digest and not hashlib.sha256((head + file.read())[digest.end() :].strip()).hexdigest().startswith(
-            digest[1].decode()
-        ):
-            reason = " and was edited since perf wrote it"
-    if reason or not derived:
+        if ending == ".jsonl" and _HISTORY.match(head):
+            raise InputError(path, "is a history, which is never replaced; name another file")
+        if overwrite:
+            return
+        reason = _why_kept(target, ending, head, file)
+        if reason is None:
+            return
         raise InputError(path, f"exists{reason}; --overwrite replaces it")
+
+
+def _why_kept(target: Path, ending: str, head: bytes, file: BinaryIO) -> str | None:
+    """Why a file is not replaced unasked; None if perf wrote it and nobody edited it."""
+    digest = _DIGEST.match(head)
+    if ending == ".toml":
+        return " and may be edited by hand"
+    if head.startswith(_SQLITE):
+        return " and is a database"
+    if Path(f"{target}.bak").is_file():
+        return " and was edited on the page of `perf explore`"
+    if digest:
+        text = (head + file.read())[digest.end() :].strip()
+        is_same = hashlib.sha256(text).hexdigest().startswith(digest[1].decode())
+        return None if is_same else " and was edited since perf wrote it"
+    file.seek(-min(_HEAD_BYTES, target.stat().st_size), os.SEEK_END)
+    ends = head + file.read()
+    if head.startswith(_PARQUET) and _PARQUET_MARK in ends:
+        return None
+    if ending == ".json" and _TRACE_MARK in ends:
+        return None
+    return None if (mark := _MARKS.get(ending)) and re.search(mark, ends) else " and is no result of perf"
+
+
+def refuse_other_kind(path: str | os.PathLike[str], kind: Literal["model", "value", "trace"]) -> None:
+    """Keep a result in JSON from being replaced by one of another kind."""
+    target = Path(path)
+    if REPLACES.get() or target.suffix.lower() != ".json" or not target.is_file():
+        return
+    with contextlib.suppress(OSError), target.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+        found = "trace" if not _DIGEST.match(head) else "model" if MODEL_SCHEMA.encode() in head else "value"
+        if found != kind:
+            raise InputError(path, f"exists and holds a {found}, not a {kind}; --overwrite replaces it")
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perfcore.base import progress
+from perfcore.base.surroundings import ignore_settings_of_folder
 
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity stay.
 # Kernels touch arrays alone, so that threads may run them side by side. A kernel that another calls becomes part of it:
@@ -101,6 +102,7 @@ def kernel(function: Callable[..., Any] | None = None, *, small: int = 0) -> Any
 
 @functools.cache
 def _numba() -> Any:
+    ignore_settings_of_folder()
     import numba
     from numba.extending import typeof_impl
 

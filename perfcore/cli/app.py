@@ -121,11 +121,7 @@ def _make_group(callback: Callable[..., Any], prefix: str = "") -> CommandGroup:
 
 
 def _unknown(prefix: str, name: str) -> OptionError:
-    """Why there is no such command: its earlier name, another program's, or the nearest."""
-    entries = registry().entries("commands")
-    for entry in entries.values():
-        if prefix + name in entry.former:
-            return OptionError(f"`perf {prefix}{name}` is now `perf {entry.name}`")
+    """Why there is no such command: it is another program's, or the nearest is meant."""
     if not prefix and name in _LINUX_PERF:
         return OptionError(
             f"unknown command {name!r}: this is perfcore, for performance models; Linux perf is another program of "

@@ -14,10 +14,10 @@ import typer.core
 import typer.main
 
 from perfcore.base.errors import MEANT, OptionError
-from perfcore.base.files import check_files, refuse_existing, refuse_input, replacements
+from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
-from perfcore.cli.signature import flags_of, former_options, options_source, selected_name, with_signature
+from perfcore.cli.signature import flags_of, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
 from perfcore.hooks.registry import Entry, registry
 
@@ -58,9 +58,6 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     command = typer.main.get_command(app)
     assert isinstance(command, _Command)
     command.heading, command.choices = heading, choices
-    command.former = dict(
-        pair.split("=", 1) for pair in (*entry.former, *former_options(function)) if pair.startswith("--")
-    )
     return command
 
 
@@ -85,8 +82,9 @@ def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
                 refuse_input(values[name], [text for text in texts if isinstance(text, str) and text])
         outputs = [values[name] for name in replaced if values[name]]
         for path in outputs if len(added) > 1 else ():
-            refuse_existing(path, replace, derived=True)
+            refuse_existing(path, replace)
         VERBOSE.set(everything)
+        REPLACES.set(replace)
         with replacements(*outputs):
             return command(**values)
 
@@ -152,7 +150,6 @@ class _Command(typer.core.TyperCommand):
 
     heading = ""
     choices: Sequence[tuple[str, str]] = ()  # what can be selected, where the line does not say
-    former: Mapping[str, str] = {}
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; options of what could be selected are accepted, and shown once it is."""
@@ -185,8 +182,6 @@ class _Command(typer.core.TyperCommand):
             unknown = getattr(error, "option_name", None)
             if unknown is None or not hasattr(error, "possibilities"):
                 raise
-            if unknown in self.former:
-                raise OptionError(f"{unknown} is now {self.former[unknown]}") from None
             flags: dict[bool, list[str]] = {True: [], False: []}
             for parameter in self.get_params(ctx):
                 flags[_of_plugin(parameter)] += [flag[2:] for flag in parameter.opts if flag.startswith("--")]

@@ -14,7 +14,7 @@ import importlib
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -37,8 +37,6 @@ from perfcore.hooks.registry import Entry, registry
 
 class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""
-
-    former: ClassVar[tuple[str, ...]] = ()  # earlier options, as of `perfcore.hooks.specs.Register`
 
 
 Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
@@ -131,11 +129,6 @@ def options_source(function: Callable[..., Any]) -> OptionsOf | OptionsOfEach | 
     return next((each for each in notes if isinstance(each, kinds)), None)
 
 
-def former_options(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Earlier options of the groups of parameters that a command takes."""
-    return tuple(option for group, _ in _parameters(function)[1].values() for option in getattr(group, "former", ()))
-
-
 def _of_group(group: type) -> Iterator[inspect.Parameter]:
     hints = typing.get_type_hints(group, include_extras=True)
     for field in dataclasses.fields(group):
@@ -174,14 +167,8 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Ma
         entry = Entry("options", source.title, source.target, "", "perfcore", options=source.target)
         return [(f"Options of {source.title}", field) for field in describe(entry.load_options())]
     if isinstance(source, OptionsOfEach):
-        fields: Fields = []
-        for entry in registry().entries(source.kind).values():
-            found = _attribute(entry, source.having)
-            if isinstance(found, type):
-                fields += [(f"Options of {entry.name}", field) for field in describe(found)]
-            elif found:
-                fields += _fields_of(entry, values)
-        return fields
+        chosen = [each for each in registry().entries(source.kind).values() if source.purpose in each.default_for]
+        return [pair for entry in chosen for pair in _fields_of(entry, values)]
     name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, values))
     entries = registry().entries(source.kind)
     if name is not None:
@@ -211,13 +198,6 @@ def _key(flag: str) -> str:
 
 def _default(flag: str, parameters: Mapping[str, inspect.Parameter]) -> str | None:
     return next((each.default for each in parameters.values() if f"--{flag}" in flags_of(each)), None)
-
-
-def _attribute(entry: Entry, attribute: str) -> Any:
-    try:
-        return getattr(entry.load(), attribute, None)
-    except PerfError:  # using it says what is missing
-        return None
 
 
 def _fields_of(entry: Entry, values: Mapping[str, str]) -> Fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,11 @@ import numpy.typing as npt
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import EXACT_NS, nanoseconds_per
+from perfcore.report import Report
 from perfcore.results import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["PROCESSORS_COMPUTING", "UtilizationCurve"]
 
@@ -95,6 +99,21 @@ class UtilizationCurve(Shown):
         return (
             f"UtilizationCurve({self.n_steps} steps, {self.start!s} to {self.end!s} {self.time_unit}, "
             f"mean {self.mean:.6g})"
+        )
+
+    def report(self, data: Any = None) -> Report:
+        """Its mean and extremes, and the curve."""
+        from perfcore.data.answers import report_of_curve
+
+        return report_of_curve(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each step: start, end and height."""
+        import pandas as pd
+
+        start, end = self.edges[:-1], self.edges[1:]
+        return pd.DataFrame(
+            {f"start_{self.time_unit}": start, f"end_{self.time_unit}": end, "processors": self.heights}
         )
 
     @property

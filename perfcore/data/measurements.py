@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
-from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
-from perfcore.data.units import same_unit, seconds_per, unit_of
+from perfcore.data.columns import MeasurementRoles, missing_roles, named_columns, named_parameters, roles_of
+from perfcore.data.units import same_unit, unit_of
+from perfcore.report import Report
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Measurements"]
 
 Names = str | Iterable[str] | None
-
-_YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
-_LOOKED_AT = 1000  # values of a column of texts, at even distances, that tell whether it is meant to hold numbers
 
 
 class Measurements(Shown):
@@ -99,14 +97,7 @@ class Measurements(Shown):
             **{"code": code, "system": system, "category": category},
         }
         self._given: dict[str, Any] = {role: columns for role, columns in arguments.items() if columns is not None}
-        numeric = {name for name in columns if _holds_numbers(self.table[name])}
-        guessed = guess_roles(columns, numeric)
-        if guessed.value is not None and _are_dates(self.table[guessed.value]):
-            guessed = guess_roles(columns, numeric - {guessed.value})
-        for column in guessed.parameters.values():
-            if (self.table[column] == self.table[column].iloc[0]).all():  # a parameter is what was varied
-                others = guess_roles(columns, numeric - {column}).parameters
-                guessed = replace(guessed, parameters=others or guessed.parameters)
+        guessed = roles_of(self.table)
         chosen = MeasurementRoles(
             parameters=guessed.parameters if parameters is None else named_parameters(parameters, columns),
             value=guessed.value if value is None else named_columns([value], columns)[0],
@@ -135,6 +126,16 @@ class Measurements(Shown):
         )
         what = f"{roles.value or 'no value'}{unit} over {over or 'nothing'}{named}"
         return cut(f"Measurements({len(self.table)} rows, {what})")
+
+    def report(self, data: Any = None) -> Report:
+        """What was measured over what, the first rows, and a plot of them."""
+        from perfcore.data.answers import report_of_measurements
+
+        return report_of_measurements(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A copy of the table."""
+        return self.table.copy()
 
     def with_roles(
         self,
@@ -281,29 +282,6 @@ class Measurements(Shown):
                 f"{self.source}: {place} says {unit!r} and {other_place} says {other_unit!r}; correct one of them"
             )
         self.roles = replace(self.roles, unit=next(iter(unit_by_place.values()), None))
-
-
-def _holds_numbers(column: pd.Series) -> bool:
-    """Whether half of the values are numbers: a text among them is refused with its line, not taken for a name."""
-    import pandas as pd
-
-    if column.dtype.kind in "iuf":
-        return True
-    if column.dtype.kind not in "OUT" and str(column.dtype) not in ("str", "string"):
-        return False
-    values = column.dropna()
-    values = values.iloc[:: max(1, len(values) // _LOOKED_AT)]
-    return len(values) > 0 and bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() >= len(values))
-
-
-def _are_dates(column: pd.Series) -> bool:
-    """Whether values increase from 2010 on as times since 1970 do, in s or, without a unit in the name, in another."""
-    import pandas as pd
-
-    times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
-    factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
-    inside = any(((times * factor > _YEAR_2010) & (times * factor < _YEAR_2035)).all() for factor in factors)
-    return len(times) > 1 and inside and times.is_monotonic_increasing
 
 
 def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
-from perfcore.data.roles import shown_names
+from perfcore.data.columns import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.data.roles import MeasurementRoles
+    from perfcore.data.columns import MeasurementRoles
 
 
 _ALL = "all"  # the one code, or system, of a table that names none

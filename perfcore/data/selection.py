@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.data.roles import existing_column
+from perfcore.data.columns import existing_column
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,11 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
+from perfcore.report import Report
 from perfcore.results import Shown, cut
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Series"]
 
@@ -85,6 +90,18 @@ class Series(Shown):
 
     def __repr__(self) -> str:
         return cut(f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})")
+
+    def report(self, data: Any = None) -> Report:
+        """The statistics of its columns, and these over time."""
+        from perfcore.data.answers import report_of_series
+
+        return report_of_series(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each sample, by its time."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns, index=pd.Index(self.times, name=f"time_{self.time_unit}"))
 
     def chosen(self, column: str | None = None) -> str:
         """The column that is named, else the first with values that are no numbering; of several with a note."""

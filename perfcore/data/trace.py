@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,11 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
+from perfcore.report import Report
 from perfcore.results import Shown, cut
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Trace", "busy_mask", "curve_from_changes", "curve_from_intervals", "default_busy"]
 
@@ -100,6 +104,36 @@ class Trace(Shown):
     def __repr__(self) -> str:
         counts = f"{self.n_intervals} intervals, {len(self.locations)} locations, {len(self.states)} states"
         return cut(f"Trace({counts}, from {self.source})")
+
+    def report(self, data: Any = None) -> Report:
+        """Its size, the time in each state, and the utilization curve."""
+        from perfcore.data.answers import report_of_trace
+
+        return report_of_trace(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each interval: location, state, start and end."""
+        columns = {"start_ns": self.start_ns, "end_ns": self.end_ns}
+        return self.frame_of(self.location, self.state, columns)
+
+    def frame_of(
+        self, location: npt.NDArray[Any], state: npt.NDArray[Any], columns: Mapping[str, npt.NDArray[Any]]
+    ) -> pd.DataFrame:
+        """Columns behind the names of locations and states, of which each is kept once."""
+        import pandas as pd
+
+        named = {}
+        for name, texts, place in (("location", self.locations, location), ("state", self.states, state)):
+            different: pd.Index[str] = pd.Index(dict.fromkeys(texts))  # names may be alike, and categories may not be
+            codes = different.get_indexer(pd.Index(texts))[place]
+            named[name] = pd.Categorical.from_codes(codes, different)
+        return pd.DataFrame({**named, **columns})
+
+    def state_times(self) -> npt.NDArray[np.int64]:
+        """Total time in each state (n_states,), nanoseconds."""
+        # Sums of whole numbers are exact in float64 up to 104 days of all locations.
+        times = np.bincount(self.state, self.end_ns - self.start_ns, minlength=len(self.states))
+        return times.astype(np.int64)
 
     @property
     def n_intervals(self) -> int:

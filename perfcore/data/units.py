@@ -6,6 +6,7 @@ means the opposite.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import re
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from perfcore.base.errors import UnknownNameError
 
 DAY_NS = 86_400 * 10**9
 EXACT_NS = 1 << 53  # whole numbers up to here are exact as float64: 104 days
+_FIRST_DATE, _LAST_DATE = 1e9, 4e9  # seconds since 1970
 NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in which curves and traces count
 
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
@@ -277,3 +279,11 @@ def readable(duration: float, time_unit: str, digits: int = 6) -> str:
 def shown_origin(start: float, end: float) -> float:
     """Time from which a table or picture counts: 0, or the start where times are dates and would all look alike."""
     return float(start) if abs(start) > 20.0 * (end - start) else 0.0
+
+
+def moment_text(moment: float, time_unit: str) -> str:
+    """A time on a clock: a date if it is seconds since 1970 and later than 2001."""
+    seconds = moment * nanoseconds_per(time_unit) / 1e9
+    if not _FIRST_DATE <= seconds < _LAST_DATE:
+        return f"{moment:.15g} {time_unit}"
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M:%S}"

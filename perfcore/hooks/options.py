@@ -11,7 +11,6 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -37,7 +36,6 @@ def option(
     selects: str | None = None,
     flag: str | None = None,
     repeats: bool = False,
-    former: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """Declare one field of an options dataclass.
 
@@ -63,8 +61,6 @@ def option(
         Its spelling on the command line where the field's name cannot be it (``--with``).
     repeats : bool
         It may be given several times on the command line; the field is then a tuple, whose items hold commas.
-    former : mapping of str, optional
-        Earlier values and what to give instead, printed when one is used.
     """
     facts = {
         "help": help,
@@ -76,7 +72,6 @@ def option(
         "selects": selects,
         "spelling": flag,
         "repeats": repeats,
-        "former": former,
     }
     return dataclasses.field(default=default, metadata={_METADATA: facts})
 
@@ -99,7 +94,6 @@ class OptionField:
     selects: str | None
     spelling: str | None
     repeats: bool
-    former: Mapping[str, str]
 
     @property
     def flag(self) -> str:
@@ -147,8 +141,6 @@ class OptionField:
             if not -float("inf") < value < float("inf"):
                 raise ValueError("expected a finite number")
         if self.choices is not None and value not in self.choices:
-            if value in self.former:
-                raise ValueError(f"is now {self.former[value]}")
             raise ValueError(str(UnknownNameError("value", str(value), self.choices)))
         if self.minimum is not None and value < self.minimum:
             raise ValueError(f"must be at least {self.minimum:g}")

@@ -92,13 +92,10 @@ class OptionsOf:
 
 @dataclass(frozen=True)
 class OptionsOfEach:
-    """Annotation of ``**options``: those of all of a kind that have an attribute, such as openers that predict.
-
-    Where the attribute is a dataclass, its options are meant instead.
-    """
+    """Annotation of ``**options``: those of all of a kind that are registered for a purpose (``default_for``)."""
 
     kind: str
-    having: str
+    purpose: str
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ class Entry:
     ranks_for: tuple[str, ...] = ()
     group: str = ""
     function: str | None = None
-    former: tuple[str, ...] = ()
     shows: tuple[str, ...] = ()
     saves: str = ""
 

@@ -31,7 +31,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
     "kinds", "readers", "classifiers", "joins", "segmenters", "functions", "representations", "fitters", "models",
-    "commands", "presenters", "openers",
+    "commands", "presenters",
 )  # fmt: skip
 
 
@@ -51,7 +51,6 @@ class Register(Protocol):
         ranks_for: tuple[str, ...] = (),
         group: str = "",
         function: str | None = None,
-        former: tuple[str, ...] = (),
         shows: tuple[str, ...] = (),
         saves: str = "",
     ) -> None:
@@ -72,19 +71,16 @@ class Register(Protocol):
         extra : str, optional
             What to install when importing the target fails, for example ``"perfcore[formats]"``.
         suffixes : tuple of str, optional
-            Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without that of a
-            compression.
+            Readers and models only: endings of their files, such as ``(".prv",)``, without that of a compression.
         default_for, ranks_for : tuple of str, optional
             Of fitters the kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
             none is named; of representations the purposes (`perfcore.stochastic.defaults`) for which it is taken then;
-            of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make.
+            of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make, and what
+            their files are opened for (`perfcore.models.opening`).
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional
             The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
-        former : tuple of str, optional
-            Commands only: earlier names of the command, and earlier options as ``"--old=--new"``; using one prints
-            the present one.
         shows : tuple of str, optional
             Commands only, whose target is a public function that says its options itself
             (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for
@@ -166,8 +162,3 @@ def register_presenters(register: Register) -> None:
     path ``name``, led to by its `title` and the line of help, and its `views` is given the data and, where they are
     shown with a model, the model (`perfcore.results.further_presenters`).
     """
-
-
-@hookspec
-def register_openers(register: Register) -> None:
-    """Announce how files that are neither data nor fitted models are opened (`perf_views.contents.Opener`)."""

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from perfcore.base.errors import ModelFileError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_json
-from perfcore.data.roles import shown_names
+from perfcore.data.columns import shown_names
 from perfcore.hooks.registry import registry
-from perfcore.results import Result
+from perfcore.report import Report
+from perfcore.results import Result, has_presenter, presenter_of
 
 if TYPE_CHECKING:
     from perfcore.models.design_rows import DesignRows, GrowthDraws, PartDraws, Rival
@@ -181,6 +182,24 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def details(self) -> dict[str, Any]:
         """What the tables say beyond the model file, its statistics and parameters, as JSON-ready values."""
         return {}
+
+    @property
+    def formula(self) -> str:
+        """The model as a formula that a person can read; empty where it has none."""
+        if has_presenter(self):
+            return presenter_of(self).formula(self)
+        return "" if type(self).report is Model.report else self.report().formula
+
+    def report(self, data: Any = None) -> Report:
+        """Return the prediction at `target`, predictions over the first variable, and the parameters.
+
+        A model that has more to say overrides it; see `perfcore.report`.
+        """
+        if has_presenter(self):
+            return Result.report(self, data)
+        from perfcore.models.answers import report_of
+
+        return report_of(self, data)
 
     def __add__(self, other: Model | float) -> Model:
         """Sum with a model, or with a number in the model's unit; see `Model`."""

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
+from perfcore.report import Figure, Report
 from perfcore.results import Result
+from perfcore.tables import Column, Importance, Table
+
+_LABELS = {
+    "sse": "SSE",
+    "r2_uncentered": "R^2 uncentered",
+    "r2_centered": "R^2 centered",
+    "aicc": "AICc",
+    "bic": "BIC",
+    "loo_rmse": "leave-one-out",
+    "r2_adjusted": "R^2 adjusted",
+    "r2_leave_one_out": "R^2 leave-one-out",
+    "n_parameters": "parameters",
+}
+_IN_ANSWER = ("loo_rmse", "r2_leave_one_out", "aicc", "r2_centered")
+_SHOWN = ("n_parameters", *_IN_ANSWER)  # without --all
 
 
 class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,3 +57,40 @@ class Ranking(Result):
 
     lines: tuple[str, ...]
     candidates: tuple[Candidate, ...]
+
+    def report(self, data: Any = None) -> Report:
+        """Return the best candidate with what it is judged by, and a row for each."""
+        title = answer = self.lines[0] if self.lines else "ranking"
+        figures: list[Figure] = []
+        if self.candidates:
+            named = (each for each in self.candidates if not each.functions[0].startswith("best of"))
+            best = next(named, self.candidates[0])
+            figures = [
+                Figure(_LABELS[name], best.figures[name], format=".4g", key=name)
+                for name in _IN_ANSWER
+                if best.figures.get(name)
+            ]
+            judged = ", ".join(f"{each.name} {each.text}" for each in figures)
+            answer = f"{' + '.join(best.functions)} is the best of {title}{f'; {judged}' if judged else ''}"
+        tables = [candidate_table(self.candidates)]
+        return Report(title, answer, figures, tables, details=self.lines)
+
+
+def candidate_table(candidates: Sequence[Candidate], title: str = "", importance: Importance = "default") -> Table:
+    """Return a row for each candidate: its functions, all figures, and what to note."""
+    names = dict.fromkeys(name for candidate in candidates for name in candidate.figures)
+    columns = [
+        Column("functions", [" + ".join(candidate.functions) for candidate in candidates]),
+        *(
+            Column(
+                _LABELS.get(name, name),
+                [candidate.figures.get(name) for candidate in candidates],
+                importance="default" if name in _SHOWN else "verbose",
+                format=".5f" if name.startswith("r2") else ".5g",
+                key=name,
+            )
+            for name in names
+        ),
+        Column("note", [candidate.note for candidate in candidates]),
+    ]
+    return Table(columns, title=title, importance=importance)

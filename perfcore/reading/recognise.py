@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
-from perfcore.base.files import MODEL_SCHEMA, atomic_path
+from perfcore.base.files import MODEL_SCHEMA, atomic_path, refuse_other_kind
 from perfcore.hooks import options as option_tools
 from perfcore.hooks.registry import registry
 from perfcore.reading.source import Source
@@ -222,5 +222,6 @@ def write(data: Any, path: str | os.PathLike[str]) -> None:
         No reader writes this ending.
     """
     implementation = writer(path)
+    refuse_other_kind(path, "trace")
     with atomic_path(path) as temporary:
         implementation.write(data, temporary)

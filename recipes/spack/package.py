@@ -31,5 +31,7 @@ class PyPerfcore(PythonPackage):
         depends_on("py-threadpoolctl@3.1:")
         depends_on("py-tqdm@4.66:")
         depends_on("py-typer@0.29:0.30")
+        depends_on("py-bokeh@3.6:", when="+view")
+        depends_on("py-jinja2@3.1:", when="+view")
         depends_on("py-starlette@0.40:", when="+view")
         depends_on("py-uvicorn@0.30:", when="+view")

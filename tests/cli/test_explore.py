@@ -28,7 +28,7 @@ def test_mistakes(refused, folder, words, message):
 def test_a_library_that_is_missing_is_named(refused, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert refused("explore", "curve.csv", "--no-browser") == (
-        "the page needs Starlette and uvicorn: pip install 'perfcore[view]'"
+        "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
     )
 
 

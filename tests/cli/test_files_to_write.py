@@ -1,5 +1,8 @@
 """A file that cannot be written is refused before any work: in every command that writes one."""
 
+import subprocess
+import sys
+
 import pytest
 
 from perfcore.cli.command import build_command
@@ -64,14 +67,18 @@ def test_an_input_is_never_replaced(refused, folder, name, flag, link):
     assert path.read_text() == "measured"
 
 
-OTHERS = {"toml": (b"# mine", " and may be edited by hand"), "json": (b'{"mine": 1}', " and is no result of perf")}
+OTHERS = {
+    "toml": (b"# mine", " and may be edited by hand"),
+    "json": (b'{"mine": 1}', " and is no result of perf"),
+    "csv": (b"SQLite format 3\0", " and is a database"),
+}
 
 
 @pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
 def test_what_cannot_be_made_again_is_kept(refused, perf, folder, name, flag):
     """Designs, databases, samples and files of other programs, in every command; --overwrite gets to the work."""
     path = folder / f"x.{'png' if flag == '--plot' or name == 'plot' else ENDINGS.get(name, 'csv')}"
-    content, reason = OTHERS.get(path.suffix[1:], (b"SQLite format 3\0", " and is a database"))
+    content, reason = OTHERS.get(path.suffix[1:], (b"mine", " and is no result of perf"))
     path.write_bytes(content)
     words = [*name.split(), *WORDS[name], flag, path.name]
     if name != "summarize":  # whose inputs are looked at first
@@ -88,6 +95,8 @@ def test_what_is_made_again_is_replaced_with_a_line(perf, refused, folder):
     (folder / "m.json").write_bytes((folder / "m.json").read_bytes().replace(b'"curve.csv"', b'"other.csv"'))
     message = "m.json: exists and was edited since perf wrote it; --overwrite replaces it"
     assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message
+    (folder / "m.json").unlink()
+    perf("fit", "curve.csv", "--phases", "2", "-o", "m.json", status=(0,))
     for said in ("", "perf: replaced plot.svg\n"):
         assert perf("plot", "m.json", "--format", "svg", status=(0,)).err == said
     (folder / "m.json.bak").touch()
@@ -115,3 +124,68 @@ def test_a_file_of_a_folder_that_is_read_is_never_replaced(perf, refused, folder
     assert (folder / "runs" / "a.csv").read_text() == before
     for _ in range(2):
         perf("plot", "runs", "-o", "runs/p.svg", status=(0,))  # which no reader takes
+
+
+@pytest.mark.parametrize("name", ["user.py", "notes.md", "t.prv", "data.txt", "plain", "page.html", "p.png", "j.xml"])
+def test_a_file_that_perf_did_not_write_is_kept(refused, folder, name):
+    (folder / name).write_text("mine")
+    assert (
+        refused("fit", "curve.csv", "-o", name) == f"{name}: exists and is no result of perf; --overwrite replaces it"
+    )
+    assert (folder / name).read_text() == "mine"
+
+
+def test_a_result_of_another_kind_is_kept(perf, refused, folder):
+    (folder / "samples.csv").write_text("time_s,load\n" + "".join(f"{k},{k % 7}\n" for k in range(50)))
+    perf("stochastic", "summarize", "samples.csv", "--column", "load", "-o", "value.json", status=(0,))
+    before = (folder / "value.json").read_bytes()
+    message = "value.json: exists and holds a value, not a model; --overwrite replaces it"
+    assert refused("fit", "curve.csv", "-o", "value.json") == message
+    assert (folder / "value.json").read_bytes() == before
+    perf("fit", "curve.csv", "-o", "value.json", "--overwrite", status=(0,))
+    message = "value.json: exists and holds a model, not a trace; --overwrite replaces it"
+    assert refused("convert", "trace.csv", "-o", "value.json") == message
+
+
+def test_a_history_is_never_replaced(perf, refused, folder):
+    (folder / "runs.csv").write_text("p,time_s\n1,2.0\n1,2.1\n")
+    perf("gate", "record", "h.jsonl", "runs.csv", "--commit", "a", status=(0,))
+    before = (folder / "h.jsonl").read_bytes()
+    for more in ([], ["--overwrite"]):
+        message = "h.jsonl: is a history, which is never replaced; name another file"
+        assert refused("profile", "trace.csv", "-o", "h.jsonl", *more) == message
+    assert (folder / "h.jsonl").read_bytes() == before
+
+
+def test_files_that_belong_to_a_trace_are_inputs(refused, folder):
+    for name in ("run.prv", "run.pcf", "run.row"):
+        (folder / name).write_text("mine")
+    for name in ("run.pcf", "run.row"):
+        message = f"{name}: belongs to the input run.prv; name another"
+        assert refused("whatif", "run.prv", "--noise", "5%", "-o", name, "--overwrite") == message
+
+
+def test_the_file_behind_standard_input_is_an_input(folder):
+    source = folder / "runs.csv"
+    source.write_text("p,time_s\n1,10.2\n2,5.3\n4,2.9\n")
+    command = [sys.executable, "-m", "perfcore", "fit", "-", "-o", "runs.csv", "--overwrite"]
+    with source.open() as stdin:
+        done = subprocess.run(command, cwd=folder, stdin=stdin, capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("runs.csv: is the file behind standard input; name another\n")
+    assert (done.returncode, source.read_text()) == (2, "p,time_s\n1,10.2\n2,5.3\n4,2.9\n")
+
+
+@pytest.mark.parametrize(("mode", "status"), [(0o600, 0), (0o640, 0), (0o444, 2)])
+def test_a_replaced_file_keeps_its_mode_and_a_read_only_one_is_refused(perf, folder, mode, status):
+    perf("fit", "curve.csv", "--phases", "2", "-o", "m.json")
+    (folder / "m.json").chmod(mode)
+    before = (folder / "m.json").read_bytes()
+    perf("fit", "curve.csv", "--phases", "1", "-o", "m.json", status=(status,))
+    assert (folder / "m.json").stat().st_mode & 0o777 == mode
+    assert ((folder / "m.json").read_bytes() == before) == (status == 2)
+
+
+def test_a_circle_of_links_is_refused(refused, folder):
+    (folder / "loop").symlink_to("loop")
+    message = "loop: cannot be written: its links form a circle; name another file"
+    assert refused("fit", "curve.csv", "-o", "loop") == message

@@ -57,11 +57,6 @@ def test_unknown_commands_are_refused_with_the_nearest(refused):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["read", "x.csv"], "`perf read` is now `perf convert`"),
-        (["runs"], "`perf runs` is now `perf experiment list`"),
-        (["report"], "`perf report` is now `perf explore`"),
-        (["fit", "x.csv", "--until", "3"], "--until is now --to"),
-        (["fit", "x.csv", "--set-aside", "20%"], "--set-aside is now --holdout"),
         (
             ["stat", "ls"],
             "unknown command 'stat': this is perfcore, for performance models; Linux perf is another program",

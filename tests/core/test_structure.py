@@ -21,11 +21,12 @@ NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
 
 # Words that are a registered name by accident: file in perfcore/ and word, and what it means there.
 OTHER_MEANING = {
+    ("report.py", "interval"): "key of JSON",
     ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
 }
 
-MOST_LINES = 8000  # of the core, without the suites for authors of plugins
+MOST_LINES = 9300  # until presenters are gone: 8000; of the core, without the suites for authors of plugins
 
 HEAVY = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb")
 
@@ -42,9 +43,13 @@ def source_files():
 
 
 def imported_modules(name, file, modules):
-    """Modules that a file imports, wherever the statement stands: in a function, or for typing only."""
-    imported = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    """Modules that a file imports at run time, also in a function; not those that are imported for typing only."""
+    imported, tree = set(), ast.parse(file.read_text())
+    blocks = [each for each in ast.walk(tree) if isinstance(each, ast.If) and "TYPE_CHECKING" in ast.unparse(each.test)]
+    for_typing = {id(node) for block in blocks for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if id(node) in for_typing:
+            continue
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -87,7 +92,7 @@ def test_circles_are_recognised():
 def test_no_modules_import_one_another_in_a_circle():
     modules = source_files()
     imports = {name: imported_modules(name, file, modules) for name, file in modules.items()}
-    assert len(imports) > 400, "modules were not found"
+    assert len(imports) > 300, "modules were not found"
     assert not sorted(circles(imports))
 
 
@@ -174,7 +179,7 @@ def test_conda():
     recipe = yaml.safe_load((ROOT / "recipes" / "conda" / "recipe.yaml").read_text())
     needed = dict(re.match(r"([\w-]+) >=([\d.]+)", line).groups() for line in recipe["requirements"]["run"][1:])
     needed = {OTHER_NAMES.get(name, name): version for name, version in needed.items()}
-    assert needed == {name: LOWEST[name] for name in LOWEST if name not in ("starlette", "uvicorn")}
+    assert needed == {name: LOWEST[name] for name in LOWEST if name not in ("bokeh", "jinja2", "starlette", "uvicorn")}
     assert recipe["context"] == {
         "version": PROJECT["version"],
         "python_min": PROJECT["requires-python"].removeprefix(">="),

@@ -344,6 +344,7 @@ SVG = '<svg role="img" aria-label="a chart" viewBox="0 0 720 324"></svg>'
 SHOWN = {**KINDS, **FURTHER_KINDS}
 # A notebook's cell has views of others, and any model those of its own kind.
 AS_ANOTHER = {"Inline", "Model"}
+EMPTY = {"items": (), "has_top": False, "remarks": (), "more": "", "scripts": ()}
 
 
 def sections():
@@ -358,13 +359,13 @@ def sections():
             seen.add(sort)
             view = subject.view(path, {})
             writer = Writer(address, name=f"{kind}{number}-", level=3)
-            yield f"<section><h2>{kind} {number}</h2>{writer.view(view)}</section>"
+            yield {"anchor": f"{kind}{number}", "heading": f"{kind} {number}", "body": writer.view(view)}
 
 
 def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
     kinds = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
     assert kinds - AS_ANOTHER <= set(SHOWN), "a kind of result whose views nobody looks at"
     monkeypatch.setattr(blocks, "chart_svg", lambda chart, name: SVG)
-    (tmp_path / "kinds.html").write_text(document("kinds", f"<main><h1>kinds</h1>{''.join(sections())}</main>"))
+    (tmp_path / "kinds.html").write_text(document("kinds", "report.html", sections=sections(), **EMPTY))
     tab.goto(Path(tmp_path / "kinds.html").as_uri())
     assert accessibility_problems(tab) == []

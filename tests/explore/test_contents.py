@@ -103,7 +103,7 @@ def test_nothing_comes_from_elsewhere(page):
 
 def test_a_report_has_no_forms_and_links_only_where_something_is():
     writer = Writer(lambda path, query: "#x" if path == ("x",) else None, is_live=False)
-    text = "".join(map(writer.block, ALL))
+    text = writer.blocks(ALL)
     assert "<form" not in text
     assert [a["href"] for a in Checked(text).all("a")] == ["#x"]
     assert "0.35" in text
@@ -157,7 +157,7 @@ def test_style_sheets_and_scripts_take_all_colours_from_one_sheet():
     known = set(re.findall(r"--([a-z-]+): #[0-9a-f]{6};", light))
     assert known == set(re.findall(r"--([a-z-]+): #[0-9a-f]{6};", dark))
     asked = set(re.findall(r"""var\(--([a-z-]+)\)|["'`]--([a-z-]+)["'`]""", "".join(texts)))
-    set_elsewhere = {"part", "depth", "letters"}
+    set_elsewhere = {"part", "depth", "letters", "sign", "left", "width", "y"}
     assert {one or other for one, other in asked} <= known | set_elsewhere
 
 

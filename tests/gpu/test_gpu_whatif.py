@@ -60,9 +60,69 @@ def test_savings_of_every_step(tmp_path):
     assert perfcore.whatif(file, region="step#2").runtime_ns == 500_000
 
 
-def test_streams_that_wait_for_events(tmp_path):
+def synchronized(*kernels, stop, launches=()):
+    """Kernels, calls that launch some of them, a synchronization from 20 us on, and 50 us of the host."""
+    calls = [event("cuda_runtime", "cudaLaunchKernel", at, 4, correlation=k) for k, at in launches]
+    pieces = [event("kernel", name, start, dur, tid, correlation=k) for name, start, dur, tid, k in kernels]
+    wait = event("cuda_runtime", "cudaDeviceSynchronize", 20, stop - 20, correlation=99)
+    return [*calls, *pieces, wait, event("cpu_op", "host", stop, 50)]
+
+
+def test_a_device_synchronization_waits_for_all_streams(tmp_path):
+    """From 2 until 112 us for A, or, with A twice as fast, until 102 us for B; then 2 us of return, 50 of the host."""
+    two = [("A", 12, 100, 7, 1), ("B", 22, 80, 8, 2)]
+    file = write(tmp_path / "t.json", synchronized(*two, stop=114, launches=[(1, 2), (2, 12)]))
+    assert runtimes(perfcore.whatif(file, faster={"A": 2})) == {"A 2x faster": 152}
+    usual = runtimes(perfcore.whatif(file))
+    assert (usual["GPU 2x faster"], usual["ideal GPU"]) == (112, 72)
+
+
+@pytest.mark.parametrize("at", [0, 22])
+def test_work_launched_before_the_trace_is_awaited_by_the_call_in_which_it_ends(tmp_path, at):
+    """Of two kernels without launch, one behind the other: the second ends 2 us before the call that waits returns."""
+    events = synchronized(("P", at, 40, 7, 50), ("Q", at + 42, 60, 7, 51), stop=at + 104)
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert found.path.by_class["return from waiting"] == 2000
+    begin = min(at, 20)
+    assert runtimes(found)["GPU 2x faster"] == at + 104 + 50 - begin - 50
+    assert any("2 pieces without" in line or "1 pieces without" in line for line in found.uncertain)
+
+
+@pytest.mark.parametrize(("off", "said"), [(10, "10 us ahead of"), (-6, "4 us behind"), (0, "")])
+def test_clocks_of_host_and_gpu_that_differ(tmp_path, off, said):
+    """Launched at 2 us it runs from 4 to 104 us of the host's clock; that of the GPU is off."""
+    events = synchronized(("k", 4 + off, 100, 7, 1), stop=104, launches=[(1, 2)])
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert found.runtime_ns == 154_000 - 1000 * min(2, 4 + off)  # from the first event
+    assert runtimes(found)["GPU 2x faster"] == found.runtime_ns / 1000 - 50
+    assert any(said in line for line in found.uncertain) if said else not found.uncertain
+
+
+def test_clocks_that_jump(tmp_path):
+    """Work of the second step is dated half a second later: it is left out of what is waited for, and that is said."""
+    first = synchronized(("k", 4, 100, 7, 1), stop=106, launches=[(1, 2)])
+    later = [{**each, "ts": each["ts"] + (500_000 if each["cat"] == "kernel" else 1000),
+              "args": {"correlation": each["args"].get("correlation", 0) + 200}} for each in first]  # fmt: skip
+    found = perfcore.whatif(write(tmp_path / "t.json", first + later))
+    assert sum(found.path.by_class.values()) == found.runtime_ns
+    assert any(line.startswith("1 times work begins before its launch or ends after") for line in found.uncertain)
+
+
+def test_kernels_that_overlap_on_a_stream(tmp_path):
+    """Dependent launches that begin 2 us early keep their 100 us each, and the overlap; the union is 296 us."""
+    events = [event("kernel", "k", 98 * k, 100, 7) for k in range(3)] + [event("kernel", "empty", 50, 0, 7)]
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert (found.runtime_ns, found.path.by_class["GPU"], runtimes(found)["GPU 2x faster"]) == (296_000, 296_000, 146)
+    assert found.least_ns["busiest stream"] == 296_000
+    activity = read_gpu_activity(tmp_path / "t.json")
+    assert sorted(activity.time_ns.tolist()) == [0, 100_000, 100_000, 100_000]
+    assert int((activity.busy[1] - activity.busy[0]).sum()) == 296_000
+
+
+@pytest.mark.parametrize("device", [{"device": 0}, {}])
+def test_streams_that_wait_for_events(tmp_path, device):
     """A kernel begins when that of another stream ends, which the wait for an event tells."""
-    wait = {"stream": 8, "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 2, "device": 0, "correlation": 3}
+    wait = {"stream": 8, "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 2, "correlation": 3, **device}
     events = [
         event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1),
         event("kernel", "first", 10, 100, 7, correlation=1),

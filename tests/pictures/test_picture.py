@@ -13,7 +13,6 @@ from result_kinds import KINDS
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_views.data_pictures import draw_curve
 from perf_views.picture import plot
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
@@ -48,7 +47,7 @@ def test_a_long_curve_shows_its_extremes():
     heights = np.full(50_000, 3.0)
     heights[12_345], heights[40_000] = 9.0, 1.0  # each 1/50,000 of the width: less than a pixel
     axes = Figure().add_subplot()
-    draw_curve(axes, UtilizationCurve(np.arange(50_001), heights))
+    plot(None, UtilizationCurve(np.arange(50_001), heights), ax=axes)
     band = next(patch for patch in axes.patches if patch.get_fill())
     drawn = band.get_path().vertices[:, 1]
     assert (drawn.min(), drawn.max()) == (1.0, 9.0)

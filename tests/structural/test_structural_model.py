@@ -13,10 +13,10 @@ from perf_structural import StructuralModel, schedule
 from perf_structural.indexed import PLAIN, parse_unit
 from perf_structural.measured_value import variation_class
 from perf_structural.prediction_files import read_predictions
-from perf_views.contents import opener_of
 from perfcore import Measurements
 from perfcore.base.errors import DataError, InputError, PerfError
 from perfcore.hooks.registry import registry
+from perfcore.models.opening import model_file_entry
 from perfcore.stochastic import from_dict
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
@@ -353,10 +353,9 @@ NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}
 def test_predictions_are_recognised(tmp_path, text):
     path = tmp_path / "predictions.json"
     path.write_text(text, encoding="utf-8")
-    name, opener = opener_of(str(path))
-    assert name == "predictions"
-    assert opener.takes_data
-    assert not opener.predicts
+    entry = model_file_entry(path)
+    assert entry.name == "predictions"
+    assert entry.default_for == ("validation",)
 
 
 # Files of predictions and of actual values: what a user can write, and what is wrong with it, with its place.

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import perfcore
 from perfcore.hooks.parameters import Argument
+from perfcore.report import Figure, Report
 from perfcore.results import Result
 
 
@@ -14,12 +15,13 @@ class Limit(Result):
 
     speedup: float
 
-    def summary(self) -> list[str]:
-        """What the command prints."""
-        return [f"speedup below {self.speedup:.4g}"]
+    def report(self, data: Any = None) -> Report:
+        """Return the answer, which the command prints, and its number."""
+        limit = Figure("speedup", self.speedup, format=".4g")
+        return Report("Largest speedup", f"speedup below {limit.text}", [limit])
 
     def to_dict(self) -> dict[str, float]:
-        """What ``--json`` prints."""
+        """Return what ``--json`` prints besides."""
         return {"speedup": self.speedup}
 
 

@@ -21,7 +21,6 @@ _SHOWS = {  # and the help of --output
     "messages": (("plot", "table"), ""),
     "whatif": (("plot", "table"), "Write the runtime with noise, in seconds, as a value."),
 }
-_FORMER = {"overheads": ("--set=--label", "--at=perf project RUNS --at"), "summarize": ("merge", "--on=--parallel")}
 _PRESENTERS = (
     ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
     ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
@@ -49,7 +48,7 @@ def register_commands(register: Register) -> None:
         shows, saves = _SHOWS.get(name, ((), ""))
         target = function if shows else "perf_analysis.cli:command"
         register(
-            name, target, group=group, help=text, function=function, former=_FORMER.get(name, ()), shows=shows,
+            name, target, group=group, help=text, function=function, shows=shows,
             saves=saves,
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ run meet in collectives, which begin when the last rank enters. All times are wh
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import Counter
@@ -26,101 +27,230 @@ from perfcore.base.errors import DataError
 GPU, OPERATOR, NO_OPERATOR, RUNTIME_CALL = "GPU", "operators", "no operator", "runtime calls"
 GAP, LAUNCH, RETURN, UNKNOWN = "gaps of the GPU", "launch", "return from waiting", "launch not recorded"
 LATE = "late start of a rank"
+_OF_DEVICE = re.compile(r"(?:Device|Ctx)Synchronize")
 _WAITS = re.compile(r"(?:cuda|hip|cu)(?:Device|Ctx|Stream|Event)Synchronize(?:_\w+)?")
 _FULL_QUEUE, _NEARLY = 1000, 4  # launched, not begun: the least maximum that is a limit, and what counts as full
 _PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kinds of nodes, as ordered at one moment
 _NEVER = np.iinfo(np.int64).min
+_CLOCKS_NS = 50_000  # by which clocks of host and GPU may differ
+_LEAST_LAUNCH_NS = 1_000  # work that follows sooner was launched while the work before ran
+
+
+Edges = tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]]  # source, target, delay, whether the host works meanwhile
 
 
 class HostGpuTrace:
-    """What pieces of GPU work and calls of the host wait for, in a whole trace."""
+    """What pieces of GPU work and calls of the host wait for, in a whole trace.
+
+    A piece whose launch is not recorded was launched before the next one of its stream, and a synchronization awaits it
+    if it ends within. Times of a GPU are moved to the clock of the host by the least shift with which no piece begins
+    before its launch, or ends after a call that waited for it.
+    """
 
     def __init__(self, activity: GpuActivity) -> None:
         host, pieces = activity.host, activity.pieces
-        self.activity, known = activity, np.flatnonzero(pieces["launch"] >= 0)
-        self.launch_ns, self.returned_ns = pieces["start"].copy(), pieces["start"].copy()
-        self.launch_ns[known] = host["start"][pieces["launch"][known]]
-        self.returned_ns[known] = host["end"][pieces["launch"][known]]
-        self.launched = (pieces["launch"] >= 0) & (self.launch_ns <= pieces["start"])
-        follows = np.append(False, pieces["location"][1:] == pieces["location"][:-1])
-        follows &= np.roll(pieces["end"], 1) <= pieces["end"]  # else it runs beside the one before
-        self.before = np.where(follows, np.arange(len(follows)) - 1, -1)
+        self.activity, known = activity, pieces["launch"] >= 0
+        self.start, self.end = pieces["start"].copy(), pieces["end"].copy()
+        self._launch_ns = np.full(len(known), _NEVER)
+        self._launch_ns[known] = host["start"][pieces["launch"][known]]
+        self._codes, self._first = np.unique(pieces["location"], return_index=True)
+        self._of_stream = np.repeat(np.arange(len(self._codes)), np.diff(np.append(self._first, len(known))))
+        self._keys: dict[Any, int] = {activity.locations[code]: k for k, code in enumerate(self._codes.tolist())}
+        devices = [device for device, _ in self._keys]
+        self._devices = {device: k for k, device in enumerate(dict.fromkeys(devices))}
+        self._of_device = np.array([self._devices[device] for device in devices])
         rows = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))[::-1]
         self._calls = dict(zip(host["correlation"][rows].tolist(), rows.tolist(), strict=True))
-        self._streams: dict[int, tuple[Ints, Ints]] = {}  # pieces in the order of their launches, and the launches
-        for code in np.unique(pieces["location"]).tolist():
-            rows = np.flatnonzero(pieces["location"] == code)
-            rows = rows[np.argsort(self.launch_ns[rows], kind="stable")]
-            self._streams[code] = rows, self.launch_ns[rows]
+        syncs = self._synchronizations()
+        self._match_launches()
+        self.shifts_ns = self._clock_shifts(syncs)
+        if self.shifts_ns.any():
+            by = self.shifts_ns[self._of_device[self._of_stream]]
+            self.start, self.end = self.start + by, self.end + by
+            self._match_launches()
+        # Of each piece the one of its stream that ends last before it; -1 if it runs beside that, or is the first.
+        numbers = np.arange(len(self.end))
+        is_last = self._ended.is_highest()
+        last = np.append(-1, np.maximum.accumulate(np.where(is_last, numbers, -1))[:-1])
+        self.before = np.where(is_last & (last >= self._first[self._of_stream]), last, -1)
         self.other = self._stream_waits()
-        waits = self._full_queues()
+        waits: dict[int, Ints] = {call: np.array([piece]) for call, piece in self._full_queues().items()}
         self.full = np.array(sorted(waits), np.int64)  # launch calls that find their queue full
-        waits |= self._host_waits()
+        self.n_contradicting = int((self._launch_ns > self.start).sum())  # pieces that begin or end when they cannot
+        waits |= self._host_waits(syncs)
         self.waiting = np.array(sorted(waits), np.int64)
         at, ended = host["location"][self.waiting], host["end"][self.waiting]
         inner = (at[1:] == at[:-1]) & (host["start"][self.waiting[1:]] < ended[:-1])
         self.waiting = np.append(self.waiting[:1], self.waiting[1:][~inner])
-        self.awaited = np.array([waits[row] for row in self.waiting.tolist()], np.int64)
+        awaited = [waits[row] for row in self.waiting.tolist()]
+        self.n_awaited = np.array([len(each) for each in awaited], np.int64)
+        self.awaited = np.concatenate([np.zeros(0, np.int64), *awaited])  # of each wait the piece that ends last first
+        self.n_awaited_unlaunched = int((~self.launched[self.awaited]).sum())
 
-    def _latest_launched(self, place: int, before_ns: int) -> int:
-        """The last piece of a stream that was launched before a moment, -1 for none."""
-        rows, launches = self._streams.get(place, (self.before[:0], self.before[:0]))
-        k = int(np.searchsorted(launches, before_ns)) - 1
-        return int(rows[k]) if k >= 0 else -1
+    def _match_launches(self) -> None:
+        """Pieces whose launch is known, the latest launch up to each in its stream, and the latest end."""
+        host, pieces, n = self.activity.host, self.activity.pieces, len(self.start)
+        self.launched = (self._launch_ns > _NEVER) & (self._launch_ns <= self.start) & (self._launch_ns < self.end)
+        self.launch_ns = np.where(self.launched, self._launch_ns, self.start)
+        self.returned_ns = self.start.copy()
+        self.returned_ns[self.launched] = host["end"][pieces["launch"][self.launched]]
+        self._launches = _StreamOrder(self._of_stream, np.where(self.launched, self.launch_ns, _NEVER))
+        self._ended = _StreamOrder(self._of_stream, self.end)
+        self._last_launched = np.maximum.accumulate(np.where(self.launched, np.arange(n), -1))
+
+    def _synchronizations(self) -> list[tuple[int, int, Ints, bool]]:
+        """Calls that wait for the GPU: row, moment before which what they wait for is launched, streams, if known."""
+        activity, host = self.activity, self.activity.host
+        named = np.array([bool(_WAITS.fullmatch(name)) for name in activity.names])
+        details = {sync.correlation: sync for sync in activity.syncs}
+        everywhere, found = np.arange(len(self._codes)), []
+        for row in np.flatnonzero((host["category"] == CALL) & named[host["name"]]).tolist():
+            sync = details.get(int(host["correlation"][row]), Sync())
+            device = sync.device if sync.device is not None else self._used_device(row)
+            stream = sync.stream if sync.kind == "Stream Sync" else sync.awaited_stream
+            streams = everywhere if device is None else np.flatnonzero(self._of_device == self._devices.get(device, -1))
+            is_whole = _OF_DEVICE.search(activity.names[host["name"][row]]) is not None
+            if not is_whole and stream not in (None, -1):  # Kineto's -1 is an unknown stream
+                streams = np.array(
+                    [k for k in streams.tolist() if activity.locations[self._codes[k]][1] == stream], int
+                )
+            is_known = is_whole or stream not in (None, -1)
+            found.append((row, int(host["start"][self._calls.get(sync.record, row)]), streams, is_known))
+        return found
+
+    @functools.cached_property
+    def _devices_of_processes(self) -> dict[Any, set[Any]]:
+        """Devices on which each process of the host launched work."""
+        activity, pieces = self.activity, self.activity.pieces
+        known = pieces["launch"] >= 0
+        pairs = np.stack([activity.host["location"][pieces["launch"][known]], pieces["location"][known]])
+        used: dict[Any, set[Any]] = {}
+        for place, stream in np.unique(pairs, axis=1).T.tolist():
+            used.setdefault(activity.locations[place][0], set()).add(activity.locations[stream][0])
+        return used
+
+    def _used_device(self, row: int) -> Any:
+        """The device of the process that makes a call; None if it uses several, or none is known."""
+        used = self._devices_of_processes.get(self.activity.locations[self.activity.host["location"][row]][0], set())
+        return next(iter(used or self._devices)) if len(used or self._devices) == 1 else None
+
+    def _latest(self, streams: Ints, before_ns: int, until_ns: int) -> Ints:
+        """The last piece of each stream that was launched before a moment; -1 for none.
+
+        Pieces without a recorded launch were launched in time if they end until another moment.
+        """
+        last, ended = self._launches.before(streams, before_ns), self._ended.before(streams, until_ns + 1)
+        first, known = self._first[streams], np.maximum(last, 0)
+        last = np.where(self.launched[known], last, np.maximum(np.minimum(last, ended), self._last_launched[known]))
+        return np.where(last >= first, last, -1)
+
+    def _clock_shifts(self, syncs: list[tuple[int, int, Ints, bool]]) -> Ints:
+        """What to add to times of each device, so that work lies between its launch and the wait for it."""
+        host, n = self.activity.host, len(self._devices)
+        of_device = self._of_device[self._of_stream]
+        known = self._launch_ns > _NEVER
+        late = np.where(known, self._launch_ns - self.start, -_CLOCKS_NS)
+        least, most = np.full(n, -_CLOCKS_NS), np.full(n, _CLOCKS_NS)
+        near = late <= _CLOCKS_NS
+        np.maximum.at(least, of_device[near], late[near])
+        for row, before, streams, is_known in syncs:
+            if not is_known:
+                continue
+            end = int(host["end"][row])
+            piece = self._latest(streams, before, end + _CLOCKS_NS)
+            piece = piece[piece >= 0]
+            slack = end - self.end[piece]
+            following = np.minimum(piece + 1, len(self.end) - 1)
+            queued = (self._of_stream[following] == self._of_stream[piece]) & (following > piece)
+            queued &= ~self.launched[following] & (self.start[following] < self.end[piece] + _LEAST_LAUNCH_NS)
+            fits = (slack >= -_CLOCKS_NS) & (self.launched[piece] | ~queued) & (self.start[piece] < end)
+            np.minimum.at(most, of_device[piece[fits]], slack[fits])
+        shift = np.where(least > 0, least, np.where(most < 0, most, 0))
+        return np.where((least <= shift) & (shift <= most), shift, 0)
 
     def _stream_waits(self) -> Ints:
         """Of each piece the one that its stream was told to wait for, -1 for none."""
-        begun, pieces = self.activity.host["start"], self.activity.pieces
+        begun = self.activity.host["start"]
         other = np.full(len(self.before), -1)
-        places: dict[Any, int] = {key: code for code, key in enumerate(self.activity.locations)}
         for sync in self.activity.syncs:
             wait, record = self._calls.get(sync.correlation), self._calls.get(sync.record)
-            here, there = (places.get((sync.device, stream), -1) for stream in (sync.stream, sync.awaited_stream))
-            if wait is None or record is None or here not in self._streams:
+            if wait is None or record is None:
                 continue
-            source, (rows, launches) = self._latest_launched(there, int(begun[record])), self._streams[here]
-            target = next(iter(rows[np.searchsorted(launches, begun[wait]) :][:1].tolist()), -1)
-            if source >= 0 <= target and pieces["end"][source] <= pieces["start"][target]:
+            device = sync.device if sync.device is not None else self._used_device(wait)
+            here, there = (self._keys.get((device, stream), -1) for stream in (sync.stream, sync.awaited_stream))
+            if here < 0 or there < 0:
+                continue
+            target = int(self._launches.before(np.array([here]), int(begun[wait]))[0]) + 1
+            if target >= len(other) or self._of_stream[target] != here:
+                continue
+            source = int(self._latest(np.array([there]), int(begun[record]), int(self.start[target]))[0])
+            if source >= 0 and self.end[source] <= self.start[target]:
                 known = other[target]
-                other[target] = max((known, source), key=lambda k: pieces["end"][k] if k >= 0 else _NEVER)
+                other[target] = max((known, source), key=lambda k: self.end[k] if k >= 0 else _NEVER)
         return other
 
-    def _host_waits(self) -> dict[int, int]:
-        """Calls in which the host waits, and the piece that each waits for."""
-        activity, host, pieces = self.activity, self.activity.host, self.activity.pieces
+    def _host_waits(self, syncs: list[tuple[int, int, Ints, bool]]) -> dict[int, Ints]:
+        """Calls in which the host waits, and the pieces that each waits for, of which the last to end is the first."""
+        host, pieces = self.activity.host, self.activity.pieces
         copies = np.flatnonzero((pieces["kind"] == COPY) & self.launched)
-        copies = copies[pieces["end"][copies] <= self.returned_ns[copies]]
-        waits = dict(zip(pieces["launch"][copies].tolist(), copies.tolist(), strict=True))
-        named = np.array([bool(_WAITS.fullmatch(name)) for name in activity.names])
-        details = {sync.correlation: sync for sync in activity.syncs}
-        for row in np.flatnonzero((host["category"] == CALL) & named[host["name"]]).tolist():
-            sync = details.get(int(host["correlation"][row]), Sync())
-            stream = sync.stream if sync.kind == "Stream Sync" else sync.awaited_stream
-            before = int(host["start"][self._calls.get(sync.record, row)])
-            candidates = [
-                self._latest_launched(place, before) for place in self._streams
-                if sync.device in (None, activity.locations[place][0])
-                and stream in (None, -1, activity.locations[place][1])  # Kineto's -1 is an unknown stream
-            ]  # fmt: skip
-            ends = {int(pieces["end"][piece]): piece for piece in candidates if piece >= 0}
-            if within := [end for end in ends if host["start"][row] <= end <= host["end"][row]]:
-                waits[row] = ends[max(within)]
+        copies = copies[self.end[copies] <= self.returned_ns[copies]]
+        waits = {call: np.array([piece]) for call, piece in
+                 zip(pieces["launch"][copies].tolist(), copies.tolist(), strict=True)}  # fmt: skip
+        known: dict[int, Ints] = {}  # what each thread has waited for, by stream: only what is new is awaited again
+        for row, before, streams, is_known in syncs:
+            start, end = int(host["start"][row]), int(host["end"][row])
+            piece = self._latest(streams, before, end)
+            piece = piece[piece >= 0]
+            self.n_contradicting += int((self.end[piece] > end).sum()) if is_known else 0
+            piece = piece[self.end[piece] <= end]
+            if not len(piece) or self.end[piece].max() < start:
+                continue
+            piece = piece[np.argsort(-self.end[piece], kind="stable")]
+            seen = known.setdefault(int(host["location"][row]), np.full(len(self._codes), -1))
+            fresh = seen[self._of_stream[piece]] < piece
+            fresh[0] = True
+            waits[row] = piece[fresh] if is_known else piece[:1]
+            np.maximum.at(seen, self._of_stream[waits[row]], waits[row])
         return waits
 
     def _full_queues(self) -> dict[int, int]:
         """Launch calls that find the queue of their stream full, and the last piece that ended within each."""
         host, pieces = self.activity.host, self.activity.pieces
-        ended = np.argsort(pieces["end"], kind="stable")
+        ended = np.argsort(self.end, kind="stable")
         waits: dict[int, int] = {}
-        for rows, launches in self._streams.values():
-            begun = np.sort(pieces["start"][rows])
-            queue = np.arange(1, len(rows) + 1) - np.searchsorted(begun, launches, "right")
+        for first, stop in itertools.pairwise([*self._first.tolist(), len(self.end)]):
+            if stop - first < _FULL_QUEUE:
+                continue
+            rows = first + np.argsort(self.launch_ns[first:stop], kind="stable")
+            begun = np.sort(self.start[rows])
+            queue = np.arange(1, len(rows) + 1) - np.searchsorted(begun, self.launch_ns[rows], "right")
             full = rows[(queue >= max(queue.max() - _NEARLY, _FULL_QUEUE)) & self.launched[rows]]
             call = pieces["launch"][full]
-            last = ended[np.searchsorted(pieces["end"][ended], host["end"][call], "right") - 1]
-            within = (pieces["end"][last] >= host["start"][call]) & (pieces["end"][last] <= host["end"][call])
+            last = ended[np.searchsorted(self.end[ended], host["end"][call], "right") - 1]
+            within = (self.end[last] >= host["start"][call]) & (self.end[last] <= host["end"][call])
             waits |= dict(zip(call[within].tolist(), last[within].tolist(), strict=True))
         return waits
+
+
+class _StreamOrder:
+    """Moments of pieces, each not before those of the earlier ones of its stream, to search in all streams at once."""
+
+    def __init__(self, of_stream: Ints, times: Ints) -> None:
+        order = np.argsort(times, kind="stable")
+        self._sorted, rank = times[order], np.empty(len(order), np.int64)
+        rank[order] = np.searchsorted(self._sorted, self._sorted)
+        self._own = of_stream * (len(order) + 1) + rank
+        self._keys: Ints = np.maximum.accumulate(self._own)
+
+    def is_highest(self) -> npt.NDArray[np.bool_]:
+        """Whether the moment of a piece is not before those of the earlier ones of its stream."""
+        highest: npt.NDArray[np.bool_] = self._own == self._keys
+        return highest
+
+    def before(self, streams: Ints, moment: int) -> Ints:
+        """The last piece of each stream with a time before a moment; that of a stream before it if there is none."""
+        rank = np.searchsorted(self._sorted, moment)
+        return np.searchsorted(self._keys, streams * (len(self._sorted) + 1) + rank) - 1
 
 
 @dataclass(frozen=True)
@@ -146,18 +276,21 @@ class HostGpuRun:
     """
 
     def __init__(self, trace: HostGpuTrace, window: tuple[int, int] | None = None) -> None:
-        self.trace, self.activity, both = trace, trace.activity, (trace.activity.host, trace.activity.pieces)
-        whole = [np.concatenate([each[name] for each in both]) for name in ("start", "end")]
-        self.begin, self.end = window or (int(whole[0].min()), int(whole[1].max()))
+        self.trace, self.activity, host = trace, trace.activity, trace.activity.host
+        recorded = self.activity.pieces["start"]
+        self.begin = window[0] if window else min(int(host["start"].min(initial=-_NEVER - 1)), int(recorded.min()))
+        self.end = window[1] if window else max(int(host["end"].max(initial=_NEVER)), int(trace.end.max()))
         if self.end <= self.begin:
             raise DataError(f"{self.activity.source}: the part of the run has no duration")
+        # What began before the window is cut, but not what only another clock dates before its first event.
+        self._begun = np.where(recorded < self.begin, self.begin, trace.start)
         tops, ended = self._host_segments()
-        self._nodes(tops, ended, self.end if window else int(both[0]["end"].max(initial=self.begin)))
+        self._nodes(tops, ended, self.end if window else int(host["end"].max(initial=self.begin)))
         n = len(self._time)
-        self._source, self._fixed = np.zeros((n, 3), np.int64), np.zeros((n, 3), np.int64)
         self._host, self._length, self._cause = (np.zeros(n, np.int64) for _ in range(3))
-        self._thread_edges()
-        self._piece_edges()
+        edges = [*self._thread_edges(), *self._piece_edges()]
+        self.source, self.target, self._fixed, self._in_host = (
+            np.concatenate(column) for column in zip(*edges, strict=True))  # fmt: skip
 
     def _host_segments(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Stretches of each thread with the innermost event of each, -1 for none; where outermost events are."""
@@ -182,8 +315,8 @@ class HostGpuRun:
     def _nodes(self, tops: tuple[Ints, Ints], ended: tuple[Ints, Ints], last_ns: int) -> None:
         """Nodes in the order of time, of which the first is the begin of the window."""
         host, pieces, trace = self.activity.host, self.activity.pieces, self.trace
-        piece = np.flatnonzero((pieces["end"] > self.begin) & (pieces["end"] <= self.end))
-        beyond = pieces["end"][(pieces["end"] > self.end) & (trace.launch_ns < self.end)]
+        piece = np.flatnonzero((trace.end > self.begin) & (trace.end <= self.end))
+        beyond = trace.end[(trace.end > self.end) & (trace.launch_ns < self.end)]
         self.n_beyond, self.beyond_ns = len(beyond), int(beyond.max(initial=self.end)) - self.end
         launch = np.unique(pieces["launch"][piece[trace.launched[piece]]])
         launch = launch[host["start"][launch] >= self.begin]
@@ -192,7 +325,7 @@ class HostGpuRun:
         at = host["location"][trace.waiting[wait]]
         home = ended[0][np.argmax(ended[1])] if len(ended[0]) else -1
         parts: list[tuple[Any, Any, Any, Any]] = [
-            (np.full(len(piece), -1), pieces["end"][piece], _PIECE_END, piece), (at, end[wait], _WAIT_END, wait),
+            (np.full(len(piece), -1), trace.end[piece], _PIECE_END, piece), (at, end[wait], _WAIT_END, wait),
             (*ended, _END, ended[0]), (*tops, _BEGIN, tops[0]), (at, start[wait], _WAIT, wait),
             (host["location"][launch], host["start"][launch], _LAUNCH, launch), ([home], [last_ns], _BEGIN, [-2]),
         ]  # fmt: skip
@@ -202,10 +335,10 @@ class HostGpuRun:
         self._place, self._kind, self._ref = (np.append(-3, each[order]) for each in (place, kinds, ref))
         self._time = np.append(self.begin, time[order])
         self._final = int(np.flatnonzero((self._kind == _BEGIN) & (self._ref == -2))[0])
-        self._ends, self._of_piece = np.flatnonzero(self._kind == _PIECE_END), np.zeros(len(pieces["end"]), np.int64)
+        self._ends, self._of_piece = np.flatnonzero(self._kind == _PIECE_END), np.zeros(len(trace.end), np.int64)
         self._of_piece[self._ref[self._ends]] = self._ends
 
-    def _thread_edges(self) -> None:
+    def _thread_edges(self) -> list[Edges]:
         """Each moment of a thread follows the one before, and the end of a wait also what is waited for."""
         # After a stretch outside of all events it follows the thread that was in one last, or is in one at the time.
         place, time, kind = self._place, self._time, self._kind
@@ -222,15 +355,26 @@ class HostGpuRun:
             k = np.searchsorted(mine, nodes) - 1
             inside = idle & (place[nodes] != code) & (within[k] > 0)
             source, on = np.where(inside, mine[k], source), np.where(inside, code, on)
-        self._source[nodes, 0], self._source[nodes, 1] = source, before
-        self._host[nodes], self._on = time[nodes] - time[source], place.copy()
+        self._cause[nodes], self._host[nodes], self._on = source, time[nodes] - time[source], place.copy()
         self._on[nodes] = on
-        waits = np.flatnonzero(kind == _WAIT_END)
-        awaited = self.trace.awaited[self._ref[waits]]
-        self._source[waits, 0], self._host[waits] = self._of_piece[awaited], 0
-        back = time[waits] - np.maximum(self.activity.pieces["end"][awaited], self.begin)
-        self._fixed[waits, 0] = self._fixed[waits, 1] = back
-        self._cause = self._source[:, 0].copy()
+        is_wait = kind[nodes] == _WAIT_END
+        waits, entered, trace = nodes[is_wait], before[is_wait], self.trace
+        first = np.append(0, np.cumsum(trace.n_awaited))
+        last = trace.awaited[first[self._ref[waits]]]
+        back = time[waits] - np.maximum(np.maximum(trace.end[last], time[entered]), self.begin)
+        self._cause[waits], self._host[waits] = self._of_piece[last], 0
+        count = trace.n_awaited[self._ref[waits]]
+        numbers = np.repeat(first[self._ref[waits]] - np.append(0, np.cumsum(count))[:-1], count) + np.arange(
+            count.sum()
+        )
+        awaited = self._of_piece[trace.awaited[numbers]]
+        others, behind = nodes[~is_wait], (~is_wait) & (before > 0) & (before != source)
+        edges = [
+            (source[~is_wait], others, np.zeros_like(others), np.ones(len(others), bool)),
+            (before[behind], nodes[behind], np.zeros(behind.sum(), np.int64), np.zeros(behind.sum(), bool)),
+            (entered, waits, back, np.zeros(len(waits), bool)),
+            (awaited, np.repeat(waits, count), np.repeat(back, count), np.zeros(len(awaited), bool)),
+        ]
         self._first, self._after = np.zeros_like(time), np.zeros_like(time)  # segments from its cause to each node
         for code in np.unique(self._seg_place).tolist():
             first, stop = np.searchsorted(self._seg_place, [code, code + 1])
@@ -241,13 +385,14 @@ class HostGpuRun:
         self._after = np.maximum(self._after, self._first)
         whole = np.append(0, np.cumsum(self._seg_end - self._seg_start))
         self._rest = self._host - (whole[self._after] - whole[self._first])
+        return edges
 
-    def _piece_edges(self) -> None:
+    def _piece_edges(self) -> list[Edges]:
         """Pieces begin after their launch, in the order of their stream, and after what their stream waits for."""
         trace, pieces, nodes, piece = self.trace, self.activity.pieces, self._ends, self._ref[self._ends]
-        start, end = pieces["start"][piece], pieces["end"]
+        start, end = trace.start[piece], trace.end
         launch_ns, launched = trace.launch_ns[piece], trace.launched[piece]
-        before, other, begin = trace.before[piece], trace.other[piece], np.maximum(start, self.begin)
+        before, other, begin = trace.before[piece], trace.other[piece], self._begun[piece]
         self._length[nodes] = self._time[nodes] - begin
         empty = launched & (launch_ns >= self.begin) & ((before < 0) | (end[before] <= launch_ns))
         delay, least = start - launch_ns, np.zeros_like(start)
@@ -266,30 +411,25 @@ class HostGpuRun:
         of_launch[self._ref[launches]] = launches
         launch = np.where(launched, of_launch[pieces["launch"][piece]], 0)
         since, earliest = self._time[launch], np.where(launched, launch_ns + least, self.begin)
-        self._source[nodes, 0] = self._cause[nodes] = launch
-        self._fixed[nodes, 0] = np.where(follows, np.clip(earliest, since, begin), begin) - since
-        for slot, earlier, is_last in ((1, before, follows & ~later), (2, other, follows & later)):
+        self._cause[nodes] = launch
+        fixed, in_host = np.where(follows, np.clip(earliest, since, begin), begin) - since, np.zeros(len(nodes), bool)
+        edges = [(launch, nodes, fixed, in_host)]
+        for earlier, is_last in ((before, follows & ~later), (other, follows & later)):
             node = np.where(earlier >= 0, self._of_piece[earlier], 0)
             gap = begin - np.where(node > 0, end[earlier], self.begin)
-            self._source[nodes, slot] = node
-            self._fixed[nodes, slot] = np.where(is_last, gap, np.minimum(gap, 0))
+            fixed = np.where(is_last, gap, np.minimum(gap, 0))
+            exists = (node > 0) | (fixed > 0)
+            edges.append((node[exists], nodes[exists], fixed[exists], in_host[exists]))
             self._cause[nodes] = np.where(is_last, node, self._cause[nodes])
-
-    @property
-    def edges(self) -> npt.NDArray[np.bool_]:
-        """Which of the three that a node may wait for there are; it always has the first."""
-        edges: npt.NDArray[np.bool_] = (self._source > 0) | (self._fixed > 0)
-        edges[:, 0] = True
         return edges
 
     def delays(self, host: float, gpu: float | Floats) -> tuple[Floats, Floats]:
-        """How long after what it waits for each node, or piece, begins; how many times as fast it is."""
+        """Delays of the edges up to the begin of a piece or to a moment; how many times as fast each node is."""
         divisor = np.ones(len(self._time))
         divisor[self._ends] = gpu if isinstance(gpu, float) else gpu[self._ref[self._ends]]
         scaled = np.append(0, np.cumsum(np.floor((self._seg_end - self._seg_start) / host)))
-        before = self._fixed.astype(float)
-        before[:, 0] += scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
-        return before, divisor
+        in_host = scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
+        return self._fixed + np.where(self._in_host, in_host[self.target], 0.0), divisor
 
     def host_activities(self, nodes: list[int], by_class: Counter[str]) -> Counter[str]:
         """Times of host activities on the stretches that end at nodes; adds their classes."""
@@ -311,7 +451,9 @@ class HostGpuRun:
     def busiest_stream_ns(self, time_ns: Ints) -> int:
         """Work of the stream that has most of it, with pieces that take at most these times."""
         piece = self._ref[self._ends]
-        work = np.minimum(time_ns[piece], self._length[self._ends])
+        before = self.trace.before[piece]
+        overlap = np.where(before >= 0, np.maximum(self.trace.end[before] - self.trace.start[piece], 0), 0)
+        work = np.maximum(np.minimum(time_ns[piece], self._length[self._ends]) - overlap, 0)
         return int(np.bincount(self.activity.pieces["location"][piece], work).max(initial=0))
 
 
@@ -343,19 +485,18 @@ class Replay:
         self._last = [int(end) for first, run in zip(self._first, runs, strict=False)
                       for end in (first + run._final, *(first + run._ends[-1:]))]  # fmt: skip
         begun = self._join(met or Meetings(*(np.zeros(0, np.int64),) * 3))
-        rows, slots = zip(*(np.nonzero(run.edges) for run in runs), strict=True)
-        self._rows, self._slots = rows, slots
-        pairs = zip(runs, self._first, rows, slots, strict=False)
-        source = np.concatenate([first + run._source[row, slot] for run, first, row, slot in pairs])
-        target = np.concatenate([first + row for first, row in zip(self._first, rows, strict=False)])
+        source, self._target = (
+            np.concatenate([first + getattr(run, name) for first, run in zip(self._first, runs, strict=False)])
+            for name in ("source", "target")
+        )
         own = np.zeros(len(self._time), np.int64)  # the meeting that a node is a member of
         own[self._member] = self._meeting
-        self._is_member = own[target] > 0
+        self._is_member = own[self._target] > 0
         time, kinds = np.append(self._time, begun), np.concatenate([run._kind for run in runs])
         order = np.lexsort((np.arange(len(time)), np.append(kinds, np.full(len(begun), _MEETING)), time))
         position = np.empty(len(order), np.int64)
         position[order] = np.arange(len(order))
-        target = np.append(np.where(self._is_member, own[target], target), self._member)
+        target = np.append(np.where(self._is_member, own[self._target], self._target), self._member)
         self._order = np.argsort(position[target], kind="stable")
         source = np.append(source, self._meeting)
         self._leading = target[self._order].tolist(), source[self._order].tolist()
@@ -381,8 +522,9 @@ class Replay:
         good = several & (ended > begun)
         self.n_met, self.n_apart = int(good.sum()), int((several & ~good).sum())
         kept = good[of]
-        of, self._member = of[kept], nodes[kept]
-        self._meeting = len(self._time) + (np.cumsum(good) - 1)[of]
+        of = of[kept]
+        self._member: Ints = nodes[kept]
+        self._meeting: Ints = len(self._time) + (np.cumsum(good) - 1)[of]
         self._shortest = shortest[of]
         self._rest = self._time[self._member] - begun[of] - self._shortest
         entered = self._time[self._member] - self._length[self._member]
@@ -397,10 +539,7 @@ class Replay:
         delays = [run.delays(host, each) for run, each in zip(self.runs, gpus, strict=True)]
         divisor = np.concatenate([each for _, each in delays])
         length = np.floor(self._length / divisor)
-        edges = zip(delays, self._rows, self._slots, strict=True)
-        weight = np.concatenate([before[row, slot] for (before, _), row, slot in edges])
-        rows = np.concatenate([first + row for first, row in zip(self._first, self._rows, strict=False)])
-        weight += np.where(self._is_member, 0.0, length[rows])
+        weight = np.concatenate([before for before, _ in delays]) + np.where(self._is_member, 0.0, length[self._target])
         weight = np.append(weight, self._rest + np.floor(self._shortest / divisor[self._member]))
         reached = [0.0] * self._n
         for first in self._first[:-1]:

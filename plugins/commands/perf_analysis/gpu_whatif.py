@@ -272,6 +272,18 @@ def _uncertain(run: _Run, whole: Replay, error_ns: int, has_collectives: bool) -
     if n := sum(each.n_beyond for each in whole.runs):
         beyond = readable(max(each.beyond_ns for each in whole.runs), "ns", 4)
         lines.append(f"{n:,} pieces launched here end up to {beyond} after it: nothing here waits for them")
+    for rank, each in zip(run.ranks, whole.runs, strict=True):
+        named = f"{rank}: " if rank else ""
+        for shift in each.trace.shifts_ns[each.trace.shifts_ns != 0].tolist():
+            clock, what = ("ahead of", "ends after calls that wait for it") if shift < 0 else (
+                "behind", "begins before its launch")  # fmt: skip
+            lines.append(f"{named}the clock of the GPU is {readable(abs(shift), 'ns')} {clock} that of the host: work "
+                         f"{what}; corrected")  # fmt: skip
+    if n := sum(each.trace.n_contradicting for each in whole.runs):
+        lines.append(f"{n:,} times work begins before its launch or ends after a call that waits for it, as clocks "
+                     "jump: left out of what is waited for")  # fmt: skip
+    if n := sum(each.trace.n_awaited_unlaunched for each in whole.runs):
+        lines.append(f"{n:,} pieces without a recorded launch: awaited by the synchronization in which they end")
     if whole.n_apart:
         lines.append(f"{whole.n_apart:,} collectives by whose clocks ranks are in them one after the other: not joined")
     if len(run.ranks) > 1 and not whole.n_met:

@@ -7,30 +7,25 @@ from perfcore.hooks.specs import Register
 
 __all__ = ["register_commands", "register_presenters"]
 
-_ON = ("--on=--parallel",)
 _COMMANDS = (
-    ("info", "Look", "Show what a file contains and which commands apply.", "perf_basics.api:info", ("formats",)),
-    ("plot", "Look", "Plot a model or data to a file.", "perf_views.picture:plot", ("--data=`perf fit --table csv`",)),
-    ("convert", "Look", "Convert a file to another format.", None, ("read",)),
+    ("info", "Look", "Show what a file contains and which commands apply.", "perf_basics.api:info"),
+    ("plot", "Look", "Plot a model or data to a file.", "perf_views.picture:plot"),
+    ("convert", "Look", "Convert a file to another format.", None),
     (
         "fit", "Model", "Fit a model: phases, timings, scaling, overheads, forecasts.",
         "perfcore.models.fitting:fit",
-        (
-            "--on=--parallel", "--set-aside=--holdout", "--within=--support",
-            "--segmenter=--fitter phases --segmenter", "--phases-from=--fitter phases --phases-from",
-        ),
     ),
-    ("rank", "Model", "Rank the candidate models of a fitter.", "perfcore.models.fitting:rank", _ON),
-    ("predict", "Model", "Predict with a fitted or structural model.", "perf_basics.api:predict", _ON),
-    ("plugins", "Set up", "List installed plugins and their options.", "perf_basics.api:plugins", ()),
+    ("rank", "Model", "Rank the candidate models of a fitter.", "perfcore.models.fitting:rank"),
+    ("predict", "Model", "Predict with a fitted or structural model.", "perf_basics.api:predict"),
+    ("plugins", "Set up", "List installed plugins and their options.", "perf_basics.api:plugins"),
 )  # fmt: skip
 
 
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
-    for name, group, text, function, former in _COMMANDS:
-        register(name, f"perf_basics.cli:{name}", group=group, help=text, function=function, former=former)
+    for name, group, text, function in _COMMANDS:
+        register(name, f"perf_basics.cli:{name}", group=group, help=text, function=function)
 
 
 @hookimpl
@@ -43,9 +38,4 @@ def register_presenters(register: Register) -> None:
         "perf_basics.presenters:ListingPresenter",
         help="what is installed, or can be read",
         function="perf_basics.api:formats",
-    )
-    register(
-        "perfcore.models.ranking:Ranking",
-        "perf_views.drawable:RankingPresenter",
-        help="models compared with one another",
     )

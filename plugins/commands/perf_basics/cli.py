@@ -21,7 +21,7 @@ from perfcore.base.errors import (
     PluginError,
     UnknownNameError,
 )
-from perfcore.base.files import check_files, replacements
+from perfcore.base.files import REPLACES, check_files, refuse_existing, replacements
 from perfcore.cli.output import VERBOSE, print_findings, print_json, print_plainly, print_result, print_table, reporting
 from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
@@ -156,6 +156,8 @@ def plot(
 
         path = _path(output, kind)
         check_files(path)
+        if not output:
+            refuse_existing(path, REPLACES.get())
         ends.enter_context(replacements(*([] if output else [path])))
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
@@ -340,7 +342,7 @@ def predict(
     ] = None,
     as_json: Json = False,
     table_format: TableFormat = None,
-    **options: Annotated[Any, OptionsOfEach("openers", "predicts")],
+    **options: Annotated[Any, OptionsOfEach("models", "prediction")],
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
@@ -353,26 +355,24 @@ def predict(
     perf predict sor.toml --with iterations=200 --plot sor.png
     """
     _refuse_both(as_json, table_format)
-    from perf_views.contents import opener_of
+    from perfcore.models.opening import model_file_entry
 
-    opened = opener_of(model)
-    is_special = opened is not None and opened[1].predicts
+    entry = model_file_entry(model)
+    is_special = entry is not None and "prediction" in entry.default_for
     if is_special and (at or interval is not None):
         raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
     levels = [] if is_special else _levels(options.pop("quantile", None))
     if not is_special and (options or picture is not None):
-        used = f"--{next(iter(options), 'plot').rstrip('_')}"
+        used = f"--{next(iter(options), 'plot')}".replace("--inputs", "--with")
         raise OptionError(f"{used} is for structural models (.toml); {model} takes --at, --interval and --quantile")
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
     with reporting():
-        if opened is not None and is_special:
+        if entry is not None and is_special:
             from perf_views.picture import plot as draw
-            from perfcore.hooks.options import build
 
             check_files(picture)
-            name, opener = opened
-            prediction = opener.predict(model, build(opener.Options, options, name))
+            prediction = entry.load().read(model).predict(**options)
             if picture is not None:
                 draw(prediction, None, picture)
         else:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
+from perf_tables.confounders import refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
 from perf_traces.messages.communication import communication_of
 from perf_traces.options import WARNING
@@ -19,10 +19,10 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.data.columns import is_of_spread, shown_names
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
-from perfcore.data.roles import shown_names
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import is_time, readable, split_unit, unit_of

@@ -48,17 +48,15 @@ def register_commands(register: Register) -> None:
     """Announce the commands."""
     register("experiment", COMMAND_GROUP, group="Measure", help="Plan, execute and list runs; recommend the next.")
     design = "Write the design (.toml), which `perf experiment run` takes."
-    for name, former, text, function, saves in (
-        ("design", "design", "Create an experiment design.", "design", design),
-        ("run", "run", "Execute the runs of a design (resumable).", "run", ""),
-        ("list", "runs", "List recorded runs.", "runs", ""),
-        ("next", "next", "Recommend the most informative next runs.", "next_points", design),
-        ("sample", "sample", "Record CPU or network load.", "sample", ""),
+    for name, text, function, saves in (
+        ("design", "Create an experiment design.", "design", design),
+        ("run", "Execute the runs of a design (resumable).", "run", ""),
+        ("list", "List recorded runs.", "runs", ""),
+        ("next", "Recommend the most informative next runs.", "next_points", design),
+        ("sample", "Record CPU or network load.", "sample", ""),
     ):
         target = f"perf_experiments.api:{function}"
-        register(
-            f"experiment {name}", target, group="Measure", help=text, function=target, former=(former,), saves=saves
-        )
+        register(f"experiment {name}", target, group="Measure", help=text, function=target, saves=saves)
 
 
 @hookimpl

@@ -17,7 +17,6 @@ def register_commands(register: Register) -> None:
         group="Look",
         help="Show data and models as a page in the browser, or write one file.",
         function="perf_explore.api:explore",
-        former=("report",),
     )
 
 
@@ -30,11 +29,8 @@ def register_presenters(register: Register) -> None:
         help="a report within a notebook",
         function="perf_explore.api:view",
     )
-    register(
-        "perfcore.data.measurements:Measurements",
-        "perf_explore.measurement_views:MeasurementsPresenter",
-        help="runs as a picture and a table",
-    )
+    for data in ("perfcore.data.measurements:Measurements", "perfcore.data.series:Series"):
+        register(data, "perf_explore.measurement_views:DataPresenter", help="what data report")
     register(
         "perfcore.data.trace:Trace#timeline",
         "perf_explore.timeline.views:TimelinePresenter",

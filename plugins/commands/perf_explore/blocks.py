@@ -9,10 +9,9 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from importlib import resources
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from perf_views.contents import (
     Block,
     Cell,
     Chart,
-    Field,
     Form,
+    Graph,
     Headline,
     KeyFigures,
     Link,
@@ -31,14 +30,17 @@ from perf_views.contents import (
     Notice,
     Query,
     Table,
-    Text,
     View,
     ViewPath,
 )
 from perf_views.names import shortened_apart
+from perfcore.base.errors import MissingDependencyError
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from matplotlib.figure import Figure
+
+    from perfcore.report import Plot
 
 
 @functools.cache
@@ -163,8 +165,8 @@ def _thin(figure: Figure) -> None:
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
 
 # What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.
-_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*)?|-|nan|inf|")
-_SMALL_NUMBER = re.compile(r"[0-9.]+e-[0-9]+")  # lines break after a hyphen
+_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*| \[.*\])?|-|nan|inf|")
+_SMALL_NUMBER = re.compile(r"([0-9.]+e-[0-9]+)")  # lines break after a hyphen
 # Where a table says how something turned out, and a line that begins with a verdict.
 _STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
 _STATUS_LINE = re.compile(r"(PASS|FAIL|INCONCLUSIVE)(?= )")
@@ -175,203 +177,176 @@ _SHORT = 20  # letters of a cell that always stands in one line
 _LONG = 60  # letters of a cell that has a place as wide as a paragraph, and of a label that its field stands below
 _LONGEST_LABEL = 120  # letters; a line of the page has about as many
 _MOST_LINES = 12  # of a cell
-_FARTHEST = 60  # steps to the right; recursions are deeper, and their names are to stay within reach
 _TALL = 1000  # letters of a text that scrolls alone, such as the names of a thousand states
+
+
+@functools.cache
+def templates() -> Environment:
+    """The templates of pages; every text that they are given is escaped."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise MissingDependencyError("pages need Jinja2 and Bokeh: pip install 'perfcore[view]'") from None
+    return Environment(
+        loader=PackageLoader("perf_explore"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=False
+    )
+
+
+def script_data(content: Any) -> str:
+    """JSON within an element ``<script>``, whatever its texts hold."""
+    return json.dumps(content).replace("<", "\\u003c")
 
 
 @dataclass
 class Writer:
-    """Writes blocks."""
+    """Writes blocks by the template ``blocks.html``, which asks for everything here."""
 
     address: Callable[[ViewPath, Query], str | None]  # where a view in a state is
     is_live: bool = True  # whether forms and actions can be sent
     hidden: Mapping[str, str] = field(default_factory=dict)
     name: str = "b"  # begins the names of everything that needs one within the document
     level: int = 2  # of the headings of blocks
+    draws_static: bool = False  # charts as drawings, for notebooks, which keep all that their cells show
+    keep: Callable[[Plot], str] | None = None  # the address at which finer parts of a plot are asked for
+    has_charts: bool = False  # whether a chart was written that needs BokehJS
+    statuses: Mapping[str, str] = field(default_factory=lambda: STATUS)
 
     def __post_init__(self) -> None:
         self._numbers = count(1)
 
     def view(self, view: View) -> str:
         """All blocks of a view: what must not be overlooked, key figures, the first chart, the rest, and long forms."""
-        return "\n".join(filter(None, map(self.block, _in_order(view.blocks))))
+        return self.blocks(_in_order(view.blocks))
 
-    def block(self, block: Block) -> str:
-        """One block as a section; empty where it cannot be used."""
-        if isinstance(block, (Form, Action)) and not self.is_live:
-            return ""
-        if isinstance(block, Headline):
-            return f'<p class="headline">{_with_status(block.text)}</p>'
-        if isinstance(block, KeyFigures):
-            return self._key_figures(block)
-        if isinstance(block, Notice):
-            role = "alert" if block.kind == "error" else "note"
-            return f'<p class="notice {block.kind}" role="{role}">{_scrolling(escape(block.text), block.text)}</p>'
-        title = f"<h{self.level}>{escape(block.title)}</h{self.level}>" if block.title else ""
-        if isinstance(block, (Form, Table)) and block.is_folded:
-            inside = self._form(block) if isinstance(block, Form) else self._table(block)
-            return f"<details><summary>{escape(block.title)}</summary><section>{inside}</section></details>"
-        if isinstance(block, Text):
-            inside = self._text(block)
-        elif isinstance(block, Table):
-            inside = self._table(block)
-        elif isinstance(block, Chart):
-            inside = self._chart(block)
-        else:
-            inside = self._form(block)
-        return f"<section>{title}{inside}</section>"
+    def blocks(self, blocks: Sequence[Block]) -> str:
+        """Blocks as sections; those that cannot be used are left out."""
+        return templates().get_template("blocks.html").render(blocks=blocks, w=self)
 
-    def link(self, link: Link, text: str | None = None) -> str:
-        """A link, or its text where the view cannot be reached."""
-        label = escape(link.text if text is None else text)
-        address = self.address(link.path, link.query)
-        return label if address is None else f'<a href="{escape(address)}">{label}</a>'
+    # What the template asks for
 
-    def _text(self, block: Text) -> str:
-        if block.kind == "formula":
-            parts = [f'<pre tabindex="0">{escape(chr(10).join(block.lines))}</pre>'] if block.lines else []
-        else:
-            parts = [f"<p>{_scrolling(_with_status(line), line)}</p>" for line in block.lines]
-        links = [link for link in block.links if self.address(link.path, link.query) is not None]
-        if links:
-            parts.append(f'<p class="links">{" ".join(map(self.link, links))}</p>')
-        return "".join(parts)
+    @staticmethod
+    def definition(heading: str) -> str:
+        return definition(heading)
 
-    def _key_figures(self, block: KeyFigures) -> str:
-        tiles = "".join(
-            f"<div><dt>{escape(each.name)}</dt><dd>{_scrolling(escape(each.text), each.text)}</dd></div>"
-            for each in block.figures
-        )
-        return f'<dl class="tiles">{tiles}</dl>'
+    @staticmethod
+    def type(block: Block) -> str:
+        return type(block).__name__
 
-    def _table(self, table: Table) -> str:
-        numeric = [
-            all(_AMOUNT.fullmatch(cell if isinstance(cell, str) else cell.text) for cell in column)
-            for column in zip(*table.rows, strict=True)
-        ] or [False] * len(table.header)
-        texts = [cell if isinstance(cell, str) else cell.text for cell in table.header]
-        head = "".join(
-            self._cell(cell, "th", f'scope="col"{_tooltip(text)}', right)
-            for cell, text, right in zip(table.header, texts, numeric, strict=True)
-        )
-        status = [column > 0 and text in _STATUS_COLUMNS for column, text in enumerate(texts)]
-        rows = "".join(f"<tr>{self._row(row, numeric, status)}</tr>" for row in table.rows)
-        note = f'<p class="hint">{escape(table.note)}</p>' if table.note else ""
-        # Wide tables scroll by themselves, also by keyboard.
-        label = escape(table.title or "table")
-        return (
-            f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
-        )
+    @staticmethod
+    def cell(content: Cell | str) -> Cell:
+        return Cell(content) if isinstance(content, str) else content
 
-    def _row(self, row: tuple[Cell | str, ...], numeric: list[bool], status: list[bool]) -> str:
-        heading = ("th", 'scope="row"')
-        return "".join(
-            self._cell(cell, *(heading if column == 0 else ("td", "")), right, is_status)
-            for column, (cell, right, is_status) in enumerate(zip(row, numeric, status, strict=True))
-        )
+    @staticmethod
+    def text(content: Cell | str) -> str:
+        return content if isinstance(content, str) else content.text
 
-    def _cell(self, content: Cell | str, tag: str, scope: str, right: bool, is_status: bool = False) -> str:
-        cell = Cell(content) if isinstance(content, str) else content
-        inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
-        inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
-        if not cell.link and len(cell.text) > _SHORT:
-            inside = _SMALL_NUMBER.sub(r'<span class="whole">\g<0></span>', inside)
-        if is_status and cell.link is None and cell.text in STATUS:
-            inside = _status(cell.text)
-        if cell.indent:
-            # Before the link, so that only its text is underlined.
-            inside = f'<span style="padding-left:{min(cell.indent, _FARTHEST)}em"></span>{inside}'
-        if cell.bar is not None:
-            inside += f'<span class="bar" style="--part:{min(max(cell.bar, 0.0), 1.0):.4g}"></span>'
-        kind = 'class="n"' if right else _kind_of(cell.text)
-        style = "" if cell.shade is None else f'style="{shade_style(cell.shade)}"'
+    def next_name(self) -> str:
+        return f"{self.name}{next(self._numbers)}"
+
+    @staticmethod
+    def is_tall(text: str) -> bool:
+        """Whether a text is so long that it scrolls alone."""
+        return len(text) > _TALL or text.count("\n") > _MOST_LINES
+
+    @staticmethod
+    def verdict(line: str) -> tuple[str, str]:
+        """The verdict that a line begins with, and the rest."""
+        match = _STATUS_LINE.match(line)
+        return ("", line) if match is None else (match[0], line[match.end() :])
+
+    @staticmethod
+    def small_numbers(text: str) -> list[tuple[str, bool]]:
+        """Parts of a text, and whether each is a number that may not be broken."""
+        return [(part, at % 2 == 1) for at, part in enumerate(_SMALL_NUMBER.split(text)) if part]
+
+    def amounts(self, table: Table) -> list[bool]:
+        """Whether each column has numbers only."""
+        columns = zip(*table.rows, strict=True)
+        return [all(_AMOUNT.fullmatch(self.text(cell)) for cell in column) for column in columns] or [
+            False for _ in table.header
+        ]
+
+    def status_columns(self, table: Table) -> list[bool]:
+        """Whether each column says how something turned out."""
+        return [column > 0 and self.text(cell) in _STATUS_COLUMNS for column, cell in enumerate(table.header)]
+
+    @staticmethod
+    def kind(text: str, is_amount: bool) -> str:
+        """How the text of a cell is broken into lines: a short one not at all, a longer one where there is no room."""
+        if is_amount:
+            return "n"
+        return "long" if len(text) > _LONG else "text" if len(text) > _SHORT else ""
+
+    @staticmethod
+    def style(cell: Cell) -> str:
         if cell.step is not None:
-            style = f'style="{step_style(cell.step, is_sure=cell.is_sure)}"'
-        opening = " ".join(filter(None, (tag, scope, kind, style)))
-        return f"<{opening}>{inside}</{tag}>"
+            return step_style(cell.step, is_sure=cell.is_sure)
+        return "" if cell.shade is None else shade_style(cell.shade)
 
-    def _live(self, chart: Chart, live: Live) -> str:
-        """A place for a script to draw in, and the same as a picture for who has none."""
-        feed, place = (self.address((*live.path, *more), {}) or "" for more in (("",), ()))
-        picture = self.address((*live.path, "picture"), live.query) or ""
-        links = "".join(f"{self.link(link)} " for link in live.links)
-        settings = json.dumps({**live.settings, "feed": FEED + feed, "place": place, "label": chart.alternative})
-        return (
-            f'<div class="live" data-kind="{escape(live.kind)}" data-settings="{escape(settings)}"></div>'
-            f'<noscript><figure><img src="{escape(FEED + picture)}" alt="{escape(chart.alternative)}"></figure>'
-            f'<p class="links">{links}</p></noscript>'
-        )
+    def labels(self, form: Form | Action) -> list[str]:
+        return shortened_apart([item.label for item in form.fields], _LONGEST_LABEL)
 
-    def _chart(self, chart: Chart) -> str:
-        if chart.live is not None and self.is_live:
-            return self._live(chart, chart.live)
-        drawing = chart_svg(chart, f"{self.name}{next(self._numbers)}")
+    @staticmethod
+    def rows(text: str) -> int:
+        return min(max(text.count("\n") + 2, 4), 24)
+
+    @staticmethod
+    def has_slider(form: Form | Action) -> bool:
+        """Whether the state of a form is shown at once when it changes."""
+        return any(item.kind == "range" for item in form.fields)
+
+    @staticmethod
+    def is_row(form: Form | Action) -> bool:
+        return _is_row(form)
+
+    def reachable(self, links: Sequence[Link]) -> list[Link]:
+        return [link for link in links if self.address(link.path, link.query) is not None]
+
+    def live_settings(self, chart: Chart) -> str:
+        """What a script needs that draws in place of a chart."""
+        assert chart.live is not None
+        feed, place = (self.address((*chart.live.path, *more), {}) or "" for more in (("",), ()))
+        return json.dumps({**chart.live.settings, "feed": FEED + feed, "place": place, "label": chart.alternative})
+
+    def picture(self, live: Live) -> str:
+        return FEED + (self.address((*live.path, "picture"), live.query) or "")
+
+    def svg(self, chart: Chart) -> str:
+        return chart_svg(chart, self.next_name())
+
+    def svg_of_plot(self, plot: Plot) -> str:
+        """A declared plot as a drawing."""
+        from perf_views.marks import draw_plot
+
+        def draw(figure: Figure) -> None:
+            draw_plot(plot, figure.add_subplot())
+
+        size = (10.0, plot.height or 4.0)
+        return self.svg(Chart(draw, plot.title or plot.name, (), size=size))
+
+    @staticmethod
+    def is_upright(drawing: str) -> bool:
+        """Whether a drawing is so high that its texts would become small if it were fitted into a window."""
         extent = _EXTENT.search(drawing)
-        # One so high that its texts would become small where it is fitted into a window.
-        is_upright = extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
-        kind = ' class="upright"' if is_upright else ""
-        tables = "".join(
-            (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
-        )
-        if tables:
-            tables = f"<details><summary>Data</summary>{tables}</details>"
-        return f'<div class="scrolled"><figure{kind}>{drawing}</figure></div>{tables}'
+        return extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
 
-    def _form(self, block: Form | Action) -> str:
-        labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)
-        fields = "".join(map(self._field, block.fields, labels))
-        address = escape(self.address(block.path, {}) or "")
-        row = ' class="row"' if _is_row(block) else ""
-        if isinstance(block, Action):
-            extra = "".join(_hidden(name, value) for name, value in self.hidden.items())
-            opening = f'<form method="post" action="{address}"{row}>{extra}'
-        else:
-            # A slider that is moved shows the new state at once where scripts run; the button does so everywhere.
-            live = " data-live" if any(item.kind == "range" for item in block.fields) else ""
-            opening = f'<form method="get" action="{address}"{row}{live}>'
-        return f"{opening}{fields}<p><button>{escape(block.submit)}</button></p></form>"
+    def content(self, plot: Plot) -> str:
+        """What the script draws a chart from."""
+        from perf_views.bokeh_marks import chart_content
 
-    def _field(self, item: Field, label: str) -> str:
-        if item.kind == "hidden":
-            return _hidden(item.name, item.value)
-        name = f"{self.name}{next(self._numbers)}-{item.name}"
-        common = f'id="{escape(name)}" name="{escape(item.name)}"'
-        limits = "".join(
-            f' {attribute}="{escape(value)}"'
-            for attribute, value in (("min", item.minimum), ("max", item.maximum), ("step", item.step))
-            if value
-        )
-        help_name = f"{escape(name)}-help"
-        described = f' aria-describedby="{help_name}"' if item.help else ""
-        value = escape(item.value)
-        if item.kind == "choice":
-            options = "".join(
-                f"<option{' selected' if choice == item.value else ''}>{escape(choice)}</option>"
-                for choice in item.choices
-            )
-            control = f"<select {common}{described}>{options}</select>"
-        elif item.kind == "lines":
-            rows = min(max(item.value.count("\n") + 2, 4), 24)
-            control = f'<textarea {common}{described} rows="{rows}" spellcheck="false">\n{value}</textarea>'
-        elif item.kind == "range":
-            control = (
-                f'<input type="range" {common}{described} value="{value}"{limits}>'
-                f'<output for="{escape(name)}">{value}</output>'
-            )
-        else:
-            kind = "text" if item.kind == "text" else 'number" inputmode="decimal'
-            step = "" if item.step or item.kind == "text" else ' step="any"'
-            control = f'<input type="{kind}" {common}{described} value="{value}"{limits}{step}>'
-        hint = f'<span class="hint" id="{help_name}">{escape(item.help)}</span>' if item.help else ""
-        full = "" if label == item.label else f' title="{escape(item.label)}"'
-        kind = "field below" if len(label) > _LONG else "field"
-        return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}</p>'
+        self.has_charts = True
+        return script_data(chart_content(plot))
+
+    def feed(self, graph: Graph) -> str:
+        """Where finer parts of a long chart are asked for; empty if there are none."""
+        from perf_views.bokeh_marks import is_long
+
+        return self.keep(graph.plot) if self.keep is not None and is_long(graph.plot) else ""
 
 
 def _in_order(blocks: Sequence[Block]) -> list[Block]:
     """Charts first and forms after, as far as these are more than one row; else the order that the view gives."""
-    first_chart = next((block for block in blocks if isinstance(block, Chart)), None)
+    first_chart = next((block for block in blocks if isinstance(block, (Chart, Graph))), None)
 
     def rank(block: Block) -> int:
         first = (Headline, Notice, KeyFigures)
@@ -399,40 +374,7 @@ def definition(heading: str) -> str:
     return next((_glossary()[part] for part in parts if part in _glossary()), "")
 
 
-def _tooltip(heading: str) -> str:
-    meaning = definition(heading)
-    return f' title="{escape(meaning)}"' if meaning else ""
-
-
 def _is_row(form: Form | Action) -> bool:
     """Whether it has a few fields without explanations, which stand in one row."""
     visible = [item for item in form.fields if item.kind != "hidden"]
     return len(visible) <= _MOST_IN_ROW and not any(item.help or item.kind == "lines" for item in visible)
-
-
-def _scrolling(inside: str, text: str) -> str:
-    """A very long text in a box that scrolls also by keyboard."""
-    is_tall = len(text) > _TALL or text.count("\n") > _MOST_LINES
-    return f'<span class="tall" tabindex="0">{inside}</span>' if is_tall else inside
-
-
-def _status(word: str) -> str:
-    """A word for an outcome, with its sign and colour."""
-    return f'<span class="status {STATUS[word]}">{escape(word)}</span>'
-
-
-def _with_status(line: str) -> str:
-    """A line of text; where it begins with such a word, with its sign."""
-    match = _STATUS_LINE.match(line)
-    return escape(line) if match is None else _status(match[0]) + escape(line[match.end() :])
-
-
-def _kind_of(text: str) -> str:
-    """How the text of a cell is broken into lines: a short one not at all, a longer one where the table needs room."""
-    if len(text) > _LONG:
-        return 'class="long"'
-    return 'class="text"' if len(text) > _SHORT else ""
-
-
-def _hidden(name: str, value: str) -> str:
-    return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'

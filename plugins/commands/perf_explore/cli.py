@@ -30,7 +30,7 @@ def command(
     views: Annotated[
         int | None, typer.Option("--views", min=1, metavar="N", help="With -o: at most N views (default: 60).")
     ] = None,
-    **options: Annotated[Any, OptionsOfEach("openers", "takes_data")],
+    **options: Annotated[Any, OptionsOfEach("models", "validation")],
 ) -> None:
     """Show data or models as a page in the browser, until Ctrl-C.
 

@@ -1,4 +1,4 @@
-"""Files and loaded objects to what can be shown: what openers open, models, data."""
+"""Files and loaded objects to what can be shown: models, predictions, data."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.hooks.chosen_options import option_fields
-from perfcore.hooks.options import OptionField, build
+from perfcore.hooks.options import OptionField
 from perfcore.hooks.registry import registry
 from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load
+from perfcore.models.opening import model_file_entry
 from perfcore.reading import Read, read_file
 from perfcore.results import Presenter, Result, further_presenters, presenter_of
 
@@ -318,13 +319,16 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
     viewables, used = dict[str, page.Viewable](), set[str]()
     while left:
         subject = left.pop(0)
-        opened = page.opener_of(subject) if isinstance(subject, str) else None
-        takes_data = opened[1].takes_data if opened else _is_model(subject)
+        entry = model_file_entry(subject) if isinstance(subject, str) else None
+        takes_data = "validation" in entry.default_for if entry else _is_model(subject)
         follower = left.pop(0) if takes_data and left and _is_data(left[0]) else None
         name = _name(subject, viewables)
-        if opened is not None:
-            viewables[name] = _opened(subject, *opened, follower, how)
-            used |= {item.name for item in dataclasses.fields(opened[1].Options)}
+        if entry is not None:
+            result = entry.load().read(subject)
+            if follower is not None:
+                used |= {item.name for item in dataclasses.fields(entry.load_options())}
+                result = result.validate(follower, **how.options)
+            viewables[name] = views_of(result, None, Path(subject))
         elif _is_model(subject):
             viewables[name] = _model_views(subject, follower, how)
         elif isinstance(subject, str):
@@ -352,14 +356,6 @@ def _name(subject: Any, existing: Mapping[str, Any]) -> str:
     return name
 
 
-def _opened(path: str, name: str, opener: page.Opener, follower: Any, how: Opening) -> page.Viewable:
-    """What an opener makes of a file, with those of the options that are its own."""
-    option_names = {item.name for item in dataclasses.fields(opener.Options)}
-    options = build(opener.Options, {key: value for key, value in how.options.items() if key in option_names}, name)
-    opened = opener.open(path, options, follower)
-    return opened if isinstance(opened, page.Viewable) else views_of(opened, None, Path(path))
-
-
 def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.Viewable:
     file = Path(subject) if isinstance(subject, str) else None
     model = load(subject) if isinstance(subject, str) else subject
@@ -384,7 +380,7 @@ def _object_views(subject: Any, name: str) -> page.Viewable:
 
 def _is_data(subject: Any) -> bool:
     if isinstance(subject, str):
-        return page.opener_of(subject) is None and not _is_model(subject)
+        return model_file_entry(subject) is None and not _is_model(subject)
     return not isinstance(subject, (Result, page.Viewable))
 
 

@@ -13,16 +13,30 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
 
 import msgspec
 
 from perf_explore.blocks import FEED
-from perf_explore.page import PLACE, SCRIPTS, STEP, UNDO, VERSION, Frame, address, asset, document, path_of, place_of
+from perf_explore.page import (
+    BOKEH,
+    PLACE,
+    SCRIPTS,
+    STEP,
+    UNDO,
+    VERSION,
+    WINDOW,
+    Frame,
+    address,
+    asset,
+    document,
+    path_of,
+    place_of,
+)
 from perf_explore.session import Place, Session, StaleEditError
 from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, View, Viewable, ViewPath
 from perfcore.base.errors import InputError, MissingDependencyError, PerfError
@@ -31,6 +45,19 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from perfcore.report import Plot
+
+HOST = "127.0.0.1"
+_MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
+_MOST_PLOTS = 64  # that are remembered, whose finer parts may be asked for
+
+
+async def run_in_threadpool(function: Callable[..., Response], *values: Any) -> Response:
+    """Call a function that may take long while others are answered."""
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(function, *values)
 
 
 def with_typed(view: View, path: ViewPath, form: Query) -> View:
@@ -56,9 +83,6 @@ def _filled(block: Block, path: ViewPath, form: Query) -> Action | None:
         return None
     return replace(block, fields=tuple(replace(item, value=form.get(item.name, item.value)) for item in block.fields))
 
-
-HOST = "127.0.0.1"
-_MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
 
 # Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
 _HEADERS = {
@@ -88,9 +112,9 @@ class Page:
         self._secret = secrets.token_urlsafe(24) if secret is None else secret
         self._port, self._announce = port, announce
         self._keys = set[str]()  # of links that were not opened yet
-        self._hosts = {f"{HOST}:{port}", f"localhost:{port}"}
         self._lock = threading.Lock()  # requests of several tabs follow one another
         self._cookie = f"perf-{port}"  # cookies do not tell ports apart
+        self._plots: OrderedDict[str, Plot] = OrderedDict()  # whose finer parts may be asked for
 
     def link(self) -> str:
         """A new address that opens the page once."""
@@ -102,58 +126,51 @@ class Page:
         """The application, for a server or a test."""
         from starlette.applications import Starlette
         from starlette.convertors import StringConvertor, register_url_convertor
+        from starlette.middleware import Middleware
+        from starlette.middleware.base import BaseHTTPMiddleware
+        from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.routing import Route
 
         class AnyText(StringConvertor):
             regex = "(?s:.*)"  # names may have line breaks, which Starlette's own paths do not
 
         register_url_convertor("any_text", AnyText())
-        routes = [Route("/{path:any_text}", self._answer, methods=["GET", "POST"])]
-        return Starlette(routes=routes, exception_handlers={Exception: _bug})
+        routes = [
+            *(Route(path, self._script) for path in (*SCRIPTS, BOKEH)),
+            Route(WINDOW, self._window),
+            Route(f"{FEED}/{{path:any_text}}", self._feed),
+            Route(UNDO, self._undo, methods=["POST"]),
+            Route("/{path:any_text}", self._view, methods=["GET"]),
+            Route("/{path:any_text}", self._change, methods=["POST"]),
+        ]
+        middleware = [
+            Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"], www_redirect=False),
+            Middleware(BaseHTTPMiddleware, dispatch=self._guard),
+        ]
+        return Starlette(routes=routes, middleware=middleware, exception_handlers={Exception: _bug})
 
-    async def _answer(self, request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-        from starlette.responses import HTMLResponse
+    async def _guard(self, request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Pass on what the page itself asks, with the headers of every answer."""
+        answer = self._refusal(request) or await call(request)
+        for name, value in _HEADERS.items():
+            answer.headers.setdefault(name, value)
+        return answer
 
-        raw = request.scope.get("raw_path", request.scope["path"].encode()).decode("ascii", "replace")
-        headers: dict[str, str] = {}
-        status: int = 413
-        text: str | bytes = _plain("Too long", "The form is longer than 4 MiB.")
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_BYTES:
-                break
-        else:
-            status, text, headers = await run_in_threadpool(self._respond, request, raw, body)
-        return HTMLResponse(text, status, {**_HEADERS, **headers})
-
-    def _respond(self, request: Request, raw: str, body: bytes) -> tuple[int, str | bytes, dict[str, str]]:
-        """Status, text and headers of one answer."""
+    def _refusal(self, request: Request) -> Response | None:
+        """What others than the page get, and who opens it by a link."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        is_own = origin == f"http://{host}" or (origin is None and request.method != "POST")
-        if host not in self._hosts or not is_own:
-            return 403, _plain("Refused", "This page answers only on its own address and to its own forms."), {}
+        if origin != f"http://{host}" and (origin is not None or request.method == "POST"):
+            return _page(_plain("Refused", "This page answers only on its own address and to its own forms."), 403)
         key = request.query_params.get("key")
-        if request.method == "GET" and raw == "/" and key is not None and self._spent(key):
+        if request.method == "GET" and request.scope["path"] == "/" and key is not None and self._is_spent(key):
             cookie = f"{self._cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
-            return 200, _entry(), {"Set-Cookie": cookie, "Refresh": "0; url=/"}
+            return _page(document("perf explore", text=""), 200, {"Set-Cookie": cookie, "Refresh": "0; url=/"})
         if not hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
             message = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
-            return 403, _plain("Refused", message), {}
-        if raw in SCRIPTS:
-            return 200, asset(SCRIPTS[raw]), {"Content-Type": "text/javascript; charset=utf-8"}
-        if request.method == "GET" and raw.startswith(f"{FEED}/"):
-            return self._fed(path_of(raw.removeprefix(FEED)), dict(request.query_params))
-        path = path_of(raw)
-        with self._lock:
-            if request.method == "GET":
-                return self._shown(path, dict(request.query_params))
-            fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-            form = {name: value.replace("\r\n", "\n") for name, value in fields}
-            return self._changed(raw, path, form)
+            return _page(_plain("Refused", message), 403)
+        return None
 
-    def _spent(self, key: str) -> bool:
+    def _is_spent(self, key: str) -> bool:
         """Whether a key opens the page; it does not again."""
         with self._lock:
             matches = [each for each in self._keys if hmac.compare_digest(key.encode(), each.encode())]
@@ -162,58 +179,107 @@ class Page:
                 self._announce(f"opened; for another browser: {self.link()}")
         return bool(matches)
 
-    def _frame(self) -> Frame:
-        session = self.session
-        return Frame(session.subject.title, session.version, session.undoable)
+    def _script(self, request: Request) -> Response:
+        from starlette.responses import Response
 
-    def _shown(self, path: ViewPath, query: Query) -> tuple[int, str, dict[str, str]]:
+        from perf_views.bokeh_marks import bokeh_script
+
+        path = request.scope["path"]
+        text = bokeh_script() if path == BOKEH else asset(SCRIPTS[path])
+        # That of BokehJS is long, and stays the same while the page is open.
+        headers = {"Cache-Control": "private, max-age=3600"} if path == BOKEH else {}
+        return Response(text, headers=headers, media_type="text/javascript")
+
+    def _window(self, request: Request) -> Response:
+        """Finer parts of a long chart."""
+        from perf_views.bokeh_marks import window_content
+
+        query = request.query_params
+        with self._lock:
+            plot = self._plots.get(query.get("plot", ""))
         try:
-            view = self.session.view(path, query)
-            frame = replace(self._frame(), ways=self.session.ways(path, query))
-            return 200, frame.view(view, query), {}
-        except NoViewError as error:
-            return 404, self._frame().failed("Not here", str(error)), {}
-        except PerfError as error:
-            return 422, self._frame().failed("Cannot show this view", str(error)), {}
+            start, end = float(query["from"]), float(query["to"])
+        except (KeyError, ValueError):
+            plot = None
+        if plot is None or not start < end:
+            return _json({"error": "there is no such chart any more; load the page again"}, 404)
+        return _json(window_content(plot, (start, end)))
 
-    def _fed(self, path: ViewPath, query: Query) -> tuple[int, bytes, dict[str, str]]:
+    def _keep(self, plot: Plot) -> str:
+        """Remember a plot, of which finer parts may be asked for; return where."""
+        name = secrets.token_urlsafe(8)
+        self._plots[name] = plot
+        if len(self._plots) > _MOST_PLOTS:
+            self._plots.popitem(last=False)
+        return f"{WINDOW}?plot={name}"
+
+    def _feed(self, request: Request) -> Response:
         """What a script asks for; it does not wait for views and changes, and these not for it."""
+        from starlette.responses import Response
+
         try:
-            feed = self.session.feed(path, query)
+            feed = self.session.feed(path_of(_raw(request).removeprefix(FEED)), dict(request.query_params))
         except PerfError as error:
-            body = msgspec.json.encode({"error": str(error)})
-            return 404 if isinstance(error, NoViewError) else 422, body, {"Content-Type": "application/json"}
-        headers = {"Content-Type": feed.media}
+            return _json({"error": str(error)}, 404 if isinstance(error, NoViewError) else 422)
+        headers = {}
         if feed.file_name:
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(feed.file_name, safe='')}"
-        return 200, feed.content, headers
+        return Response(feed.content, media_type=feed.media, headers=headers)
 
-    def _changed(self, raw: str, path: ViewPath, form: dict[str, str]) -> tuple[int, str, dict[str, str]]:
+    def _frame(self) -> Frame:
+        session = self.session
+        return Frame(session.subject.title, session.version, session.undoable, keep=self._keep)
+
+    def _view(self, request: Request) -> Response:
+        path, query = path_of(_raw(request)), dict(request.query_params)
+        with self._lock:
+            try:
+                view = self.session.view(path, query)
+                return _page(replace(self._frame(), ways=self.session.ways(path, query)).view(view, query))
+            except PerfError as error:
+                is_absent = isinstance(error, NoViewError)
+                title, status = ("Not here", 404) if is_absent else ("Cannot show this view", 422)
+                return _page(self._frame().failed(title, str(error)), status)
+
+    async def _change(self, request: Request) -> Response:
+        form = await _form(request)
+        if form is None:
+            return _page(_plain("Too long", "The form is longer than 4 MiB."), 413)
+        return await run_in_threadpool(self._changed, path_of(_raw(request)), form)
+
+    def _changed(self, path: ViewPath, form: dict[str, str]) -> Response:
         version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
         place = place_of(place_text) if place_text else (path, {})
-        try:
-            if raw == UNDO:
-                return 303, "", {"Location": address(*self.session.undo(version))}
-            if step == "leave":
-                return self._left(path, form, version, place)
-            if step == "keep":
-                kept = self.session.keep(path, form, version, place)
-                return 303, "", {"Location": address(kept.path, kept.query)}
-            change = self.session.preview(path, form, version)
-            return 200, self._frame().preview(change, path, form, address(*place)), {}
-        except PerfError as error:
-            status = 409 if isinstance(error, StaleEditError) else 422
-            if raw == UNDO:
-                return status, self._frame().failed("Change refused", str(error)), {}
-            return status, self._refused(str(error), path, form, place), {}
+        with self._lock:
+            try:
+                if step == "leave":
+                    return self._left(path, form, version, place)
+                if step == "keep":
+                    kept = self.session.keep(path, form, version, place)
+                    return _page("", 303, {"Location": address(kept.path, kept.query)})
+                change = self.session.preview(path, form, version)
+                return _page(self._frame().preview(change, path, form, address(*place)))
+            except PerfError as error:
+                return _page(self._refused(str(error), path, form, place), _refused_status(error))
 
-    def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> tuple[int, str, dict[str, str]]:
+    async def _undo(self, request: Request) -> Response:
+        form = await _form(request) or {}
+        return await run_in_threadpool(self._undone, form.get(VERSION, ""))
+
+    def _undone(self, version: str) -> Response:
+        with self._lock:
+            try:
+                return _page("", 303, {"Location": address(*self.session.undo(version))})
+            except PerfError as error:
+                return _page(self._frame().failed("Change refused", str(error)), _refused_status(error))
+
+    def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> Response:
         """The view that a change was begun in, with what was typed."""
         view = with_typed(self.session.view(*place), path, form)
         notice = Notice("Nothing was kept. Your input is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
         frame = replace(self._frame(), version=version, ways=self.session.ways(*place))
-        return 200, frame.view(view, place[1], [notice]), {}
+        return _page(frame.view(view, place[1], [notice]))
 
     def _refused(self, message: str, path: ViewPath, form: Query, place: Place) -> str:
         try:
@@ -223,13 +289,50 @@ class Page:
         return self._frame().refused(message, action or unknown_action(path, form), address(*place))
 
 
+def _raw(request: Request) -> str:
+    """The path of a request, as yet encoded: a part of it may have a slash."""
+    raw: bytes = request.scope.get("raw_path", request.scope["path"].encode())
+    return raw.decode("ascii", "replace")
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """The fields of a posted form; None if it is too long."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            return None
+    fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    return {name: value.replace("\r\n", "\n") for name, value in fields}
+
+
+def _page(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    from starlette.responses import HTMLResponse
+
+    return HTMLResponse(text, status, headers)
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    from starlette.responses import Response
+
+    return Response(msgspec.json.encode(content), status, media_type="application/json")
+
+
+def _refused_status(error: PerfError) -> int:
+    return 409 if isinstance(error, StaleEditError) else 422
+
+
 def require_libraries() -> None:
     """Say that the libraries of the page are missing, before a long file is read."""
     try:
+        import bokeh  # noqa: F401
+        import jinja2  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        raise MissingDependencyError("the page needs Starlette and uvicorn: pip install 'perfcore[view]'") from None
+        raise MissingDependencyError(
+            "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
+        ) from None
 
 
 def listen(port: int = 0) -> socket.socket:
@@ -278,17 +381,10 @@ def served(subject: Viewable) -> Iterator[str]:
 
 
 async def _bug(request: Request, error: Exception) -> Response:
-    """What the browser gets where the program has a bug, whose traceback goes to the terminal."""
-    from starlette.responses import HTMLResponse
-
+    """What the browser gets if the program has a bug, whose traceback goes to the terminal."""
     text = "This is a bug of perfcore; the terminal has its traceback. Nothing was changed; go back to what you had."
-    return HTMLResponse(_plain("Internal error", text), 500, _HEADERS)
-
-
-def _entry() -> str:
-    """A page of our own between the address with the secret and the first view."""
-    return document("perf explore", '<p><a href="/">Home</a></p>')
+    return _page(_plain("Internal error", text), 500, _HEADERS)
 
 
 def _plain(title: str, text: str) -> str:
-    return document(title, f"<h1>{escape(title)}</h1><p>{escape(text)}</p>")
+    return document(title, text=text)

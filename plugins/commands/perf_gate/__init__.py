@@ -9,32 +9,29 @@ from perfcore.hooks.specs import Register
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    for name, function, text, shows, former in (
+    for name, function, text, shows in (
         (
             "gate",
             "gate",
             "Test two versions or a history for slowdowns: pass, fail or inconclusive.",
             ("plot", "table"),
-            ("decide", "--between=--session-cv", "--layout=--design", "--undecided=--inconclusive"),
         ),
         (
             "gate record",
             "add_to_history",
             "Add a commit to a history of benchmarks, for `perf gate`.",
             (),
-            ("history",),
         ),
-        ("compare", "compare", "Compare two models or versions, with probabilities.", ("plot",), ()),
+        ("compare", "compare", "Compare two models or versions, with probabilities.", ("plot",)),
         (
             "validate",
             "validate",
             "Validate a model against measurements: errors and interval coverage.",
             ("plot",),
-            ("verify", "judge"),
         ),
     ):
         target = f"perf_gate.api:{function}"
-        register(name, target, group="Model", function=target, help=text, shows=shows, former=former)
+        register(name, target, group="Model", function=target, help=text, shows=shows)
 
 
 @hookimpl

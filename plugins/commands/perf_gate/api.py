@@ -419,7 +419,7 @@ def validate(
     where: Annotated[str | None, Option(metavar="COND,...")] = None,
     output: Annotated[Named | None, Option("--output", "-o", metavar="FILE")] = None,
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
-    **options: Annotated[Any, OptionsOfEach("openers", "Validation")],
+    **options: Annotated[Any, OptionsOfEach("models", "validation")],
 ) -> Result:
     """Compare what MODEL predicts with the measurements DATA: errors, and how often the intervals hold.
 
@@ -474,19 +474,17 @@ def validate(
     [-0.5, -0.5]
     """
     from perf_gate.verification import verify_model
-    from perf_views.contents import opener_of
     from perfcore.data.measurements import Measurements
-    from perfcore.hooks.options import build
     from perfcore.models.model import Model, is_model_file, load
+    from perfcore.models.opening import model_file_entry
 
-    if not isinstance(model, Model) and (opened := opener_of(os.fspath(model))) is not None:
-        name, opener = opened
-        if opener.Validation is None:
+    if not isinstance(model, Model) and (entry := model_file_entry(model)) is not None:
+        if "validation" not in entry.default_for:
             raise OptionError(f"{model} is not validated as it is: `perf predict` gives its predictions")
         if interval is not None or where is not None:
             raise OptionError(f"--interval and --where are for fitted models; {model} holds predictions")
         target = None if output is None else os.fspath(output)
-        result: Result = opener.validate(os.fspath(model), data, build(opener.Validation, options, name), target)
+        result: Result = entry.load().read(model).validate(data, target, **options)
         return result
     if not isinstance(model, Model) and not is_model_file(model):
         what = "is neither a model that `perf fit -o` wrote nor predictions in JSON"

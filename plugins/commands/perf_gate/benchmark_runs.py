@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.confounders import is_run_identifier, spread_columns, spread_of_rows
-from perf_tables.names import is_speed
+from perf_tables.confounders import spread_columns, spread_of_rows
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.columns import MeasurementRoles, direction, guess_roles, is_run_identifier, last_word, words
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import MeasurementRoles, guess_roles
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
@@ -66,24 +65,15 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
 
 
 # What columns of tables are called that say when a run was, and which round it belongs to.
-_ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
-_ROUND = ("round", "rounds")
+_ORDER, _ROUND = words("rows", "date"), words("rows", "round")
 # Formats whose rows say more than their columns: hyperfine measures one command after the other, in the order of its
 # file; Google Benchmark numbers repetitions, of all benchmarks alike.
 _IN_ORDER_OF_TIME = ("hyperfine",)
 _REPETITION_IS_ROUND = ("google-benchmark",)
-# Last words of names without a unit.
-_BETTER_LARGER = frozenset(["accuracy", "score", "hits", "utilization", "utilisation"])
-_BETTER_SMALLER = frozenset(
-    [
-        *("latency", "cost", "energy", "memory", "rss", "misses", "errors", "loss", "cycles", "instructions", "cpi"),
-        *("faults", "overhead", "size", "times", "value", "drops", "stalls", "switches", "retries", "retransmits"),
-    ]
-)
 _STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
 TABLES = ("csv", "parquet")  # formats whose columns may be called anything
 BETTER = ("smaller", "larger")
-VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
+VERSIONS = words("roles", "version")
 
 
 @dataclass(frozen=True)
@@ -233,25 +223,12 @@ TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
 
 def better_of(unit: str, better: str, metric: str) -> str:
     """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else."""
-    return better or ("larger" if _is_better_larger(unit, metric) else "smaller")
+    return better or direction(unit, metric) or "smaller"
 
 
 def unsure_of_better(unit: str, better: str, metric: str) -> bool:
     """Whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
-    if better or unit.strip("%") or (unit_of(metric) or "").strip("%") or _is_better_larger(unit, metric):
-        return False
-    return guess_roles([metric], {metric}).value is None and _last_word(metric) not in _BETTER_SMALLER
-
-
-def _is_better_larger(unit: str, metric: str) -> bool:
-    counted = _last_word(unit.partition("/")[0])
-    if counted in _BETTER_SMALLER:  # misses/s
-        return False
-    return is_speed(unit, metric) or (not unit.strip("%") and _last_word(metric.rstrip("[(%)] ")) in _BETTER_LARGER)
-
-
-def _last_word(name: str) -> str:
-    return str((re.findall(r"[a-z]+", name.lower()) or [""])[-1])
+    return not (better or direction(unit, metric))
 
 
 def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
@@ -271,8 +248,7 @@ def _is_date(column: pd.Series) -> bool:
         return True
     if column.dtype.kind not in "iuf" or str(column.name).strip().lower() not in (
         *_ORDER,
-        "commit_time",
-        "commit_date",
+        *words("rows", "commit_date"),
     ):
         return False
     return bool((column > _EARLIEST).all())
@@ -492,7 +468,7 @@ _COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
 
 def _is_count(unit: str, metric: str) -> bool:
     known_unit = unit_of_text(unit)
-    return _last_word(metric) in _COUNTS or (known_unit is not None and known_unit.kind in ("bytes", "operations"))
+    return last_word(metric) in _COUNTS or (known_unit is not None and known_unit.kind in ("bytes", "operations"))
 
 
 _CLOCK = "mhz_per_cpu"  # varies a little from run to run

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from perf_statistics.gating import holm
 from perf_tables.arguments import levels_at
-from perf_tables.names import plain_name
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.data.columns import plain_name
 from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.models.model import Model

@@ -21,10 +21,10 @@ from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, SeparateRuns, fields_of, known_files
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
+from perfcore.data.columns import is_processors, shown_names
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
-from perfcore.data.roles import is_processors, shown_names
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.models.model import Origin

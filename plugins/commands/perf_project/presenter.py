@@ -13,13 +13,12 @@ import numpy as np
 from perf_project.projection import At, Bounds, ComponentAt, Projection
 from perf_views.names import existing_file, shortened
 from perfcore.data.units import readable
-from perfcore.models.presenter import ModelPresenter
-from perfcore.results import Column, Panel, Panels, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 _MOST_ROWS = 5  # of components above efficiencies, in the short form
 
 
-class ProjectionPresenter(ModelPresenter):
+class ProjectionPresenter(Presenter):
     """Text, tables and picture of a projection, or of the model that it is the answer of."""
 
     def title(self, result: Any) -> str:

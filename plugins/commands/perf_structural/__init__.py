@@ -19,7 +19,7 @@ _PUBLIC = {
     "structural_model": ("Choice", "StructuralModel", "choose", "predict_candidates"),
 }
 _HOMES = {name: f"perf_structural.{module}" for module, names in _PUBLIC.items() for name in names}
-__all__ = [*_HOMES, "register_commands", "register_models", "register_openers", "register_presenters"]  # noqa: PLE0604
+__all__ = [*_HOMES, "register_commands", "register_models", "register_presenters"]  # noqa: PLE0604
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 
@@ -28,18 +28,16 @@ def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
     register("stochastic", COMMAND_GROUP, group=group, help="Compute with stochastic values from samples.")
-    for name, former, text, function in (
+    for name, text, function in (
         (
             "stochastic summarize",
-            ("value", "--until=--to", "--within=--support"),
             "Summarize samples as an interval, normal or histogram.",
             "value",
         ),
-        ("stochastic eval", ("eval",), "Propagate uncertainty through a formula.", "evaluate"),
-        ("stochastic schedule", ("schedule",), "Choose an allocation or a work partition.", "schedule"),
+        ("stochastic eval", "Propagate uncertainty through a formula.", "evaluate"),
+        ("stochastic schedule", "Choose an allocation or a work partition.", "schedule"),
         (
             "stochastic solve",
-            ("solve",),
             "Find the input value that meets a limit, such as a number of replicas.",
             "solve",
         ),
@@ -51,7 +49,6 @@ def register_commands(register: Register) -> None:
             group=group,
             help=text,
             function=target,
-            former=former,
             shows=("plot",),
             saves=saves if function == "value" else "",
         )
@@ -59,7 +56,7 @@ def register_commands(register: Register) -> None:
 
 @hookimpl
 def register_models(register: Register) -> None:
-    """Announce the model that operators and `perfcore.max_` make."""
+    """Announce the model that operators and `perfcore.max_` make, structural models and predictions."""
     register(
         "composed",
         "perf_structural.composed_models:ComposedModel",
@@ -67,13 +64,28 @@ def register_models(register: Register) -> None:
         default_for=("composition",),
         function="perf_structural.composed_models:max_",
     )
+    register(
+        "structural",
+        "perf_structural.structural_model:StructuralModel",
+        help="structural models in TOML",
+        options="perf_structural.options:PredictionOptions",
+        suffixes=(".toml",),
+        default_for=("prediction",),
+    )
+    register(
+        "predictions",
+        "perf_structural.judging:Predictions",
+        help="predictions in JSON, to be compared with what happened",
+        options="perf_structural.options:ValidationOptions",
+        suffixes=(".json",),
+        default_for=("validation",),
+    )
 
 
 @hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how results and series are shown."""
     for result, presenter, shows in (
-        ("composed_models:ComposedModel", "composed_presenter:ComposedPresenter", "sums, products, largest of models"),
         ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
         ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
         ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
@@ -88,20 +100,4 @@ def register_presenters(register: Register) -> None:
         "perf_structural.judging_views:JudgementPresenter",
         help="predictions against what happened",
         function="perf_structural.judging:judge",
-    )
-    series = "a time series: its columns"
-    register("perfcore.data.series:Series", "perf_structural.presenters:SeriesPresenter", help=series)
-
-
-@hookimpl
-def register_openers(register: Register) -> None:
-    """Announce what opens structural models, and predictions to judge."""
-    register(
-        "structural", "perf_structural.opening:StructuralOpener", help="structural models in TOML", suffixes=(".toml",)
-    )
-    register(
-        "predictions",
-        "perf_structural.opening:PredictionsOpener",
-        help="predictions in JSON, with the table of what happened",
-        suffixes=(".json",),
     )

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+from perfcore.report import Column, Note, Report, Table
 
 
 def check_variables(models: Mapping[str, Model]) -> None:
@@ -345,6 +347,49 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def statistics(self) -> dict[str, float | int | str | None]:
         figures = {f"{name}_{key}": value for name, m in self.components.items() for key, value in m.statistics.items()}
         return {"n_components": len(self.components), **figures}
+
+    @property
+    def formula(self) -> str:
+        """The expression, and the formula of each component."""
+        lines = [self.expression]
+        for name, model in self.components.items():
+            first, *others = model.formula.split("\n")
+            lines += [f"{name}:", *(f"  {line}" for line in (first, *others))] if others else [f"{name} = {first}"]
+        return "\n".join(lines)
+
+    def report(self, data: Any = None) -> Report:
+        """Return the prediction of the whole, the components, and what their intervals assume."""
+        of_data: dict[str, list[str]] = {}
+        for name, model in self.components.items():
+            of_data.setdefault(model.origin.fingerprint, []).append(name)
+        several = len(self.components) > 1
+        notes = [Note("Assumed", f"{', '.join(self.components)} are independent")] if several else []
+        notes += [
+            Note("Uncertain", f"{' and '.join(names)} were fitted to the same data: with correlated errors the "
+                 "intervals are too narrow")
+            for names in of_data.values()
+            if len(names) > 1
+        ]  # fmt: skip
+        columns = [
+            Column("name", 0),
+            Column("kind", lambda row: row[1].kind),
+            Column("fitter", lambda row: row[1].origin.fitter),
+            Column("data", lambda row: row[1].origin.source),
+            Column("unit", lambda row: row[1].unit),
+        ]
+        composed = (
+            f"{self.expression}{f' [{self.unit}]' if self.unit else ''}, composed of {len(self.components)} models"
+        )
+        report = super().report(data)
+        is_predicted = any(each.name == "prediction" for each in report.figures)
+        return replace(
+            report,
+            title=f"{self.expression} of {self.origin.source}",
+            answer=report.answer if is_predicted else composed,
+            tables=[Table(columns, list(self.components.items()), "Components"), *report.tables[:-1]],
+            notes=notes,
+            details=[*([composed] if is_predicted else []), *self.component_titles],
+        )
 
     @property
     def component_titles(self) -> list[str]:

@@ -6,16 +6,18 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_structural.prediction_files import read_actual, read_predictions, read_text
+from perf_structural.options import ValidationOptions
+from perf_structural.prediction_files import first_prediction, read_actual, read_predictions, read_text
 from perf_structural.statistic import levels_given, quantile_name
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
 from perfcore.results import Result
 
@@ -24,7 +26,54 @@ if TYPE_CHECKING:
 
 
 PIT_BINS = 10
+_HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
+_SIGNS = (b'"representation"', b'"lower"', b'"upper"')
 _CONFIDENCE = 0.95  # of the limits of an observed share
+
+
+@dataclass(frozen=True, repr=False)
+class Predictions(Result):
+    """Predictions from a file: stochastic values, one for each run, or a single one for all."""
+
+    Options: ClassVar[type] = ValidationOptions
+
+    values: tuple[StochasticValue, ...]
+    source: str
+
+    @classmethod
+    def is_file(cls, path: Path) -> bool:
+        """Whether a file begins as a number or with a key of a value, and its first prediction can be read."""
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n[")
+        except OSError:
+            return False
+        if not (head[:1].isdigit() or head[:1] == b"-" or any(sign in head for sign in _SIGNS)):
+            return False
+        try:
+            first_prediction(path)
+        except PerfError:
+            return False
+        return True
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the values of a file: one JSON document after another, each a value or a list of them."""
+        return cls(tuple(read_predictions(path)), os.fspath(path))
+
+    def validate(self, data: Any, output: str | None = None, **options: Any) -> Judgement | Recalibration:
+        """Compare the predictions with what happened, or learn from it how later ones are to be corrected."""
+        if not options.pop("recalibrate", False):
+            if output is not None:
+                raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
+            return judge(self.values, data, **options)
+        for name in ("recalibration", "at", "quantile"):
+            if options.get(name) is not None:
+                raise OptionError(f"--{name} judges, and --recalibrate learns: give one of them")
+        learned = recalibrate(self.values, data, column=options.get("column"))
+        if output is not None:
+            learned.save(output)
+        return learned
 
 
 @dataclass(frozen=True, repr=False)

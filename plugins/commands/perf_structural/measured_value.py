@@ -18,13 +18,12 @@ import numpy.typing as npt
 from perf_structural.bounds import Range, check_within
 from perf_structural.prediction_files import is_number, read_rows
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_tables.names import is_duration
 from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
+from perfcore.data.columns import existing_column, is_duration
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import unit_in_name, unit_of_text

@@ -41,7 +41,7 @@ class EvaluationOptions(SamplingOptions):
 class PredictionOptions(EvaluationOptions):
     """The same for ``perf predict MODEL.toml``, with quantities given on the command line."""
 
-    with_: tuple[str, ...] = option(
+    inputs: tuple[str, ...] = option(
         (),
         "an input: a number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value; once for each",
         flag="--with",
@@ -51,19 +51,13 @@ class PredictionOptions(EvaluationOptions):
 
 
 @dataclass(frozen=True)
-class JudgingOptions:
-    """Of predictions that are opened with the table of what happened."""
+class ValidationOptions:
+    """Of predictions and outcomes."""
 
     column: str | None = option(None, "column of the table that holds the measured values", metavar="NAME")
     at: str | None = option(
-        None, "column of the table with start times or run numbers, for the picture", flag="--at", metavar="NAME"
+        None, "column of the table with start times or run numbers, for the plot", flag="--at", metavar="NAME"
     )
-
-
-@dataclass(frozen=True)
-class ValidationOptions(JudgingOptions):
-    """Of predictions and outcomes."""
-
     quantile: str | None = option(None, "quantiles to judge in addition to the intervals", metavar="Q,...")
     recalibrate: bool = option(False, "learn the correction of later predictions; -o writes it")
     recalibration: str | None = option(None, "judge the predictions as this file corrects them", metavar="FILE")

@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_views import contents as page
 from perf_views.colours import LIGHT, RULE, SERIES
-from perf_views.data_pictures import draw_series
 from perf_views.names import shortened
-from perfcore.data.series import Series
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from perf_structural.decomposition import Decomposition
@@ -349,40 +345,6 @@ class MeasuredValuePresenter(Presenter):
             axes.legend(fontsize="small")
 
         return {"density": density, "cumulative": cumulative}
-
-
-class SeriesPresenter(Presenter):
-    """A time series: its columns over time."""
-
-    def title(self, result: Series) -> str:
-        return Path(result.source).name
-
-    def tables(self, result: Series) -> Tables:
-        finite = [values[np.isfinite(values)] for values in result.columns.values()]
-        figures: dict[str, Any] = {"mean": np.mean, "standard deviation": np.std, "lowest": np.min, "highest": np.max}
-        columns = [
-            Column("column", list(result.columns)),
-            Column("samples", list(map(len, finite))),
-            *(
-                Column(name, [float(of(values)) if len(values) else None for values in finite], format=".5g")
-                for name, of in figures.items()
-            ),
-        ]
-        return [Table(columns, title="Columns")]
-
-    def frame(self, result: Series) -> pd.DataFrame:
-        import pandas as pd
-
-        return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
-
-    def panels(self, result: Series, data: Any = None) -> Panels:
-        return {"data": partial(draw_series, data=result)}
-
-    def views(self, result: Series, data: Any = None, file: Path | None = None) -> page.Viewable:
-        chart = page.Chart(lambda figure: draw_series(figure.add_subplot(), result), "The first columns over time", ())
-        return page.OneView(
-            self.title(result), lambda query: (chart, *(page.Table.of(*t) for t in self.tables(result)))
-        )
 
 
 class StructuralPresenter(Presenter):

@@ -7,19 +7,20 @@ Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predi
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from perf_formulas.parser import Parser, Variable
 from perf_structural.composition import Composing, Composition
 from perf_structural.functions import EQUATION_FUNCTIONS
-from perf_structural.inputs import Input, read_input
+from perf_structural.inputs import Input, as_quantities, read_input
 from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
+from perf_structural.options import PredictionOptions
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError
@@ -42,6 +43,8 @@ class StructuralModel(Result):
     >>> model.predict().value.support
     (30.0, 60.0)
     """
+
+    Options: ClassVar[type] = PredictionOptions
 
     equation: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -103,8 +106,10 @@ class StructuralModel(Result):
             )
         return composition
 
-    def predict(self, **options: Any) -> Prediction:
-        return self.recalibrated(predict_jointly([self.part()], options)[0][0])
+    def predict(self, inputs: Mapping[str, Any] | Sequence[str] | None = None, **options: Any) -> Prediction:
+        """Predict the result, with some inputs replaced; options as of `perf_structural.EvaluationOptions`."""
+        model = self.with_inputs(as_quantities(inputs))
+        return model.recalibrated(predict_jointly([model.part()], options)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.

@@ -11,9 +11,9 @@ import numpy as np
 from perf_regression.options import MeasuredOptions, RegressionOptions
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.data.columns import existing_column
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of
-from perfcore.data.roles import existing_column
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

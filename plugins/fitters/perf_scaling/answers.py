@@ -17,6 +17,7 @@ from perf_scaling.growth import CLASSES, SURE
 from perf_scaling.model import COVERAGE, DEVIATES, LIKELY, MISSED, UNDETERMINED, Level, PathRow, Speedup
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
+from perfcore.data.columns import is_processors
 from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
 from perfcore.tables import Column, Importance, Table
 
@@ -168,8 +169,6 @@ def _notes(model: ScalingModel) -> list[Note]:
 
 
 def _counts(model: ScalingModel) -> bool:
-    from perfcore.data.roles import is_processors
-
     return is_processors(model.columns[model.symbols[0]])
 
 

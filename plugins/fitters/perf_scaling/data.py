@@ -20,13 +20,12 @@ from perf_tables.confounders import (
     spread_of_rows,
     unnamed_text,
 )
-from perf_tables.names import is_speed, what_zero_means
 from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.columns import is_processors, is_speed, shown_names, what_zero_means
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
-from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
 if TYPE_CHECKING:

@@ -24,11 +24,10 @@ from perf_scaling.engine import HoldoutCheck, check_holdout
 from perf_scaling.growth import CLASSES, SURE, Growth, classes_of_draws, growths_of_draws, slope_points, slopes_between
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
 from perf_scaling.terms import Law, PathData, point_text
-from perf_tables.names import is_speed
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.roles import guess_roles, shown_names
+from perfcore.data.columns import guess_roles, is_speed, shown_names
 from perfcore.data.units import is_time
 from perfcore.models.design_rows import N_DRAWS, DesignRows, Drawn, GrowthDraws, PartDraws, Rival
 from perfcore.models.model import Model, Parameter, Points

@@ -12,8 +12,8 @@ import numpy as np
 from perf_tables.confounders import spread_columns
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
+from perfcore.data.columns import named_columns
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import named_columns
 from perfcore.data.units import unit_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from perf_formulas.formula import find_function, renamed
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
+from perfcore.data.columns import shown_names
 from perfcore.data.observations import Observations
-from perfcore.data.roles import shown_names
 
 _FAR = 1e6  # where functions that differ in growth differ by far
 

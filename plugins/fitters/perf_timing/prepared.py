@@ -15,13 +15,12 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
 from perf_tables.confounders import refuse_unnamed_of_codes
-from perf_tables.names import is_speed
 from perf_timing.options import ScalingOptions
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.columns import is_processors, is_speed, shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, labels_of, no_number
-from perfcore.data.roles import is_processors, shown_names
 from perfcore.data.units import unit_in_name
 
 # Scales in which models of codes on systems are fitted: named transformations that can be chained and undone.

@@ -14,8 +14,8 @@ from perf_timing.individual.fits import LEAST_FREEDOM, PairFit, freedom_warning
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
-from perf_views.drawable import candidate_table
 from perf_views.names import existing_file
+from perfcore.models.ranking import candidate_table
 from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 _MOST_PAIRS = 40

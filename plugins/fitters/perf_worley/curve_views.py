@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.colours import DARK, FAINT
 from perf_views.contents import (
@@ -36,11 +35,9 @@ from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable, shown_origin
-from perfcore.results import Column, Presenter, Tables
-from perfcore.results import Table as DeclaredTable
+from perfcore.results import Presenter
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -248,63 +245,8 @@ _LONGEST = 200  # letters of why there is no curve, which may list a thousand st
 class CurvePresenter(Presenter):
     """Presents utilization curves, and traces by theirs."""
 
-    def title(self, result: Trace | UtilizationCurve) -> str:
-        return f"Processor utilization: {result.source}"
-
-    def tables(self, result: Trace | UtilizationCurve) -> Tables:
-        if isinstance(result, UtilizationCurve):
-            heights, columns = result.heights, [Column("steps", [result.n_steps], format=",")]
-            columns.append(
-                Column("duration", [float(result.duration)], result.time_unit, "time", f"duration_{result.time_unit}")
-            )
-            figures = {"mean": result.mean, "lowest": heights.min(), "highest": heights.max()}
-            columns += [Column(name, [float(value)], format=".6g") for name, value in figures.items()]
-            return [DeclaredTable(columns, title="Processors computing")]
-        times, total = _state_times(result), (result.span_ns[1] - result.span_ns[0]) * len(result.locations)
-        columns = [
-            Column("state", lambda k: result.states[k]),
-            Column("counts as", lambda k: "computing" if result.states[k] in result.busy_states else None),
-            Column("total time", lambda k: int(times[k]), "ns", "time"),
-            Column("share", lambda k: float(times[k] / total) if total else None, format=".2%"),
-        ]
-        return [DeclaredTable(columns, np.argsort(-times, kind="stable").tolist(), "Total time by state")]
-
-    def frame(self, result: Trace | UtilizationCurve) -> pd.DataFrame:
-        import pandas as pd
-
-        if isinstance(result, UtilizationCurve):
-            edges, unit = result.edges, result.time_unit
-            return pd.DataFrame({f"start_{unit}": edges[:-1], f"end_{unit}": edges[1:], "processors": result.heights})
-        if isinstance(result, SummarizedTrace):
-            times, entries = result.times_and_entries()
-            places: tuple[npt.NDArray[Any], ...] = times.nonzero()
-            columns = {"time_ns": times[places], "entries": entries[places]}
-        else:
-            places = result.location, result.state
-            columns = {"start_ns": result.start_ns, "end_ns": result.end_ns}
-        named = zip(("location", "state"), (result.locations, result.states), places, strict=True)
-        names = {name: _categories(texts, place) for name, texts, place in named}
-        return pd.DataFrame({**names, **columns})
-
     def views(self, result: Trace | UtilizationCurve, data: Any = None, file: Path | None = None) -> Viewable:
-        return CurveViews(result, self.title(result))
-
-
-def _categories(texts: tuple[str, ...], place: npt.NDArray[Any]) -> pd.Categorical[str]:
-    """Texts at places; each is kept once, since there may be millions of places."""
-    import pandas as pd
-
-    different: pd.Index[str] = pd.Index(dict.fromkeys(texts))  # names may be alike, and categories may not be
-    return pd.Categorical.from_codes(different.get_indexer(pd.Index(texts))[place], different)
-
-
-def _state_times(trace: Trace) -> npt.NDArray[np.int64]:
-    """Total time by state, nanoseconds."""
-    if isinstance(trace, SummarizedTrace):
-        times: npt.NDArray[np.int64] = trace.times_and_entries()[0].sum(axis=0)
-        return times
-    # Sums of whole numbers are exact in float64 up to 104 days of all locations.
-    return np.bincount(trace.state, trace.end_ns - trace.start_ns, minlength=len(trace.states)).astype(np.int64)
+        return CurveViews(result, result.report().title)
 
 
 class CurveViews:

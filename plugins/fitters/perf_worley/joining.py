@@ -16,8 +16,8 @@ from perf_traces.windows import wanted_part
 from perfcore import Measurements
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.data.columns import guess_roles
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS
 
 

@@ -63,11 +63,11 @@ class WorleyOptions:
     tolerance: float | None = option(None, "largest local error (Worley's epsilon), instead of --phases", above=0.0)
     degree: str = option(
         "mixed", "polynomial degree; mixed: 0, 1 or 2 for each phase",
-        choices=DEGREES["worley"], former={"auto": "--degree mixed, or --fitter phases"},
+        choices=DEGREES["worley"],
     )  # fmt: skip
     rule: str = option(
         "knee", "criterion for the number of phases: knee (Satopaa 2011) or penalty (Yao 1988)",
-        choices=("knee", "penalty"), former={"auto": "--fitter phases"},
+        choices=("knee", "penalty"),
     )  # fmt: skip
     refine: bool = option(False, "refine breakpoints by least squares")
     functions: tuple[str, ...] = option(
@@ -100,11 +100,11 @@ class PhasesOptions:
     degree: str = option(
         "auto",
         "polynomial degree of each phase; auto: 0, 1 or 2 by --rule, and 0 for marked phases",
-        choices=DEGREES["phases"], former={"mixed": "--fitter worley --degree mixed"},
+        choices=DEGREES["phases"],
     )  # fmt: skip
     segmenter: str = option(
         "bounded", "segmentation algorithm", selects="segmenters",
-        choices=lambda: tuple(registry().entries("segmenters")), former={"minimax": "--fitter worley"},
+        choices=lambda: tuple(registry().entries("segmenters")),
     )  # fmt: skip
     refine: bool = option(True, "refine breakpoints by least squares")
     rule: str = option(

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.series import moment_in_words
 from perf_views.colours import AREAS, RULE
 from perf_views.names import existing_file
 from perf_worley.comparison import ALIKE, PhaseComparison, Side
 from perf_worley.iterations.iterations import period_text
 from perf_worley.phase_model import WORTH, Evidence, PhaseModel
 from perfcore.base.errors import listing
-from perfcore.data.units import NANOSECONDS, readable, shown_origin
+from perfcore.data.units import NANOSECONDS, moment_text, readable, shown_origin
 from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _phase_tables(model: PhaseModel) -> Tables:
         Column("iterations", [repeated and (period_text(phase, repeated, unit) or None) for phase in phases], key=()),
         Column("activity", [None if p.activity is None else p.activity.name for p in phases], key="what_runs"),
     ]
-    title = f"times are relative to {moment_in_words(origin, unit)}" if origin else ""
+    title = f"times are relative to {moment_text(origin, unit)}" if origin else ""
     hidden = ("form", "L2 error", "stability", "iterations", "activity")
     brief = [column for column in columns if column.name not in hidden]
     categories = _category_table(model)

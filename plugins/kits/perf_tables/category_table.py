@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.confounders import RUN_COLUMNS, differing_columns, refuse_unnamed_factors
-from perf_tables.names import plain_name
+from perf_tables.confounders import differing_columns, refuse_unnamed_factors
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.columns import RUN_COLUMNS, plain_name, shown_names
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
-from perfcore.data.roles import shown_names
 from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
-
 
 # Profiles print three or four digits, and a sum of twenty rounded times is off by some units of the last of them.
 _ROUNDING = 2e-3

@@ -7,7 +7,6 @@ half widths of 95 % confidence intervals (``ci95``), as columns of the value's u
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,13 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.names import plain_name
 from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
+from perfcore.data.columns import (
+    SPREADS,
+    counts_runs,
+    is_run_identifier,
+    shown_names,
+    spread_kind,
+    stem_of_mean,
+    without_copies,
+)
 from perfcore.data.observations import numbers_of, values_of
-from perfcore.data.roles import shown_names
-from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
+from perfcore.data.units import is_rate, is_time, seconds_per, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,19 +35,6 @@ if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
 
-# Longer words first: the rest of a name says of what the spread is.
-_WORDS = {
-    "deviation": "standard deviation|std deviation|std dev|st dev|stddev|stdev|std|sd|sigma",
-    "error": r"standard error(?: of(?: the)? mean)?|std error|std err|stderr|sem|se",
-    "confidence": r"conf(?:idence)? int(?:erval)?(?: 95 ?%?)?|95 ?%? ?ci|ci ?95 ?%?|ci|confidence|conf",
-}
-_SPREADS = {kind: re.compile(rf"(?:(?:{words}) )?(?P<rest>.*?)(?: (?:{words}))?") for kind, words in _WORDS.items()}
-_MEAN = re.compile(r"(?:(?:mean|average|avg|median) )?(?P<rest>.*?)(?: (?:mean|average|avg|median))?")
-_RUNS = re.compile(
-    r"(?:n|no|nr|num|number|#)?(?: ?of)? ?(?:runs|samples|reps|repetitions|repeats|replications|replicates|trials|"
-    r"measurements)|(?:runs?|samples?|reps?) count"
-)
-_COUNT_WITH_SPREAD = ("n", "count")  # may be anything, unless there is a spread
 _NORMAL_95 = 1.959963984540054
 _FEWEST = 2.0  # runs that have a spread
 
@@ -67,11 +60,6 @@ class Spread(NamedTuple):
     text: str
 
 
-def is_of_spread(column: str) -> bool:
-    """Whether a name says that a column holds a spread, or a number of runs: it identifies no rows."""
-    return _kind(column)[0] is not None or _RUNS.fullmatch(plain_name(column)) is not None
-
-
 def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns | None:
     """The columns about the runs behind the value; those of another value are passed over."""
     roles = data.roles
@@ -79,19 +67,19 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
         return None
     used = {*roles.parameters.values(), roles.value, *roles.category, *roles.code, *roles.system}
     free = [str(column) for column in data.table.columns if column not in used]
-    kinds = {column: _kind(column) for column in free}
+    kinds = {column: spread_kind(column) for column in free}
     spreads = {column: (kind, rest) for column, (kind, rest) in kinds.items() if kind is not None}
-    stem = _stem(roles.value)
+    stem = stem_of_mean(roles.value)
     columns = [column for column, (_, rest) in spreads.items() if rest == stem]
     if not columns and not named:
         columns = [column for column, (_, rest) in spreads.items() if not rest]
     columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
     if not columns:
         return None
-    order = list(_WORDS)
+    order = list(SPREADS)
     spread = min(columns, key=lambda column: order.index(str(spreads[column][0])))
-    numbers = [column for column in free if _RUNS.fullmatch(plain_name(column)) and _whole(data, column)]
-    numbers += [column for column in free if plain_name(column) in _COUNT_WITH_SPREAD and _whole(data, column)]
+    numbers = [column for column in free if counts_runs(column) and _whole(data, column)]
+    numbers += [column for column in free if counts_runs(column, True) and _whole(data, column)]
     return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
 
 
@@ -106,7 +94,7 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     several = len(np.unique(cell)) < len(cell)
     if several and (pd.Series(spread).groupby(cell).nunique() <= 1).all():
         return None
-    if several and columns.number is not None and plain_name(columns.number) in _COUNT_WITH_SPREAD:
+    if several and columns.number is not None and not counts_runs(columns.number):
         columns = columns._replace(number=None)
     counts = np.full(len(spread), _FEWEST)
     if columns.number is not None:
@@ -143,34 +131,6 @@ def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tupl
     return means, counts, variances
 
 
-def _kind(column: str) -> tuple[str | None, str]:
-    """Which spread a name means, and the rest of it, which says of what."""
-    bare = split_unit(column)[0] or column
-    plain = plain_name(re.sub(r"[.,()\[\]]", " ", bare))
-    for kind, words in _WORDS.items():
-        if re.fullmatch(words, plain):
-            return kind, ""
-    for kind, pattern in _SPREADS.items():
-        match = pattern.fullmatch(plain)
-        if match and match["rest"] != plain:
-            return kind, _without_unit(match["rest"].removeprefix("of "))
-    return None, plain
-
-
-def _stem(value: str) -> str:
-    """What a value's name says, without that it is a mean."""
-    plain = plain_name(split_unit(value)[0])
-    if plain in ("mean", "average", "avg", "median"):
-        return ""
-    match = _MEAN.fullmatch(plain)
-    return _without_unit(match["rest"] if match else plain)
-
-
-def _without_unit(plain: str) -> str:
-    """A name such as ``time s``, from which a word behind was taken, without its unit."""
-    return plain_name(split_unit(plain.replace(" ", "_"))[0])
-
-
 def _factor(column: str, unit: str | None) -> float | None:
     """What a spread is multiplied by to be in the value's unit; None where it cannot be."""
     column_unit = unit_of(column)
@@ -204,21 +164,6 @@ def _half_widths(counts: Floats) -> Floats:
     return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
 
 
-# A column of this name identifies the runs of one point.
-RUN_COLUMNS = (
-    *("run", "run id", "run no", "run number", "run index", "runid", "repetition", "repetition index", "rep", "rep id"),
-    *("repeat", "replication", "replicate", "trial", "attempt", "try", "iteration", "iter"),
-    *("job", "job id", "jobid", "slurm job id", "pid", "process id"),
-)
-# A column of this name identifies runs, says when and where they were, or the chance in them: not what was varied.
-_OF_RUNS = {
-    *RUN_COLUMNS,
-    *("seed", "random seed", "rng seed", "sample", "index", "row", "timestamp", "time stamp", "date", "day", "month"),
-    *("year", "hour", "weekday", "start", "start time", "started", "begin", "end", "end time", "finished", "epoch"),
-    *("submit time", "exit code", "exit status", "return code", "returncode", "status", "noisy", "node id"),
-}
-
-
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
@@ -245,12 +190,6 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     return columns
 
 
-def is_run_identifier(column: str) -> bool:
-    """Whether a name is that of a column in which runs differ that were meant to be the same."""
-    plain = plain_name(column).strip("# ")
-    return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
-
-
 def refuse_unnamed_factors(
     data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
 ) -> None:
@@ -266,6 +205,8 @@ def refuse_unnamed_factors(
             varied[column] = rows
     if not varied:
         return
+    # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
+    varied = {column: varied[column] for column in without_copies(data.table, list(varied))}
     first = next(iter(varied.values()))
     several = first.groupby("point")["level"].nunique()
     row = int(np.flatnonzero(point == several.index[several > 1][0])[0])
@@ -277,22 +218,11 @@ def refuse_unnamed_factors(
     )
     # Columns that were varied together are held together: at the levels of one row.
     where = ",".join(f"{column}={data.table[column][kept].iloc[row]:g}" for column in varied)
-    # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
-    several_of = {
-        c: [o for o in list(varied)[k + 1 :] if _say_the_same(data.table, c, o)] for k, c in enumerate(varied)
-    }
-    named = ",".join(
-        [*data.roles.parameters.values(), *(column for column, others in several_of.items() if not others)]
-    )
+    named = ",".join([*data.roles.parameters.values(), *varied])
     raise OptionError(
         f"{data.source}: rows of one point, such as {place}, differ in {levels}, so they are no repeated runs; name it "
         f"with --parameter {shlex.quote(named)}, or hold it with --where '{where}'"
     )
-
-
-def _say_the_same(table: pd.DataFrame, one: str, other: str) -> bool:
-    """Whether each level of a column is met with one level of another."""
-    return len(table[[one, other]].drop_duplicates()) == table[one].nunique() == table[other].nunique()
 
 
 def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "code") -> None:

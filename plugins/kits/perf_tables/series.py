@@ -108,14 +108,3 @@ def _shown(time: float, unit: str, is_date: bool) -> str:
         return f"{time:.15g} {unit}"
     seconds = float(time) * nanoseconds_per(unit) / nanoseconds_per("s")
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-_FIRST_DATE, _LAST_DATE = 1e9, 4e9  # seconds since 1970
-
-
-def moment_in_words(moment: float, time_unit: str) -> str:
-    """A time on a clock: a date where it is seconds since 1970, and later than 2001."""
-    seconds = moment * nanoseconds_per(time_unit) / 1e9
-    if not _FIRST_DATE <= seconds < _LAST_DATE:
-        return f"{moment:.15g} {time_unit}"
-    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M:%S}"

@@ -11,7 +11,7 @@ import typer
 
 from perf_traces.options import LEVELS, TraceOptions
 from perfcore.cli.reading import HowToRead, key_values
-from perfcore.data.roles import is_processors
+from perfcore.data.columns import is_processors
 from perfcore.hooks.options import describe
 
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
@@ -33,7 +33,6 @@ def _option(name: str, **more: Any) -> Any:
 class HowToReadTraces(HowToRead):
     """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, and how a file is read."""
 
-    former = ("--until=--to", "--between=--region")
     since: Annotated[str | None, _option("since")] = None
     until: Annotated[str | None, _option("until")] = None
     only: Annotated[list[str] | None, _option("only")] = None

@@ -21,9 +21,9 @@ from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
 from perfcore.base.executors import LocalProcesses, in_order, thread_count
+from perfcore.data.columns import guess_roles, is_processors
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles, is_processors
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 from perfcore.reading import Read

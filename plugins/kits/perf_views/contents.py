@@ -6,21 +6,19 @@ the viewable itself: its first view is ``()``. Where several stand side by side,
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from perfcore.base.errors import InputError, OptionError, PerfError
-from perfcore.hooks.options import NoOptions
-from perfcore.hooks.registry import registry
+from perfcore.base.errors import InputError, PerfError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfcore.models.model import Model
+    from perfcore.report import Plot
 
 ViewPath = tuple[str, ...]
 
@@ -177,6 +175,35 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Graph:
+    """A declared plot, which responds to the pointer where scripts run."""
+
+    plot: Plot
+    title: str = ""
+    drag: str = ""  # the field of the address that dragging the rule of this name sets; see `perfcore.report.Rule.drag`
+
+    @property
+    def alternative(self) -> str:
+        """What it shows, for who cannot see it."""
+        labels = ", ".join(dict.fromkeys(label for mark in self.plot.marks if (label := getattr(mark, "label", ""))))
+        axes = " over ".join(axis.label for axis in (self.plot.y, self.plot.x) if axis.label)
+        return ": ".join(filter(None, (self.title or self.plot.title or "Chart", axes, labels)))
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What must be known to read the answer, by label, and what to do next."""
+
+    by_label: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    next: str = ""
+    title: str = ""
+
+    @property
+    def is_command(self) -> bool:
+        return self.next.startswith("perf ")
+
+
+@dataclass(frozen=True)
 class Headline:
     """The answer in the sentence that the command prints first, above everything else."""
 
@@ -197,6 +224,7 @@ class KeyFigure:
 
     name: str
     text: str  # with its unit
+    interval: str = ""  # with what it is, such as ``95% interval 0.38–1.2``
 
 
 @dataclass(frozen=True)
@@ -206,7 +234,7 @@ class KeyFigures:
     figures: tuple[KeyFigure, ...]
 
 
-Block = Text | Table | Chart | Form | Action | Headline | Notice | KeyFigures
+Block = Text | Table | Chart | Graph | Form | Action | Headline | Notice | Notes | KeyFigures
 
 
 @dataclass(frozen=True)
@@ -398,50 +426,3 @@ def content(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-
-
-def opener_of(path: str) -> tuple[str, Opener] | None:
-    """Name and opener of a file; None where it holds data or a fitted model, or is no file."""
-    file = Path(path)
-    if not file.is_file():  # a folder, a pattern, standard input; reading it reports when there is nothing
-        return None
-    best: tuple[float, str, Opener] | None = None
-    for name, entry in registry().entries("openers").items():
-        if entry.suffixes and file.suffix.lower() not in entry.suffixes:
-            continue
-        try:
-            opener: Opener = entry.load()()
-        except PerfError:  # one that lacks its library must not hide the others
-            continue
-        sure = opener.sniff(file)
-        if sure > 0.0 and (best is None or sure > best[0]):
-            best = sure, name, opener
-    return best and best[1:]
-
-
-class Opener(ABC):
-    """Opens files of a further kind for ``perf predict``, ``perf validate`` and ``perf explore``.
-
-    Its module imports nothing heavy before `open` is called: help asks every opener for its options.
-    """
-
-    Options: ClassVar[type] = NoOptions  # dataclass of options (`perfcore.hooks.options`)
-    predicts: ClassVar[bool] = False  # it has `predict`
-    takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
-    Validation: ClassVar[type | None] = None  # dataclass of the options of `validate`, where it has that
-
-    @abstractmethod
-    def sniff(self, path: Path) -> float:
-        """How sure it is, 0 to 1, that an existing file is of this kind."""
-
-    @abstractmethod
-    def open(self, path: str, options: Any, data: str | None = None) -> Any:
-        """What the file holds: a result that a presenter shows."""
-
-    def predict(self, path: str, options: Any) -> Any:
-        """What the file predicts: a result with ``to_dict``, shown by its presenter."""
-        raise OptionError(f"{path} predicts nothing")
-
-    def validate(self, path: str, data: str, options: Any, output: str | None) -> Any:
-        """Predictions of the file with the outcomes: a result with ``to_dict``, shown by its presenter."""
-        raise OptionError(f"{path} predicts nothing")

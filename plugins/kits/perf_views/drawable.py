@@ -13,12 +13,12 @@ from typing import Any
 
 from perf_views import contents as page
 from perf_views.marks import panels_of
+from perfcore.models import answers
 from perfcore.models.model import Model
-from perfcore.models.presenter import ModelPresenter
-from perfcore.models.ranking import Candidate, Ranking
-from perfcore.results import Column, Presenter, Result, Table, Tables, draw_panels, presenter_of
-from perfcore.tables import Importance
+from perfcore.report import Figure, Report, interval_text
+from perfcore.results import Result, draw_panels, presenter_of
 
+_MOST_TILES = 8
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
 _CALLED = {
@@ -39,26 +39,43 @@ def views_of(subject: Result, data: Any = None, file: Path | None = None) -> pag
 
 
 def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
-    """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
+    """Return the blocks of a result's report, and of a model its statistics."""
     report = subject.report(data)
-    tables = [page.Table.of(*table) for table in report.shown_tables]
-    blocks: list[page.Block] = list(summary_blocks(subject))
+    blocks = list(report_blocks(report))
+    if not report.figures and isinstance(subject, Model) and subject.statistics:
+        blocks.insert(1, key_figures(subject))
+    if not report.plots and presenter_of(subject).panels(subject, data):
+        blocks.insert(1, drawing_of(subject, data))
+    if isinstance(subject, Model):
+        blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
+        blocks.append(statistics_table(subject))
+    return tuple(blocks)
+
+
+def report_blocks(report: Report) -> tuple[page.Block, ...]:
+    """Return the blocks of a report, from the answer to the next command."""
+    blocks: list[page.Block] = [page.Headline(report.answer)]
     if report.figures:
-        blocks.append(page.KeyFigures(tuple(page.KeyFigure(each.name, each.text) for each in report.figures)))
-    elif isinstance(subject, Model) and subject.statistics:
-        blocks.append(key_figures(subject))
-    if report.plots or presenter_of(subject).panels(subject, data):
-        blocks.append(drawing_of(subject, data))
+        blocks.append(page.KeyFigures(tuple(map(key_figure, report.figures[:_MOST_TILES]))))
+    if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
+        blocks.append(page.Text(details))
+    blocks += (page.Graph(plot, plot.title) for plot in report.plots)
     formula = report.formula
     if formula and not any(formula in line for line in report.lines):
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
-    blocks.extend(tables)
-    if closing := subject.closing():
-        blocks.append(page.Text(tuple(closing)))
-    if isinstance(subject, Model):
-        blocks += [parameter_table(subject), statistics_table(subject)]
+    for table in report.shown_tables:
+        is_folded = table.importance == "verbose" and bool(table.title)
+        blocks.append(replace(page.Table.of(*table), is_folded=is_folded))
+    if report.notes or report.next:
+        blocks.append(page.Notes(report.notes_by_label(), report.next))
     return tuple(blocks)
+
+
+def key_figure(figure: Figure) -> page.KeyFigure:
+    """Return a figure of a report as a tile."""
+    interval = f"{figure.kind} {interval_text(figure.interval, figure.format)}" if figure.interval else ""
+    return page.KeyFigure(figure.name, replace(figure, interval=None).text, interval)
 
 
 def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
@@ -104,8 +121,7 @@ def key_figures(model: Any) -> page.KeyFigures:
 
 def parameter_table(model: Any) -> page.Table:
     """Every number of a model with its standard error."""
-    (table,) = ModelPresenter().tables(model)
-    return replace(page.Table.of(*table), title="Parameters", is_folded=True)
+    return replace(page.Table.of(*answers.parameter_table(model)), is_folded=True)
 
 
 def statistics_table(model: Any) -> page.Table:
@@ -115,60 +131,3 @@ def statistics_table(model: Any) -> page.Table:
         text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
         rows.append((name.replace("_", " "), text))
     return page.Table(("figure", "value"), tuple(rows), "Fit statistics", is_folded=True)
-
-
-_LABELS = {
-    "sse": "SSE",
-    "r2_uncentered": "R^2 uncentered",
-    "r2_centered": "R^2 centered",
-    "aicc": "AICc",
-    "bic": "BIC",
-    "loo_rmse": "leave-one-out",
-    "r2_adjusted": "R^2 adjusted",
-    "r2_leave_one_out": "R^2 leave-one-out",
-    "n_parameters": "parameters",
-}
-
-
-_SHOWN = ("n_parameters", "loo_rmse", "r2_leave_one_out", "aicc", "r2_centered")
-
-
-class RankingPresenter(Presenter):
-    """A row for each candidate."""
-
-    def title(self, result: Ranking) -> str:
-        return result.lines[0] if result.lines else "ranking"
-
-    def answer(self, result: Ranking) -> str:
-        if not result.candidates:
-            return self.title(result)
-        best = next((c for c in result.candidates if not c.functions[0].startswith("best of")), result.candidates[0])
-        shown = [name for name in ("loo_rmse", "r2_leave_one_out", "aicc", "r2_centered") if best.figures.get(name)]
-        figures = ", ".join(f"{_LABELS[name]} {best.figures[name]:.4g}" for name in shown)
-        return f"{' + '.join(best.functions)} is the best of {self.title(result)}{f'; {figures}' if figures else ''}"
-
-    def summary(self, result: Ranking) -> list[str]:
-        return [self.answer(result), *result.lines]
-
-    def tables(self, result: Ranking) -> Tables:
-        return [candidate_table(result.candidates)]
-
-
-def candidate_table(candidates: tuple[Candidate, ...], title: str = "", importance: Importance = "default") -> Table:
-    """A row for each candidate: its functions, all figures, and what to note."""
-    names = dict.fromkeys(name for candidate in candidates for name in candidate.figures)
-    columns = [
-        Column("functions", [" + ".join(candidate.functions) for candidate in candidates]),
-        *(
-            Column(
-                _LABELS.get(name, name),
-                [candidate.figures.get(name) for candidate in candidates],
-                importance="default" if name in _SHOWN else "verbose",
-                format=".5f" if name.startswith("r2") else ".5g",
-                key=name,
-            )
-            for name in names
-        ),
-        Column("note", [candidate.note for candidate in candidates]),
-    ]
-    return Table(columns, title=title, importance=importance)

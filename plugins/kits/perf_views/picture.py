@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_views.data_pictures import draw_data
 from perf_views.marks import panels_of
-from perfcore.base.errors import OptionError
-from perfcore.base.files import atomic_path, check_ending, check_files, write_bytes
-from perfcore.data.measurements import Measurements
-from perfcore.results import Panels, draw_panels, presenter_of
+from perfcore.base.errors import DataError, OptionError
+from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
+from perfcore.results import Panels, Shown, draw_panels, presenter_of
 from perfcore.tables import html_table
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
@@ -176,7 +174,7 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
         for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
             draw(axes)
     elif model is None:
-        draw_data(figure.add_subplot(), data)
+        draw_panels(figure, _panels_of_data(data))
     elif (report := model.report(data)).plots:
         draw_panels(figure, panels_of(report), report.title)
     else:
@@ -222,8 +220,10 @@ def _fit(
 
 def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> Panels:
     """What draws each of some panels; the name "" is that of the most important one."""
-    of_data: Panels = {"data": lambda axes: draw_data(axes, data)}
-    panels = of_data if model is None else panels_of(model.report(data)) or presenter_of(model).panels(model, data)
+    if model is None:
+        panels = _panels_of_data(data)
+    else:
+        panels = panels_of(model.report(data)) or presenter_of(model).panels(model, data)
     if not panels:
         raise OptionError(f"{type(model).__name__} has no picture")
     for name in names:
@@ -233,16 +233,30 @@ def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> Panels:
     return {name or first: panels[name or first] for name in names}
 
 
+def _panels_of_data(data: Any) -> Panels:
+    """What draws the plots of data; or why there are none."""
+    if data is None:
+        raise OptionError("there is nothing to draw: give a model or data")
+    if not isinstance(data, Shown):
+        raise DataError(f"{type(data).__name__} has no picture; fit a model and plot that")
+    report = data.report()
+    if not report.plots:
+        problems = [note.text for note in report.notes if note.label == "Check"]
+        raise DataError(next(iter(problems), f"{type(data).__name__} has no picture; fit a model and plot that"))
+    return panels_of(report)
+
+
 def _title(model: Result | None, data: Any) -> str:
     if model is not None:
         return model.title
-    return f"{'Measurements' if isinstance(data, Measurements) else 'Processor utilization'}: {data.source}"
+    title: str = data.report().title
+    return title
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
-    """Write a drawing; neither the date nor random names go into it."""
-    date = {".svg": "Date", ".pdf": "CreationDate"}.get(ending)
-    figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
+    """Write a drawing with the mark of perf; neither the date nor random names go into it."""
+    name, date = {".svg": ("Creator", "Date"), ".pdf": ("Creator", "CreationDate")}.get(ending, ("Software", ""))
+    figure.savefig(target, format=ending[1:], dpi=150, metadata={name: WRITTEN_BY, **({date: None} if date else {})})
 
 
 def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:
@@ -252,7 +266,7 @@ def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>{html.escape(title)}</title>",
+        f"<meta name='generator' content='{WRITTEN_BY}'><title>{html.escape(title)}</title>",
         "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}",
         "svg{width:100%;height:auto}table{border-collapse:collapse;margin:1rem 0}",
         "th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}",

@@ -240,10 +240,8 @@ def test_a_kernel_that_lasts_beyond_the_next_ones_of_its_stream_is_clipped(read)
     trace = read(events, locations="stream")
     on_first = [(name, start // 1000, end // 1000) for place, name, start, end in pieces(trace) if "stream 1" in place]
     assert sorted(row[1:] for row in on_first) == [(0, 100), (100, 220), (220, 320), (330, 380), (400, 500)]
-    assert any(
-        "1 last beyond the beginning of the next" in n and "'k100' at 100 us, by 1.59988 s" in n for n in trace.notes
-    )
-    assert not any("last beyond" in note for note in read(events, locations="thread").notes)
+    assert any("1 outlast the next" in n and "'k100' at 100 us, by 1.59988 s" in n for n in trace.notes)
+    assert not any("outlast" in note for note in read(events, locations="thread").notes)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from perf_lost_cycles.options import CategoryOptions
 from perf_tables.category_table import CategoryTable, by_category, with_call_paths
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.data.columns import guess_roles
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles
 from perfcore.hooks.registry import registry
 
 _FITTERS = ("lca", "modgen", "scaling")  # that take times by category, the simplest model first

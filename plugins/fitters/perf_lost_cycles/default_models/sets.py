@@ -27,9 +27,9 @@ from perf_formulas.parser import (
     variables,
     written,
 )
-from perf_tables.names import plain_name
 from perfcore.base.errors import InputError, PerfError, UnknownNameError, listing
 from perfcore.base.files import write_bytes
+from perfcore.data.columns import plain_name
 from perfcore.hooks.registry import Entry, registry
 
 # What coefficients multiply, by coefficient; under the empty name the part without one.

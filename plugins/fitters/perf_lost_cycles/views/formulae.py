@@ -35,9 +35,9 @@ from perf_lost_cycles.views.subject import (
     subject_of,
 )
 from perf_tables.category_table import CategoryTable
-from perf_tables.names import plain_name
 from perf_views.contents import Action, Block, Cell, Field, FileEdit, Notice, Query, Table, Text, content
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.data.columns import plain_name
 from perfcore.hooks.options import build
 
 

@@ -19,8 +19,8 @@ from perf_io.text import decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.contracts import Reader
+from perfcore.data.columns import guess_roles
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles
 from perfcore.data.units import unit_of
 from perfcore.reading.source import Source
 

@@ -14,7 +14,7 @@ from perf_io.options import TableOptions
 from perf_io.tables.measurement_table import levels_of_columns, numbered_runs
 from perf_io.tables.table import Column, Table, one_line
 from perfcore.base.errors import InputError, UnknownNameError, listing
-from perfcore.data.roles import existing_column, guess_roles, is_processors
+from perfcore.data.columns import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
 TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time

@@ -17,8 +17,8 @@ from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, listing
+from perfcore.data.columns import guess_roles, is_processors
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles, is_processors
 from perfcore.data.units import is_time, split_unit
 
 if TYPE_CHECKING:

@@ -257,8 +257,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         mark = "" if excess * _ROUNDING < int(events["end"].max()) - first else WARNING
         name, time = [*columns.names, MORE_NAMES][events["name"][row]][:60], int(events["start"][row]) - first
         columns.notes.append(
-            f"{mark}a stream runs its kernels in order, and {count} last beyond the beginning of the next: clipped "
-            f"there (most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
+            f"{mark}a stream runs its kernels in order, and {count} outlast the next: clipped at its begin "
+            f"(most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
         )
     last = int(events["end"].max())
     run = document.perfcore

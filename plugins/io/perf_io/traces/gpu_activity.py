@@ -267,7 +267,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     longest = clip_at_next(pieces["location"], pieces["start"], pieces["end"], np.ones(len(pieces["end"]), np.bool_))
     if longest is not None:
         name = list(names)[pieces["name"][longest[0]]][:_LETTERS]
-        notes.append(f"pieces of GPU work that last beyond the next of their stream are clipped there: {longest[2]} "
+        notes.append(f"pieces of GPU work that outlast the next of their stream are clipped at its begin: {longest[2]} "
                      f"(most: {name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
     host["parent"] = _parents(host)
     pieces["kind"] = pieces.pop("shape")
@@ -275,7 +275,8 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
-    devices = {list(locations)[place][0] for place in np.unique(pieces["location"]).tolist()}
+    threads = tuple(locations)
+    devices = {threads[place][0] for place in np.unique(pieces["location"]).tolist()}
     if len(devices) > 1:
         notes.append(f"{len(devices)} GPUs count as one, which is busy while any of them is")
     if n_lacking := int((~launched).sum()):
@@ -283,7 +284,7 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
         notes.append(f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) {UNLAUNCHED}")
     called = tuple(names)
     return GpuActivity(
-        source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), tuple(locations), host, pieces,
+        source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), threads, host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
         (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes), tuple(texts),
         dict(zip(_ROWS, table[code == MEMORY].T, strict=True)),

@@ -95,20 +95,24 @@ def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, 
 def clip_at_next(
     location: Ints, start: Ints, end: Ints, in_order: npt.NDArray[np.bool_]
 ) -> tuple[int, int, int] | None:
-    """End intervals that happen in order, in place, at the latest where the next of their location begins.
+    """End intervals that happen in order, in place, where the next of their location begins, if they outlast that.
 
+    Those that end within the next one overlap it, as kernels do whose launch is programmatically dependent, and remain.
+    Intervals of no duration contradict none.
     Returns the row that loses most, how much, and how many lost any; None if none did.
     """
     order = _by_location_and_start(location, start, end)
-    order = order[in_order[order]]
+    order = order[in_order[order] & (end > start)[order]]
     place, first = location[order], start[order]
     if not ((place[1:] == place[:-1]) & (first[1:] < end[order][:-1])).any():
         return None
     begins = np.flatnonzero(np.append(True, (place[1:] != place[:-1]) | (first[1:] != first[:-1])))
-    limit = np.full(len(begins), 1 << 62)
+    limit, next_end = np.full(len(begins), 1 << 62), np.full(len(begins), 1 << 62)
     follows = place[begins[1:]] == place[begins[:-1]]
     limit[:-1][follows] = first[begins[1:]][follows]
-    excess = end[order] - np.repeat(limit, np.diff(np.append(begins, len(order))))
+    next_end[:-1][follows] = end[order[begins[1:]]][follows]
+    limit, next_end = (np.repeat(each, np.diff(np.append(begins, len(order)))) for each in (limit, next_end))
+    excess = np.where(end[order] >= next_end, end[order] - limit, 0)
     clipped = excess > 0
     if not clipped.any():
         return None

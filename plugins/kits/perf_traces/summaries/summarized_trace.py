@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST_LEFT_OUT = 3
 
@@ -66,6 +69,17 @@ class SummarizedTrace(Trace):
 
     def __repr__(self) -> str:
         return f"Summarized{super().__repr__()}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each location in each state: time, and how often the state began."""
+        times, entries = self.times_and_entries()
+        location, state = times.nonzero()
+        columns = {"time_ns": times[location, state], "entries": entries[location, state]}
+        return self.frame_of(location, state, columns)
+
+    def state_times(self) -> npt.NDArray[np.int64]:
+        times: npt.NDArray[np.int64] = self.times_and_entries()[0].sum(axis=0)
+        return times
 
     @property
     def n_intervals(self) -> int:

@@ -1,0 +1,464 @@
+"""What the columns of a table mean: the one vocabulary that readers, fitters, gates and ``perf info`` ask.
+
+Its words are in ``columns.toml``. Roles that a user names override what is detected here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.units import NANOSECONDS, is_rate, seconds_per, split_unit, unit_in_name, unit_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+_TABLES = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
+
+
+def words(table: str, key: str) -> tuple[str, ...]:
+    """Return the words of an entry of the vocabulary, in their order.
+
+    Examples
+    --------
+    >>> words("roles", "code")[:2]
+    ('code', 'benchmark')
+    """
+    text = _TABLES[table][key]
+    return tuple(part.strip() for part in re.split(r";" if ";" in text else r"\s+", text.strip()))
+
+
+_NAMES = {role: words("roles", role) for role in _TABLES["roles"]}
+# What people write around a count of processors: `No. of nodes`, `#Cores`, `MPI ranks`, `numThreads`, `GPU count`.
+# A word alone in the singular, such as `rank`, is the number of one; `threads per rank` and `cores/node` are others.
+_COUNT = re.compile(
+    r"(?:total)?(?P<number>#|n|(?:no|nr|nb|num|number)(?:of)?|#of)?(?:total)?(?:(?:mpi|omp|openmp|cpu|compute)(?=\w{3}))?"
+    rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
+)
+_WHOLE = _NAMES["processors"][:4]  # no words in the singular
+_AVERAGE = "(?:mean|average|avg|median)"
+_MEAN = re.compile(rf"{_AVERAGE}\.?(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?{_AVERAGE}")
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Words to which formulas give a meaning, so that no parameter can be called so.
+FORMULA_WORDS = frozenset(
+    ["abs", "and", "cbrt", "ceil", "exp", "floor", "if", "log", "log10", "log2", "max", "min", "not", "or", "sqrt"]
+)
+
+_YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
+_LOOKED_AT = 1000  # values of a column of texts, at even distances, that show whether it is meant to hold numbers
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max|total)", re.IGNORECASE)
+_PER_SECOND = re.compile(r"(?:/|[\s_]per[\s_])(?:cpu[\s_]?)?(?:s|sec|seconds?)$", re.IGNORECASE)
+_TIME_WORDS, _RATE_WORDS = frozenset(words("words", "time")), frozenset(words("words", "rate"))
+_PLAIN_TIMES = frozenset(["time", "times", "wall", "took", "seconds"])  # that many things are called
+_SIZE_WORDS, _RESULT_WORDS = frozenset(words("words", "size")), frozenset(words("words", "result"))
+_COSTS = frozenset(words("words", "cost"))
+_SIGNED = words("words", "signed")
+_LARGER, _SMALLER = frozenset(words("words", "larger")), frozenset(words("words", "smaller"))
+
+RUN_COLUMNS = words("rows", "repetition")  # a column of this name identifies the runs of one point
+_OF_RUNS = frozenset((*RUN_COLUMNS, *words("rows", "identifier")))
+SPREADS = ("deviation", "error", "confidence")
+# Longer words first: the rest of a name says of what the spread is.
+_SPREADS = {
+    kind: re.compile(rf"(?:(?:{_TABLES['spread'][kind]}) )?(?P<rest>.*?)(?: (?:{_TABLES['spread'][kind]}))?")
+    for kind in SPREADS
+}
+_MEAN_OF = re.compile(rf"(?:(?:{_TABLES['spread']['mean']}) )?(?P<rest>.*?)(?: (?:{_TABLES['spread']['mean']}))?")
+_RUNS = re.compile(_TABLES["spread"]["runs"])
+_COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
+
+
+@dataclass(frozen=True)
+class MeasurementRoles:
+    """The meaning of a table's columns; what is not known is empty or None."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)  # symbol in formulas to column: ``{"p": "procs"}``
+    value: str | None = None  # measured column
+    unit: str | None = None  # unit of the value
+    code: tuple[str, ...] = ()  # columns whose values together name the code, and the system
+    system: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()  # columns whose values together name what a part of the time was spent in
+
+
+def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> MeasurementRoles:
+    """Return the roles that the names of the columns suggest."""
+    kinds = {column: None if (unit := unit_in_name(column)) is None else unit.kind for column in columns}
+    plain = [column for column in columns if not (is_of_spread(column) or is_called_rate(column))]
+    counting = [column for column in plain if kinds[column] in (None, "count")]
+    timing = [column for column in plain if kinds[column] in (None, "time")]  # a rate is none
+    processors = _first(counting, "processors", among=numeric)
+    timing.sort(key=lambda column: column.lower().endswith(("min", "max")))  # behind the means of the same runs
+    value = _first([c for c in timing if c != processors], "value", among=numeric)
+    named = [column for column in columns if column != value]
+    named = [column for column in named if not (column in numeric and kinds[column] not in (None, "count"))]
+    code, system = (_first(named, role) for role in ("code", "system"))
+    # Names only: a column of numbers that is called `function` or `region` counts something.
+    category = _first([column for column in named if column not in numeric], "category")
+    if value is None:
+        left = [c for c in columns if c in numeric and c not in (processors, code, system)]
+        times = [c for c in left if is_called_time(c)]
+        # What was measured next to the rates that follow from it, or the only thing that was.
+        others = [c for c in left if kinds[c] != "rate" and not is_called_rate(c)]
+        if processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
+            value = (others or left)[0]
+        elif len(times) == 1:
+            value = times[0]
+    return MeasurementRoles(
+        parameters={} if processors is None else {_symbol(processors, True, columns): processors},
+        value=value,
+        unit=None if value is None else unit_of(value),
+        code=() if code is None else (code,),
+        system=() if system is None else (system,),
+        category=() if category is None else (category,),
+    )
+
+
+def roles_of(table: pd.DataFrame) -> MeasurementRoles:
+    """Return the roles that names and values of a table suggest.
+
+    Dates are not measured, and a parameter is what was varied: of several columns that may be one, the first that has
+    more than one value; without a number of processors the sizes.
+    """
+    columns = list(table.columns)
+    numeric = {name for name in columns if holds_numbers(table[name])}
+    guessed = guess_roles(columns, numeric)
+    if guessed.value is not None and are_dates(table[guessed.value]):
+        guessed = guess_roles(columns, numeric - {guessed.value})
+    for column in guessed.parameters.values():
+        if (table[column] == table[column].iloc[0]).all():
+            others = guess_roles(columns, numeric - {column}).parameters
+            guessed = replace(guessed, parameters=others or guessed.parameters)
+    if all((table[column] == table[column].iloc[0]).all() for column in guessed.parameters.values()):
+        sizes = [c for c in columns if c in numeric and c != guessed.value and is_size(c) and table[c].nunique() > 1]
+        sizes = without_copies(table, sizes)
+        if sizes:
+            guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
+    return guessed
+
+
+def holds_numbers(column: pd.Series) -> bool:
+    """Return whether half of the values are numbers: a text among them is refused with its line, and no name."""
+    import pandas as pd
+
+    if column.dtype.kind in "iuf":
+        return True
+    if column.dtype.kind not in "OUT" and str(column.dtype) not in ("str", "string"):
+        return False
+    values = column.dropna()
+    values = values.iloc[:: max(1, len(values) // _LOOKED_AT)]
+    return len(values) > 0 and bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() >= len(values))
+
+
+def are_dates(column: pd.Series) -> bool:
+    """Return whether values increase from 2010 on as times since 1970 do, in the unit of the name or in any."""
+    import pandas as pd
+
+    times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
+    factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
+    inside = any(((times * factor > _YEAR_2010) & (times * factor < _YEAR_2035)).all() for factor in factors)
+    return len(times) > 1 and inside and times.is_monotonic_increasing
+
+
+def say_the_same(table: pd.DataFrame, one: str, other: str) -> bool:
+    """Return whether each level of a column is met with one level of another."""
+    return len(table[[one, other]].drop_duplicates()) == table[one].nunique() == table[other].nunique()
+
+
+def without_copies(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the columns less those that say the same as another one; counts of results go before sizes."""
+    kept: list[str] = []
+    for column in sorted(columns, key=is_result):
+        if not any(say_the_same(table, column, other) for other in kept):
+            kept.append(column)
+    return [column for column in columns if column in kept]
+
+
+def is_processors(column: str) -> bool:
+    """Whether a column's name says that it counts processors, and not the size of a problem."""
+    return _first([column], "processors") is not None
+
+
+def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+    """Parameters as a user names them, as symbols and columns."""
+    if isinstance(given, Mapping):
+        pairs = [(str(symbol), str(column)) for symbol, column in given.items()]
+    else:
+        words = given.split(",") if isinstance(given, str) else list(given)
+        pairs = [_pair(str(word)) for word in words]
+    named = [(symbol, existing_column(column, columns)) for symbol, column in pairs]
+    symbols = {symbol for symbol, _ in named if symbol}
+    parameters: dict[str, str] = {}
+    for given_symbol, column in named:
+        symbol = given_symbol or _symbol(column, "p" not in symbols, columns)
+        symbols.add(symbol)
+        _check_symbol(symbol)
+        if symbol in parameters or column in parameters.values():
+            raise OptionError(f"parameter {symbol!r} ({column}) is given twice")
+        parameters[symbol] = column
+    return parameters
+
+
+def shown_names(parameters: Mapping[str, str]) -> dict[str, str]:
+    """What texts and tables call parameters: as their columns are called, where that can stand in a formula."""
+    columns = list(parameters.values())
+    return {
+        symbol: column if _can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
+        for symbol, column in parameters.items()
+    }
+
+
+def _can_stand(name: str) -> bool:
+    return name not in FORMULA_WORDS and _SYMBOL.fullmatch(name) is not None
+
+
+def _check_symbol(symbol: str) -> None:
+    """Refuse what cannot stand in a formula, such as a name with blanks or that of a function."""
+    if not _can_stand(symbol):
+        raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
+
+
+def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns as a user names them: one, or several with commas."""
+    if given is None:
+        return ()
+    words = given.split(",") if isinstance(given, str) else list(given)
+    named = tuple(existing_column(word.strip(), columns) for word in words)
+    twice = [name for name in named if named.count(name) > 1]
+    if twice:
+        raise OptionError(f"column {twice[0]!r} is given twice")
+    return named
+
+
+def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None:
+    """One line that says which role is not known and how to give it, or None."""
+    missing = []
+    if not roles.parameters:
+        missing.append("which column was varied: --parameter COLUMN")
+    if roles.value is None:
+        missing.append("which was measured: --value COLUMN")
+    return f"it does not say {', nor '.join(missing)}; the columns are {listing(columns)}" if missing else None
+
+
+def _first(columns: Sequence[str], role: str, among: Collection[str] | None = None) -> str | None:
+    """The column that bears the earliest name of a role."""
+    spelt: dict[str, str] = {}
+    candidates = [column for column in reversed(columns) if among is None or column in among]
+    for around in (True, False):  # a name that is spelt as here goes before one with more words
+        for column in candidates:
+            if name := _name(column, role, around):
+                spelt[name] = column
+    return next((spelt[name] for name in _NAMES[role] if name in spelt), None)
+
+
+def _name(column: str, role: str, around: bool) -> str | None:
+    """What a column is called, without its unit, and if wanted without what people write around names of a role."""
+    bare, unit = split_unit(column)
+    if role == "processors" and unit is not None and unit.kind != "count":
+        return None  # the share of them that is busy, or the time that they were
+    bare = bare.lower() or column.lower()
+    if around and role == "value":
+        bare = split_unit(_MEAN.sub("", bare))[0]
+    plain = re.sub(r"[\s_.:-]+", "", bare)
+    if role != "processors":
+        return plain
+    match = _COUNT.fullmatch(plain)
+    return match["word"] if match and (match["number"] or match["several"] or match["word"] in _WHOLE) else None
+
+
+def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:
+    """What a parameter is called in formulas when the user does not say."""
+    if column.lower() == "p" or (may_be_p and "p" not in columns):
+        return "p"
+    return column if _SYMBOL.fullmatch(column) else re.sub(r"\W", "_", column, flags=re.ASCII)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    """Symbol, empty where none is given, and column of ``p=procs`` or ``procs``."""
+    symbol, equals, column = word.partition("=")
+    return (symbol.strip(), column.strip()) if equals else ("", word.strip())
+
+
+def existing_column(name: str, columns: Sequence[str]) -> str:
+    """The column of this name, its case aside, and its unit aside, where that is clear; or UnknownNameError."""
+    if name in columns:
+        return name
+    for spelt in (str.strip, lambda column: split_unit(column)[0] if column.endswith(("]", ")")) else ""):
+        if len(same := [column for column in columns if spelt(column).lower() == name.lower()]) == 1:
+            return same[0]
+    raise UnknownNameError("column", name, columns)
+
+
+# What names say of quantities.
+
+
+def plain_name(name: str) -> str:
+    """Return a name as it is compared: in lower case, with single blanks for ``_`` and ``-``."""
+    return _plain_name(name)
+
+
+@functools.lru_cache(maxsize=1 << 14)  # thousands of call paths are compared with every model
+def _plain_name(name: str) -> str:
+    return " ".join(re.sub(r"[_\-\s]+", " ", name).casefold().split())
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in lower case, also of CamelCase.
+
+    Examples
+    --------
+    >>> words_of("GPU_TimeUsed")
+    ['gpu', 'time', 'used']
+    """
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_called_time(column: str) -> bool:
+    """Return whether a name holds a word for a time, or ends with a unit of one."""
+    unit, names = unit_in_name(column), set(words_of(column))
+    if unit is not None and unit.kind not in ("time", "count"):
+        return False
+    return not (is_run_identifier(column) or _is_signed(names)) and (
+        (unit is not None and unit.kind == "time") or bool(names & _TIME_WORDS)
+    )
+
+
+def is_called_rate(column: str) -> bool:
+    """Return whether a name is that of work per time, of which more is better."""
+    statistic = _STATISTIC.fullmatch(column.strip())
+    name, unit = split_unit(statistic["name"] if statistic else column)
+    if unit is not None and unit.kind not in ("count", "share"):
+        return unit.kind == "rate"
+    names = words_of(name)
+    if _COSTS.intersection(names):
+        return False
+    return _PER_SECOND.search(name) is not None or (
+        bool(names) and (names[-1] in _RATE_WORDS or "".join(names[-2:]) in _RATE_WORDS)
+    )
+
+
+def is_size(column: str) -> bool:
+    """Return whether a name is that of the size of a problem."""
+    names = words_of(split_unit(column)[0] or column)
+    is_other = is_run_identifier(column) or is_called_time(column) or is_called_rate(column)
+    return bool(names) and not is_other and names[-1] in _SIZE_WORDS
+
+
+def is_result(column: str) -> bool:
+    """Return whether a name is that of something counted of a run, such as its failures."""
+    return bool(_RESULT_WORDS.intersection(words_of(column)))
+
+
+def is_speed(unit: str | None, *names: str) -> bool:
+    """Return whether what was measured is work per time, by its unit, or without one by what its columns are called."""
+    return is_rate(unit) if unit and unit != "%" else bool(names) and all(map(is_called_rate, names))
+
+
+def what_zero_means(of_speed: bool) -> str:
+    """Return why a measured 0 is left out, of work per time or of times."""
+    return "nothing was done, which no model of a rate covers" if of_speed else "below what the clock sees"
+
+
+def direction(unit: str, column: str) -> str:
+    """Return which values are better, ``"larger"`` or ``"smaller"``; empty if neither unit nor name says it."""
+    counted, last = last_word(unit.partition("/")[0]), last_word(column.rstrip("[(%)] "))
+    if counted in _SMALLER:  # misses/s
+        return "smaller"
+    bare = not unit.strip("%")
+    if is_speed(unit, column) or (bare and last in _LARGER):
+        return "larger"
+    known = not bare or (unit_of(column) or "").strip("%") or last in _SMALLER or last_word(column) in _SMALLER
+    return "smaller" if known or guess_roles([column], {column}).value is not None else ""
+
+
+def last_word(name: str) -> str:
+    """Return the last run of letters of a name, in lower case."""
+    return str((re.findall(r"[a-z]+", name.lower()) or [""])[-1])
+
+
+def is_duration(column: str, source: str = "") -> bool:
+    """Return whether a column's name says that it holds lengths of time, which are not negative."""
+    if column == "value":
+        names = set(words_of(Path(source).stem))
+        return bool((_TIME_WORDS - _PLAIN_TIMES) & names) and not _is_signed(names)
+    names, unit = set(words_of(column)), unit_in_name(column)
+    if _is_signed(names) or (unit is not None and unit.kind != "time"):
+        return False
+    # A name that ends with min or h is more often a minimum or a height.
+    return bool(_TIME_WORDS & names) or (unit is not None and unit.label in NANOSECONDS)
+
+
+def _is_signed(names: Collection[str]) -> bool:
+    return any(word.startswith(_SIGNED) for word in names)
+
+
+def check_durations(values: npt.ArrayLike, column: str, source: str = "") -> None:
+    """Refuse negative lengths of time; see `is_duration`."""
+    import numpy as np  # names are compared without
+
+    samples = np.asarray(values, dtype=np.float64)
+    if not len(samples) or samples.min() >= 0.0 or not is_duration(column, source):
+        return
+    negative = np.flatnonzero(samples < 0.0)
+    first = int(negative[0])
+    others = f" (and {len(negative) - 1} more)" if len(negative) > 1 else ""
+    raise DataError(
+        f"sample {first + 1} of {len(samples)} is {samples[first]:.6g}{others}, and a time is not negative; correct or "
+        "leave out what is wrong; if it is a difference, declare it: within -inf,inf"
+    )
+
+
+# What names say of rows.
+
+
+def is_run_identifier(column: str) -> bool:
+    """Return whether a name is that of a column in which runs differ that were meant to be the same."""
+    plain = plain_name(column).strip("# ")
+    return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
+
+
+def is_of_spread(column: str) -> bool:
+    """Return whether a name is that of a spread, or of a number of runs: it identifies no rows."""
+    return spread_kind(column)[0] is not None or counts_runs(column)
+
+
+def counts_runs(column: str, has_spread: bool = False) -> bool:
+    """Return whether a name is that of the number of runs behind a mean; next to a spread a short one is enough."""
+    plain = plain_name(column)
+    return _RUNS.fullmatch(plain) is not None or (has_spread and plain in _COUNT_WITH_SPREAD)
+
+
+def spread_kind(column: str) -> tuple[str | None, str]:
+    """Return which spread a name means, and the rest of it, which says of what."""
+    bare = split_unit(column)[0] or column
+    plain = plain_name(re.sub(r"[.,()\[\]]", " ", bare))
+    for kind in SPREADS:
+        if re.fullmatch(_TABLES["spread"][kind], plain):
+            return kind, ""
+    for kind, pattern in _SPREADS.items():
+        match = pattern.fullmatch(plain)
+        if match and match["rest"] != plain:
+            return kind, _without_unit(match["rest"].removeprefix("of "))
+    return None, plain
+
+
+def stem_of_mean(column: str) -> str:
+    """Return what a value's name says, without that it is a mean."""
+    plain = plain_name(split_unit(column)[0])
+    if re.fullmatch(_TABLES["spread"]["mean"], plain):
+        return ""
+    match = _MEAN_OF.fullmatch(plain)
+    return _without_unit(match["rest"] if match else plain)
+
+
+def _without_unit(plain: str) -> str:
+    """Return a name such as ``time s``, from which a word behind was taken, without its unit."""
+    return plain_name(split_unit(plain.replace(" ", "_"))[0])

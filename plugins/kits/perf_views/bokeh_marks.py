@@ -1,0 +1,424 @@
+"""Declared plots (`perfcore.report.Plot`) drawn by BokehJS: charts of pages and reports that respond to the pointer.
+
+`chart_content` returns what the script ``charts.js`` needs, as JSON: the document of BokehJS, which scales may be
+switched, and for each mark its label, colour and columns, of which the script makes tooltips, the legend and CSV.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_views.colours import GRID, INK, RULE
+from perf_views.data_pictures import readable_unit
+from perf_views.marks import colour_of, extent
+from perf_views.names import shortened
+from perfcore.base.arrays import Floats
+from perfcore.base.errors import MissingDependencyError
+from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Rule, Spans, Steps, Text
+
+if TYPE_CHECKING:
+    from bokeh.models import Glyph, GlyphRenderer
+    from bokeh.models import Plot as BokehPlot
+
+MOST_POINTS = 4000  # of a line or a step function; longer ones come in bins of the window that is shown
+_BINS = 1000
+_INCH, _HEIGHT, _ROW, _FRAME = 100, 340, 24, 90  # pixels: of an inch, of a plot, of a name on its axis, around these
+_LABEL, _TICK, _SMALL = "13px", "12px", "11px"
+_NAME_LETTERS = 36  # of a name on an axis
+_DASHES = {"solid": "solid", "dashed": "dashed", "dotted": "dotted"}
+_SHAPES = {
+    "circle": "circle", "diamond": "diamond", "square": "square", "triangle": "triangle", "cross": "x", "bar": "dash",
+}  # fmt: skip
+_PER_CENT = re.compile(r",?\.(\d)%")
+_PIXELS = 4 / 3  # of a typographic point
+
+
+def bokeh_script() -> str:
+    """The script of BokehJS, from its wheel."""
+    try:
+        import bokeh  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError("charts need Bokeh: pip install 'perfcore[view]'") from None
+    return resources.files("bokeh").joinpath("server/static/js/bokeh.min.js").read_text(encoding="utf-8")
+
+
+def is_long(plot: Plot) -> bool:
+    """Whether a plot has lines that come in bins of the window that is shown."""
+    return any(map(_is_long, plot.marks))
+
+
+def _is_long(mark: Mark) -> bool:
+    if isinstance(mark, Steps):
+        return len(mark.values) > MOST_POINTS and not mark.is_filled
+    return isinstance(mark, Line) and len(mark.x) > MOST_POINTS
+
+
+@dataclass
+class _Chart:
+    """A plot of BokehJS while marks are added to it."""
+
+    plot: BokehPlot
+    number: int  # of the mark that is added
+    factors: Mapping[str, float]  # of values on each axis: times are in the unit that is shown
+    series: list[dict[str, Any]] = field(default_factory=list)
+    seen: dict[str, list[Floats]] = field(default_factory=lambda: {"x": [], "y": []})
+
+    def along(self, axis: str, values: Any, is_seen: bool = True) -> Floats:
+        """Values of an axis in its unit."""
+        scaled = np.atleast_1d(np.asarray(values, dtype=np.float64)) * self.factors[axis]
+        if is_seen:
+            self.seen[axis].append(scaled)
+        return scaled
+
+    def add(self, mark: Any, kind: str, columns: dict[str, Any], *glyphs: Glyph) -> None:
+        """Add a mark by what draws it; all glyphs share the columns."""
+        from bokeh.models import ColumnDataSource
+
+        source = ColumnDataSource(columns)
+        names: list[str] = []
+        for glyph in glyphs:
+            names.append(f"s{self.number}.{len(names)}")
+            renderer: GlyphRenderer = self.plot.add_glyph(source, glyph)
+            renderer.name = names[-1]
+        colour = mark.colour if isinstance(mark.colour, str) else (mark.colour or ["data"])[0]
+        self.series.append({
+            "kind": kind, "label": mark.label if hasattr(mark, "label") else "", "colour": colour_of(colour),
+            "renderers": names, "dash": getattr(mark, "style", "solid"),
+        })  # fmt: skip
+
+
+def chart_content(plot: Plot) -> dict[str, Any]:
+    """JSON-ready: a plot as the script of the page draws it."""
+    from bokeh.embed import json_item
+    from bokeh.models import BoxZoomTool, Range1d
+    from bokeh.models import Plot as BokehPlot
+
+    units = {name: _unit(axis, plot.marks, name) for name, axis in (("x", plot.x), ("y", plot.y))}
+    drawn = BokehPlot(
+        x_range=Range1d(), y_range=Range1d(), sizing_mode="stretch_width", height=_height(plot), toolbar_location=None,
+        output_backend="canvas", background_fill_alpha=0.0, border_fill_alpha=0.0, outline_line_color=GRID,
+        min_border_right=14, min_border_top=8,
+    )  # fmt: skip
+    chart = _Chart(drawn, 0, {name: factor for name, (factor, _) in units.items()})
+    for chart.number, mark in enumerate(_thinned(plot.marks, None)):
+        _DRAW[type(mark)](chart, mark)
+    axes = {}
+    for name, axis in (("x", plot.x), ("y", plot.y)):
+        axes[name] = _set_axis(chart, name, axis, units[name])
+    zoom = BoxZoomTool()
+    drawn.add_tools(zoom)
+    drawn.toolbar.active_drag = zoom
+    return {
+        "item": json_item(drawn), "series": chart.series, "x": axes["x"], "y": axes["y"],
+        "title": plot.title or plot.name, "legend": bool(plot.legend), "is_long": is_long(plot),
+    }  # fmt: skip
+
+
+def window_content(plot: Plot, window: tuple[float, float]) -> dict[str, Any]:
+    """JSON-ready: columns of each renderer whose line is long, in a window of the x axis."""
+    factor, _ = _unit(plot.x, plot.marks, "x")
+    y_factor, _ = _unit(plot.y, plot.marks, "y")
+    content: dict[str, Any] = {}
+    for number, mark in enumerate(_thinned(plot.marks, (window[0] / factor, window[1] / factor))):
+        if isinstance(mark, Band):
+            columns: dict[str, Any] = {"low": np.asarray(mark.low) * y_factor, "high": np.asarray(mark.high) * y_factor}
+        elif isinstance(mark, Line):
+            columns = {"y": np.asarray(mark.y) * y_factor}
+        else:
+            continue
+        columns["x"] = np.asarray(mark.x) * factor
+        content[f"s{number}.0"] = {name: _listed(values) for name, values in columns.items()}
+    return content
+
+
+def _listed(values: npt.ArrayLike) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def _height(plot: Plot) -> int:
+    names = len(plot.y.names) if plot.y.scale == "category" else 0
+    return max(round(plot.height * _INCH) or _HEIGHT if not names else 0, names * _ROW + _FRAME if names else 0)
+
+
+def _unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
+    """Factor to the unit that an axis shows, and the unit."""
+    if axis.scale != "time":
+        return 1.0, axis.unit
+    ends = [abs(end) for end in axis.limits if end is not None]
+    return readable_unit(max(ends or [abs(value) for value in extent(marks, name)]), axis.unit or "ns")
+
+
+def _thinned(marks: Sequence[Mark], window: tuple[float, float] | None) -> list[Mark]:
+    """Marks, of which long lines and steps are ranges and means in bins of a window."""
+    drawn: list[Mark] = []
+    for mark in marks:
+        if not _is_long(mark) or not isinstance(mark, (Steps, Line)):
+            drawn.append(mark)
+            continue
+        x = np.asarray(mark.edges if isinstance(mark, Steps) else mark.x, float)
+        values = np.asarray(mark.values if isinstance(mark, Steps) else mark.y, float)
+        edges, low, high, mean = _binned(x if isinstance(mark, Steps) else np.r_[x, x[-1:]], values, window)
+        corners, *heights = (np.repeat(edges, 2)[1:-1], *(np.repeat(part, 2) for part in (low, high, mean)))
+        names = [f"{mark.label}, range", f"{mark.label}, mean"] if mark.label else ["", ""]
+        drawn += [
+            Band(corners, heights[0], heights[1], names[0], mark.colour, 0.25),
+            Line(corners, heights[2], names[1], mark.colour, width=1.0),
+        ]
+    return drawn
+
+
+def _binned(edges: Floats, values: Floats, window: tuple[float, float] | None) -> tuple[Floats, Floats, Floats, Floats]:
+    """Edges of bins, and lowest, highest and mean value in each; single steps if there are few in the window."""
+    first, last = 0, len(values)
+    if window is not None:
+        first = max(int(np.searchsorted(edges, window[0], "right")) - 1, 0)
+        last = min(max(int(np.searchsorted(edges, window[1], "left")), first + 1), len(values))
+    starts = np.unique(np.linspace(first, last, _BINS + 1).astype(np.int64))[:-1] if last - first > _BINS else None
+    if starts is None:
+        part = values[first:last]
+        return edges[first : last + 1], part, part, part
+    part, offsets = values[first:last], starts - first
+    durations = np.diff(edges[first : last + 1])
+    total = np.add.reduceat(durations, offsets)
+    mean = np.add.reduceat(part * durations, offsets) / np.where(total > 0, total, 1.0)
+    return (
+        np.r_[edges[starts], edges[last]], np.minimum.reduceat(part, offsets), np.maximum.reduceat(part, offsets), mean,
+    )  # fmt: skip
+
+
+def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> dict[str, Any]:
+    """Range, scale, ticks and label of an axis; return what the script must know of it."""
+    from bokeh.models import (
+        BasicTicker,
+        BasicTickFormatter,
+        FixedTicker,
+        Grid,
+        LinearAxis,
+        LinearScale,
+        LogAxis,
+        LogScale,
+        NumeralTickFormatter,
+    )
+    from bokeh.models.text import PlainText
+
+    ranges = _ranges(chart, name, axis, unit[0])
+    is_log = axis.scale == "log" and "log" in ranges
+    kind = LogAxis if is_log else LinearAxis
+    label = f"{shortened(axis.label)} [{unit[1]}]" if unit[1] and axis.label else shortened(axis.label or unit[1])
+    share = _PER_CENT.fullmatch(axis.format)
+    formatter: Any = BasicTickFormatter(power_limit_high=6, power_limit_low=-4)
+    if share:
+        formatter = NumeralTickFormatter(format="0." + "0" * int(share[1]) + "%" if share[1] != "0" else "0%")
+    ticker: Any = FixedTicker(ticks=[]) if is_log else BasicTicker()  # the script chooses those of logarithmic axes
+    overrides: dict[Any, Any] = {}
+    if axis.scale == "category":
+        ticker = FixedTicker(ticks=list(range(len(axis.names))))
+        overrides = {k: PlainText(text=shortened(each, _NAME_LETTERS)) for k, each in enumerate(axis.names)}
+    elif len(axis.ticks):
+        ticker = FixedTicker(ticks=(np.asarray(axis.ticks, float) * unit[0]).tolist())
+    drawn: Any = kind(
+        ticker=ticker, formatter=formatter, axis_label=PlainText(text=label), axis_label_text_color=INK,
+        axis_label_text_font_size=_LABEL, axis_label_text_font_style="normal", major_label_text_font_size=_TICK,
+        major_label_text_color=INK, axis_line_color=RULE, major_tick_line_color=RULE, minor_tick_line_color=None,
+        major_label_overrides=overrides,
+    )  # fmt: skip
+    if name == "x" and axis.scale == "category" and len(axis.names) > 6:
+        drawn.major_label_orientation = 0.8
+    chart.plot.add_layout(drawn, "below" if name == "x" else "left")
+    chart.plot.add_layout(Grid(dimension=0 if name == "x" else 1, axis=drawn, grid_line_color=GRID))
+    scale: Any = LogScale() if is_log else LinearScale()
+    shown = chart.plot.x_range if name == "x" else chart.plot.y_range
+    shown.start, shown.end = ranges["log" if is_log else "linear"]
+    setattr(chart.plot, f"{name}_scale", scale)
+    return {
+        "label": axis.label, "unit": unit[1], "format": axis.format, "scale": "log" if is_log else axis.scale,
+        "ranges": ranges, "names": list(axis.names), "base": axis.base, "ticks": len(axis.ticks) > 0,
+    }  # fmt: skip
+
+
+def _ranges(chart: _Chart, name: str, axis: Axis, factor: float) -> dict[str, list[float]]:
+    """Ends of an axis by scale; no logarithmic ones if a value is not positive."""
+    if axis.scale == "category":
+        ends = [-0.6, max(len(axis.names), 1) - 0.4]
+        return {"linear": ends[::-1] if axis.is_reversed else ends}
+    values = np.concatenate([part.ravel() for part in chart.seen[name]] or [np.array([0.0, 1.0])])
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    pad = 0.04 * (high - low) or abs(high) * 0.1 or 1.0
+    linear = [0.0 if low >= 0.0 and low < 0.35 * high and name == "y" else low - pad, high + pad]
+    linear = linear if name == "y" or low < 0.0 else [max(linear[0], 0.0) if low > 0.0 else low, high + pad]
+    ranges = {"linear": linear}
+    positive = values[values > 0.0]
+    if len(positive) and low > 0.0 and axis.scale != "time":
+        ranges["log"] = [low / 1.15, high * 1.15]
+    elif len(positive) and axis.scale == "log":
+        ranges["log"] = [float(positive.min()) / 1.15, high * 1.15]
+    for kind, ends in ranges.items():
+        for at, end in enumerate(axis.limits):
+            if end is not None and (kind == "linear" or end > 0.0):
+                ends[at] = end * factor
+        if axis.is_reversed:
+            ends.reverse()
+    return ranges
+
+
+def _draw_line(chart: _Chart, mark: Line) -> None:
+    from bokeh.models import Line as LineGlyph
+
+    columns = {"x": chart.along("x", mark.x), "y": chart.along("y", mark.y)}
+    glyph = LineGlyph(
+        x="x", y="y", line_color=colour_of(mark.colour), line_width=max(mark.width * _PIXELS, 1.0),
+        line_dash=_DASHES[mark.style],
+    )  # fmt: skip
+    chart.add(mark, "line", columns, glyph)
+
+
+def _draw_points(chart: _Chart, mark: Points) -> None:
+    from bokeh.models import Scatter, Segment
+
+    columns: dict[str, Any] = {"x": chart.along("x", mark.x), "y": chart.along("y", mark.y)}
+    colour, glyphs = colour_of(mark.colour), list[Any]()
+    if len(mark.low):
+        columns |= {"low": chart.along("y", mark.low), "high": chart.along("y", mark.high)}
+        glyphs.append(Segment(x0="x", x1="x", y0="low", y1="high", line_color=colour, line_width=1.5))
+    if len(mark.left):
+        columns |= {"left": chart.along("x", mark.left), "right": chart.along("x", mark.right)}
+        glyphs.append(Segment(x0="left", x1="right", y0="y", y1="y", line_color=colour, line_width=1.5))
+    if len(mark.names):
+        columns["name"] = [*mark.names]
+    points = Scatter(
+        x="x", y="y", marker=_SHAPES[mark.shape], size=max(mark.size * 1.8, 4.0), line_color=colour,
+        fill_color=colour if mark.is_filled else None, line_width=1.5 if mark.shape in ("cross", "bar") else 1.0,
+    )  # fmt: skip
+    if mark.shape == "bar":
+        points.angle = np.pi / 2
+    chart.add(mark, "points", columns, *glyphs, points)
+
+
+def _draw_band(chart: _Chart, mark: Band) -> None:
+    from bokeh.models import VArea
+
+    columns = {
+        "x": chart.along("x", mark.x), "low": chart.along("y", mark.low), "high": chart.along("y", mark.high),
+    }  # fmt: skip
+    glyph = VArea(x="x", y1="low", y2="high", fill_color=colour_of(mark.colour), fill_alpha=mark.opacity)
+    chart.add(mark, "band", columns, glyph)
+
+
+def _draw_bars(chart: _Chart, mark: Bars) -> None:
+    from bokeh.models import HBar, Segment, VBar
+
+    across, along = ("y", "x") if mark.is_horizontal else ("x", "y")
+    places = chart.along(across, mark.places, is_seen=False)
+    width = mark.width * chart.factors[across]
+    chart.seen[across] += [places - width / 2, places + width / 2]
+    values, base = chart.along(along, mark.values, is_seen=False), chart.along(along, mark.base)
+    ends = chart.along(along, (base + values) / chart.factors[along])
+    columns: dict[str, Any] = {"place": places, "base": np.broadcast_to(base, ends.shape).copy(), "end": ends}
+    columns["value"] = values
+    colour: Any = colour_of(mark.colour) if isinstance(mark.colour, str) else "colour"
+    if not isinstance(mark.colour, str):
+        columns["colour"] = [colour_of(each) for each in mark.colour]
+    style: dict[str, Any] = {"fill_color": colour, "line_color": None}
+    bars: Any = (
+        HBar(y="place", left="base", right="end", height=width, **style)
+        if mark.is_horizontal
+        else VBar(x="place", bottom="base", top="end", width=width, **style)
+    )
+    glyphs = [bars]
+    if len(mark.low):
+        columns |= {"low": chart.along(along, mark.low), "high": chart.along(along, mark.high)}
+        places_of = {"y0": "place", "y1": "place", "x0": "low", "x1": "high"}
+        if not mark.is_horizontal:
+            places_of = {"x0": "place", "x1": "place", "y0": "low", "y1": "high"}
+        glyphs.append(Segment(**places_of, line_color=INK, line_width=1.2))
+    if len(mark.names):
+        columns["name"] = [*mark.names]
+    if len(mark.texts):
+        from bokeh.models import Text as TextGlyph
+
+        columns["text"] = [*mark.texts]
+        span = float(np.nanmax(np.abs(ends), initial=0.0))
+        chart.seen[along].append(np.array([span * 1.12]))  # room for the texts
+        place: dict[str, Any] = {"x": "end", "y": "place", "text_baseline": "middle", "x_offset": 4}
+        if not mark.is_horizontal:
+            place = {"x": "place", "y": "end", "text_align": "center", "y_offset": -3}
+        glyphs.append(TextGlyph(text="text", text_color=INK, text_font_size=_SMALL, **place))
+    chart.add(mark, "hbars" if mark.is_horizontal else "bars", columns, *glyphs)
+
+
+def _draw_steps(chart: _Chart, mark: Steps) -> None:
+    from bokeh.models import Line as LineGlyph
+    from bokeh.models import Quad
+
+    edges, values = chart.along("x", mark.edges), chart.along("y", mark.values)
+    colour = colour_of(mark.colour)
+    if mark.is_filled:
+        base = np.broadcast_to(chart.along("y", mark.base), values.shape).copy()
+        columns = {"left": edges[:-1], "right": edges[1:], "bottom": base, "top": values}
+        quad = Quad(left="left", right="right", bottom="bottom", top="top", fill_color=colour, line_color=None)
+        chart.add(mark, "areas", columns, quad)
+        return
+    corners = {"x": np.repeat(edges, 2)[1:-1], "y": np.repeat(values, 2)}
+    chart.add(mark, "line", corners, LineGlyph(x="x", y="y", line_color=colour, line_width=mark.width * _PIXELS))
+
+
+def _draw_spans(chart: _Chart, mark: Spans) -> None:
+    from bokeh.models import Quad, VStrip
+
+    columns: dict[str, Any] = {"left": chart.along("x", mark.starts), "right": chart.along("x", mark.ends)}
+    colour: Any = colour_of(mark.colour) if isinstance(mark.colour, str) else "colour"
+    if not isinstance(mark.colour, str):
+        columns["colour"] = [colour_of(each) for each in mark.colour]
+    if len(mark.names):
+        columns["name"] = [*mark.names]
+    style: dict[str, Any] = {"fill_color": colour, "line_color": None, "fill_alpha": mark.opacity}
+    if len(mark.bottoms):
+        columns |= {"bottom": chart.along("y", mark.bottoms), "top": chart.along("y", mark.tops)}
+        glyph: Any = Quad(left="left", right="right", bottom="bottom", top="top", **style)
+        chart.add(mark, "spans", columns, glyph)
+    else:
+        chart.add(mark, "strips", columns, VStrip(x0="left", x1="right", **style))
+
+
+def _draw_text(chart: _Chart, mark: Text) -> None:
+    from bokeh.models import Text as TextGlyph
+
+    at_top = isinstance(mark.y, str)
+    x = chart.along("x", mark.x)
+    seen = np.concatenate(chart.seen["y"]) if chart.seen["y"] else np.ones(1)
+    heights: Any = np.full(len(x), np.nanmax(seen)) if at_top else chart.along("y", mark.y)
+    glyph = TextGlyph(
+        x="x", y="y", text="text", text_color=colour_of(mark.colour), text_align=mark.align,
+        text_baseline="top" if at_top else "middle", text_font_size=f"{max(round(mark.size * _PIXELS), 11)}px",
+    )  # fmt: skip
+    chart.add(mark, "text", {"x": x, "y": heights, "text": [*mark.texts]}, glyph)
+
+
+def _draw_rule(chart: _Chart, mark: Rule) -> None:
+    from bokeh.models import HSpan, Slope, VSpan
+
+    colour, style = colour_of(mark.colour), _DASHES[mark.style]
+    if mark.slope is not None:
+        ratio = chart.factors["y"] / chart.factors["x"]
+        x, y = mark.point[0] * chart.factors["x"], mark.point[1] * chart.factors["y"]
+        slope = mark.slope * ratio
+        chart.plot.add_layout(Slope(gradient=slope, y_intercept=y - slope * x, line_color=colour, line_dash=style))
+    places = chart.along(mark.axis, mark.places)
+    if len(places):
+        glyph: Any = VSpan(x="place") if mark.axis == "x" else HSpan(y="place")
+        glyph.update(line_color=colour, line_dash=style, line_width=1.3)
+        chart.add(mark, f"{mark.axis}rule", {"place": places}, glyph)
+
+
+_DRAW: dict[type, Any] = {
+    Line: _draw_line, Points: _draw_points, Band: _draw_band, Bars: _draw_bars, Steps: _draw_steps,
+    Spans: _draw_spans, Text: _draw_text, Rule: _draw_rule,
+}  # fmt: skip
