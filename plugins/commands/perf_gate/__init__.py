@@ -43,7 +43,5 @@ def register_presenters(register: Register) -> None:
         ("history:HistoryGate", "presenters:HistoryGatePresenter", "changes of each benchmark over its history"),
         ("history:Added", "presenters:AddedPresenter", "what was added to a history"),
         ("gpu_differences:GpuDifference", "gpu_differences_presenter:GpuDifferencePresenter", "two GPU traces"),
-        ("comparison:Comparison", "comparison_presenter:ComparisonPresenter", "both models, and what differs"),
-        ("verification:Verification", "verification_presenter:VerificationPresenter", "figures of each group"),
     ):
         register(f"perf_gate.{result_class}", f"perf_gate.{presenter}", help=text)

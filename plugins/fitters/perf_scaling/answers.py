@@ -33,6 +33,7 @@ _MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
 _PLAIN = 1e3, 1e7  # numbers between these are written in full
 _MOST_PLOTS, _PLACES = 6, 49  # curves that are drawn, and places of each
 _LONGEST = 46  # letters over one of several plots
+_APART = 0.05  # logarithm of the formula's value over the prediction, from which on they are told apart
 _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
 
 
@@ -99,7 +100,10 @@ def _estimate(model: ScalingModel) -> tuple[float, float, float]:
     row = model.rows[0]
     if len(model.paths) == 1 or not model.has_parts:
         return row.predicted, row.low, row.high
-    return tuple(model.totals(model.target_point[None])[0].tolist())
+    last = next((row for row in model.levels_along if row.level == model.target[model.symbols[0]]), None)
+    if last is not None and last.predicted is not None:
+        return last.predicted
+    return tuple(model.totals(model.target_point[None])[0, :3].tolist())
 
 
 def _answer(model: ScalingModel) -> str:
@@ -163,7 +167,7 @@ def _notes(model: ScalingModel) -> list[Note]:
             text = "no speedup of all paths: values of several metrics, programs or systems do not add up (--where)"
         else:
             text = f"no speedup: set --scaling weak or strong (does the problem grow with {parameter}?)"
-        notes.append(Note("Not fitted", text))
+        notes.append(Note("Not recorded", text))
     notes += [Note("Left out", note.removeprefix(missing)) for note in model.notes if note.startswith(missing)]
     return [*notes, *(Note("Not fitted", line) for line in describe_paths(model.unfitted))]
 
@@ -180,7 +184,8 @@ def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
     spans = [f"{name}={min(v):.6g}..{max(v):.6g}" for name, v in
              zip(model.parameter_names.values(), model.points.values(), strict=True)]  # fmt: skip
     text = f"{row.model.text(3)}, error {row.model.fit_error:.1%}"
-    if row.reach_of_target > 1.0 and not row.likely[0] <= row.continued <= row.likely[1]:
+    is_apart = abs(math.log(row.continued / row.predicted)) > _APART
+    if row.reach_of_target > 1.0 and is_apart and not row.likely[0] <= row.continued <= row.likely[1]:
         text += f"; continued it gives {_amount(row.continued, model.unit)}, but {WHY}"
     return [(f"Model ({', '.join(spans)})", text)]
 

@@ -248,6 +248,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return "rate"
         if not self._is_time or self.scaling:
             return self.scaling if self._is_time else ""
+        if len(self.symbols) > 1:  # the others, such as a size, are held
+            return "strong"
         totals = self.totals_measured(self._along(np.unique(self.measured[:, 0])))[:, 0]
         totals = totals[np.isfinite(totals)]
         if len(totals) < 2:
@@ -292,27 +294,22 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if not kind or len(self.levels_along) < 2:
             return None
         levels = _with_efficiency(self.levels_along, kind)
-        return Speedup(
-            self.symbols[0],
-            levels[0].level,
-            levels,
-            _falls_below_half(levels),
-            kind,
-            bool(self.scaling) or kind == "rate",
-        )
+        is_told = bool(self.scaling) or kind == "rate" or len(self.symbols) > 1
+        return Speedup(self.symbols[0], levels[0].level, levels, _falls_below_half(levels), kind, is_told)
 
     def candidates(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
         """Candidate models of a path with their probabilities; they mix to the prediction at the target."""
         point = self.target_point if target is None else np.asarray(target, dtype=np.float64)
         return candidate_rows(self, path, point)
 
-    def totals(self, points: Floats, interval: float = COVERAGE) -> Floats:
-        """Median and ends of the interval of a single run of all paths that add up, at points (T, q): (T, 3)."""
+    def totals(self, points: Floats) -> Floats:
+        """Median, ends of the 95% and of the 50% interval of a run of all paths that add up, at points: (T, 5)."""
         paths = np.flatnonzero(self.whole.counted).tolist()
         if len(paths) == 1:
-            return np.asarray(self.band(points, interval, paths, run=True)[0])
-        sides = (0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
-        return np.asarray(np.quantile(self._drawn_sums(points, paths), sides, axis=0).T)
+            wide, likely = (self.band(points, interval, paths, run=True)[0] for interval in (COVERAGE, LIKELY))
+            return np.column_stack([wide, likely[:, 1:]])
+        ends = [0.5 + side * 0.5 * interval for interval in (COVERAGE, LIKELY) for side in (-1.0, 1.0)]
+        return np.asarray(np.quantile(self._drawn_sums(points, paths), [0.5, *ends], axis=0).T)
 
     def totals_measured(self, points: Floats) -> Floats:
         """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN."""
@@ -559,6 +556,10 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         }
 
     def report(self, data: Any = None) -> Report:
+        return self._report
+
+    @functools.cached_property
+    def _report(self) -> Report:
         from perf_scaling.answers import report_of
 
         return report_of(self)
@@ -642,7 +643,7 @@ def _levels(model: ScalingModel) -> tuple[Level, ...]:
     shown = sorted({*levels, target, *([twice] if target > twice else [])})
     points = model._along(shown)
     measured = model.totals_measured(points)
-    predicted, likely = model.totals(points), model.totals(points, LIKELY)
+    predicted = model.totals(points)
     rows = []
     for k, level in enumerate(shown):
         mean, error = measured[k].tolist()
@@ -650,7 +651,7 @@ def _levels(model: ScalingModel) -> tuple[Level, ...]:
             factor = math.exp(_SURE_MEAN * error)
             rows.append(Level(level, (mean, mean / factor, mean * factor), None, None))
         else:
-            rows.append(Level(level, None, tuple(predicted[k].tolist()), tuple(likely[k, 1:].tolist())))
+            rows.append(Level(level, None, tuple(predicted[k, :3].tolist()), tuple(predicted[k, 3:].tolist())))
     return tuple(rows)
 
 

@@ -45,6 +45,7 @@ _MOST_DEVIATING = (
 # distance beyond the last level, to so much at four times it. On the sources of `benchmarks/learn_prior.py` densities
 # alone ask for 0.2 to 0.3, whoever is left out; then the bounds of exact laws double at four times.
 CHANGES, CHANGE_OF_SLOPE, _MOST_CHANGES = 0.125, 0.5, 0.5
+WEAK_CHANGES = 0.25  # of that where the problem grows with the processors, so that each has the same work
 
 # How much narrower than the posterior intervals of real series are, by the logarithm d of the distance: by exp of
 # INNER[0] + INNER[1] d at the median, and of OUTER (d - ln 2) at the ends. A slope that only the last step supports, by

@@ -24,6 +24,7 @@ from perf_scaling.posterior.family import (
     STEPS,
     TURNS,
     USUAL_NOISE,
+    WEAK_CHANGES,
     beyond,
     changes,
     deviating_rate,
@@ -69,7 +70,9 @@ SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
 _NUMBERS_AT_ONCE = 1 << 20
 _PATHS_AT_ONCE = 256
 _LEAST_VARIANCE = 1e-12
-_FINE_LEVELS = np.array([NormalDist().cdf(z) for z in np.linspace(-4.0, 4.0, 321)])  # for distributions as a whole
+_NORMAL = NormalDist()
+_FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
+_FINE_LEVELS = np.array([_NORMAL.cdf(score) for score in _FINE_SCORES])
 _SEED = 20260  # of the normal numbers that all paths share
 
 
@@ -150,16 +153,17 @@ class Posterior:
         of what the laws make of it.
         """
         points = np.asarray(places, dtype=np.float64)
-        if self.least is None or smooth:
-            return np.exp(self._log_quantiles(points, levels, run, smooth))
+        logs = self._log_quantiles(points, levels, run, smooth)
+        is_beyond = (beyond(*self.measured_range, points) > 0.0).any(axis=0)
+        if self.least is None or smooth or not is_beyond.any():
+            return np.exp(logs)
         # What is below the least value is not possible beyond the data: the rest of the distribution remains.
-        logs = self._log_quantiles(points, _FINE_LEVELS, run, smooth)
-        is_beyond = beyond(*self.measured_range, points) > 0.0
-        quantiles = np.empty((*logs.shape[:2], len(levels)))
-        for k, t in np.ndindex(*logs.shape[:2]):
-            below = np.interp(self.least[k], logs[k, t], _FINE_LEVELS, left=0.0) if is_beyond[k, t] else 0.0
-            quantiles[k, t] = np.interp(below + (1.0 - below) * np.asarray(levels), _FINE_LEVELS, logs[k, t])
-        return np.exp(quantiles)
+        fine = self._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
+        for k, t in np.ndindex(*fine.shape[:2]):
+            below = np.interp(self.least[k], fine[k, t], _FINE_LEVELS, left=0.0)
+            scores = [_NORMAL.inv_cdf(below + (1.0 - below) * level) for level in levels]
+            logs[k, np.flatnonzero(is_beyond)[t]] = np.interp(scores, _FINE_SCORES, fine[k, t])
+        return np.exp(logs)
 
     def _log_quantiles(self, points: Floats, levels: Sequence[float] | Floats, run: bool, smooth: bool) -> Floats:
         sides, place = np.unique([*levels, *SIDES], return_inverse=True)  # ascending
@@ -207,7 +211,8 @@ class Posterior:
         runs = np.nanmedian(np.where(self.counts > 0.0, self.counts, np.nan), axis=1)
         noise = np.maximum(np.sqrt(self.spread / runs) - USUAL_NOISE, 0.0)[:, None, None]
         narrowing = np.maximum(typical / (1.0 + BY_NOISE * noise), 1.0) ** (-ALIKE * far)
-        narrowing = narrowing * np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
+        if self.least is None:
+            narrowing = narrowing * np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
         return np.asarray(middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing)
 
     @functools.cached_property
@@ -280,6 +285,7 @@ class Posterior:
         means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
         weights = np.broadcast_to(self.weight[:, None, :], means.shape)
         changed, deviation = changes(*self.measured_range, places)
+        changed = changed if self.least is None else WEAK_CHANGES * changed
         tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
         is_new = np.ones(changed.shape)
         if not smooth:
