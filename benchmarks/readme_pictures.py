@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import perfcore
-from perfcore.results import presenter_of
+from perf_views.marks import panels_of
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -38,7 +38,7 @@ def main() -> None:
     grid = overview.add_gridspec(2, 2, height_ratios=(1.0, 1.1))
     places = (grid[0, :], grid[1, 0], grid[1, 1])
     for (name, result, data, title), place in zip(results, places, strict=True):
-        draw = next(iter(presenter_of(result).panels(result, data).values()))
+        draw = next(iter(panels_of(result.report(data)).values()))
         alone = Figure(figsize=(6.0, 3.2), layout="constrained")
         for axes in (alone.subplots(), overview.add_subplot(place)):
             draw(axes)

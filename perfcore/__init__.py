@@ -68,7 +68,7 @@ def __getattr__(name: str) -> Any:
         return _core(name)
     for function, entry in _functions().items():
         if function == name:
-            globals()[name] = entry.load_function()
+            globals()[name] = entry.load_function(name)
             return globals()[name]
     raise AttributeError(f"module 'perfcore' has no attribute {name!r}")
 
@@ -83,4 +83,4 @@ def _functions() -> dict[str, Entry]:
     from perfcore.hooks.registry import registry
 
     entries = (entry for kind in ("commands", "models", "presenters") for entry in registry().entries(kind).values())
-    return {entry.function.rpartition(":")[2]: entry for entry in entries if entry.function is not None}
+    return {name: entry for entry in entries for name in entry.functions}

@@ -6,12 +6,14 @@ import errno
 import os
 import signal
 import sys
+import traceback
 
 import typer
 
 from perfcore.base.errors import PerfError
 from perfcore.base.surroundings import ignore_settings_of_folder, open_closed_streams
 from perfcore.cli.app import program
+from perfcore.hooks.registry import fault_of_plugin
 
 _INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a program; typer does so for Ctrl-C
 
@@ -39,6 +41,12 @@ def main() -> None:
         _fail(error.format_message() + (f" (see `{context.command_path} --help`)" if context is not None else ""))
     except typer.Abort:
         status = _INTERRUPTED
+    except Exception as error:  # a bug of ours keeps its traceback
+        if (problem := fault_of_plugin(error)) is None:
+            raise
+        if {"-v", "--verbose", "--all"} & set(sys.argv):
+            traceback.print_exc()
+        _fail(f"{problem}; -v shows the traceback")
     if status == _INTERRUPTED:
         typer.echo(f"\n{name}: interrupted", err=True)
     sys.exit(status if isinstance(status, int) else 0)

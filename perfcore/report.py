@@ -8,16 +8,11 @@ nothing of what they render, and nothing else formats a number. Everything here 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from perfcore.tables import Column, Table
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Numbers = Sequence[float] | npt.NDArray[Any]
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
@@ -58,6 +53,13 @@ class Figure:
         ends = f" ({interval_text(self.interval, self.format)})" if self.interval is not None else ""
         return f"{self.value:{self.format}}{unit}{ends}"
 
+    @property
+    def sentence(self) -> str:
+        """Value and unit, and the interval with what it is: ``0.66 s, 95% interval 0.38–1.2``."""
+        if self.interval is None:
+            return self.text
+        return f"{replace(self, interval=None).text}, {self.kind} {interval_text(self.interval, self.format)}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: name, value, unit, and the interval with its kind."""
         content = {"name": self.key or self.name, "value": self.value, "unit": self.unit or None}
@@ -93,11 +95,13 @@ class Axis:
     is_reversed: bool = False  # category axes whose first name stands on top
 
 
+Numbers = Any  # a sequence or an array of numbers
+
 # A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
-# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "size:X" (0 to 1), "step:K".
+# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "pale:NAME" (a part of such a
+# class that is hidden or uncertain), "size:X" (0 to 1), "step:K".
 Colour = str
 Style = Literal["solid", "dashed", "dotted"]
-Numbers = Any  # a sequence or an array of numbers
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ class Shown:
     def _repr_html_(self) -> str:
         """First lines, a small picture, and the head of the first table, for a notebook."""
         report = self.report()
-        lines = [*report.lines, *report.closing()] if isinstance(self, Result) else [repr(self)]
+        lines = [*report.lines, *report.closing()]
         text = html.escape("\n".join(_first_lines(lines, _CELL_LINES)))
         parts = [f'<pre style="white-space:pre-wrap">{text}</pre>']
         with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names

@@ -48,6 +48,7 @@ class Column:
     format: str | Callable[[Any], str] = ""  # of a number, such as ``.1%``; ``time`` scales durations; else four digits
     key: str | tuple[str, ...] | None = None  # in CSV, frames and JSON, one for each part; () keeps it out of them
     importance: Importance = "default"
+    least: int = _LEAST_WIDTH  # letters that texts keep where columns behind can be left out instead
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -226,9 +227,10 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
     """Header and rows as a terminal shows them, names shortened to its width, and which columns are of numbers."""
     header, rows = table.shown(verbose)
     columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
+    kept = {column.name: column.least for column in table.columns}
     while True:
         numeric = [_is_numeric(column[1:]) for column in columns]
-        limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width)
+        limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width, kept)
         texts = [
             shorten(column, most) if max(map(len, column)) > most else column
             for column, most in zip(columns, limits, strict=True)
@@ -239,10 +241,15 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
         columns.pop()  # what is declared first matters most
 
 
-def _limits(columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[int]:
+def _limits(
+    columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: int, kept: Mapping[str, int]
+) -> list[int]:
     """Widths that fit together: the widest columns of text give way."""
     limits = [max(map(len, column)) for column in columns]
-    least = [max(_LEAST_WIDTH, len(name) if len(name) <= _LONGEST_HEADING else 0) for name, *_ in columns]
+    least = [
+        max(min(kept.get(name, 0), width * 3 // 5), _LEAST_WIDTH, len(name) if len(name) <= _LONGEST_HEADING else 0)
+        for name, *_ in columns
+    ]
     while sum(limits) + 2 * len(limits) - 2 > width:
         widest = max(range(len(limits)), key=lambda k: -1 if numeric[k] else limits[k] - least[k])
         if numeric[widest] or limits[widest] <= least[widest]:

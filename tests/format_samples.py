@@ -615,7 +615,52 @@ def summary() -> bytes:
 JSON_LINES = '{"p": 1, "time_s": 8.25, "host": "a"}\n{"p": 2, "time_s": 4.5, "host": null}\n{"p": 4, "time_s": 2}\n'
 JSON_ARRAY = '[{"time": 0, "user": 1, "system": 2.5},\n {"time": 1, "user": null, "system": 5, "more": {"a": [1]}}]'
 
+LIBTEST = "running 1 test\ntest sort/100 ... bench:       18,149 ns/iter (+/- 755)\ntest result: ok.\n"
+CRITERION_CONSOLE = "sort/100                time:   [26.0 us 26.2 us 26.8 us]\n"
+COMPARE_JS = '"binary","filename","configuration","rate","time"\n"old","a.js","n=6",392.5,0.15\n'
+BENCHMARK_DOT_NET = "Method,Job,WarmupCount,N,Mean,Error,StdDev\nSort,DefaultJob,Default,100,1.5 us,0.02 us,12 ns\n"
+PYPERF = '{"benchmarks":[{"metadata":{"name":"sort"},"runs":[{"values":[0.1,0.2]}]}],"version":"1.0"}'
+JULIA = (
+    '[{"Julia":"1.9","BenchmarkTools":"1.0"},[["BenchmarkGroup",{"data":{"sort":["Trial",{"times":[10.0,20.0]}]}}]]]'
+)
+LAMMPS = """LAMMPS (2 Aug 2023)
+Loop time of 10.5 on 4 procs for 100 steps with 32000 atoms
+Section |  min time  |  avg time  |  max time  |%varavg| %total
+---------------------------------------------------------------
+Pair    | 8.1        | 8.9        | 9.7        |  12.1 | 80.00
+"""
+GROMACS = """     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G
+On 4 MPI ranks, each using 2 OpenMP threads
+ Force                     4    2      10001      28.250       1080.000  81.2
+"""
+HPL = """T/V                N    NB     P     Q               Time                 Gflops
+WR11C2R4       29184   192     2     4              6.08              2.7260e+03
+"""
+MLPERF = "".join(
+    f'0: :::MLLOG {{"time_ms": {time}, "event_type": "INTERVAL_{side}", "key": "run_{key}", "metadata": {{}}}}\n'
+    for time, side, key in ((1000, "START", "start"), (72000, "END", "stop"))
+)
+ROCPROF_TABLE = (
+    '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Kernel_Name","Correlation_Id","Start_Timestamp",'
+    '"End_Timestamp"\n"KERNEL_DISPATCH","Agent 4",1,0,7,"gemm",1,1000,101000\n'
+)
+NSYS_TABLE = (
+    "Start (ns),Duration (ns),CorrId,Device,Ctx,Strm,Name\n1000,20000,11,H100 (0),1,7,gemm\n"
+    "30000,500,12,H100 (0),1,7,[CUDA memset]\n"
+)
+NSYS_SUMS = "Time (%),Total Time (ns),Instances,Avg (ns),Name\n61.5,820,20,41.0,gemm\n"
+
 SAMPLES = {
+    "benchmark-lines": [("bench.txt", LIBTEST), ("criterion.log", CRITERION_CONSOLE)],
+    "benchmark-tables": [("compare.csv", COMPARE_JS), ("report.csv", BENCHMARK_DOT_NET)],
+    "pyperf": [("pyperf.json", PYPERF)],
+    "julia-benchmarks": [("julia.json", JULIA)],
+    "lammps": [("log.lammps", LAMMPS)],
+    "gromacs": [("md.log", GROMACS)],
+    "hpl": [("hpl.out", HPL)],
+    "mlperf": [("result_0.txt", MLPERF)],
+    "gpu-tables": [("kernels.csv", ROCPROF_TABLE), ("cuda_gpu_trace.csv", NSYS_TABLE)],
+    "gpu-sums": [("cuda_gpu_kern_sum.csv", NSYS_SUMS)],
     "json-records": [("runs.jsonl", JSON_LINES), ("series.json", JSON_ARRAY)],
     "csv": [
         ("curve.csv", CURVE),

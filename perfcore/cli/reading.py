@@ -51,12 +51,22 @@ class HowToRead(ParameterGroup):
         """The same, with the name of the format."""
         from perfcore.reading.recognise import read_named
 
+        return read_named(path, wanted=wanted, **self.options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of reading, by the keyword of `perfcore.read`."""
         options: dict[str, Any] = dict(key_values(self.read_pairs or (), "--read"))
         for name, (flag, value) in self.named.items():
             if name in options:
                 raise OptionError(f"{flag} and -r {name}= are the same; give one of them")
             options[name] = value
-        return read_named(path, reader=self.reader, wanted=wanted, **options)
+        return options if self.reader is None else {"reader": self.reader, **options}
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The parameter of a function that takes these options as a mapping."""
+        return {"reading": self.options}
 
     @property
     def named(self) -> dict[str, tuple[str, Any]]:

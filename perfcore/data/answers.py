@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,16 @@ def report_of_series(series: Series) -> Report:
         tables=[Table(columns, title="Columns")],
         draw=lambda: [_plot_of_series(series)],
         notes=[Note("Note", note) for note in series.notes],
+        next=_next_of_series(series),
     )
+
+
+def _next_of_series(series: Series) -> str:
+    """Return the command that makes a distribution of a file's first column with values; none for other series."""
+    known = [name for name, values in series.columns.items() if np.isfinite(values).any()]
+    if not known or not Path(series.source).is_file():
+        return ""
+    return shlex.join(["perf", "stochastic", "summarize", series.source, "--column", known[0]])
 
 
 def report_of_measurements(data: Measurements) -> Report:

@@ -60,6 +60,8 @@ _PER_SECOND = re.compile(r"(?:/|[\s_]per[\s_])(?:cpu[\s_]?)?(?:s|sec|seconds?)$"
 _TIME_WORDS, _RATE_WORDS = frozenset(words("words", "time")), frozenset(words("words", "rate"))
 _PLAIN_TIMES = frozenset(["time", "times", "wall", "took", "seconds"])  # that many things are called
 _SIZE_WORDS, _RESULT_WORDS = frozenset(words("words", "size")), frozenset(words("words", "result"))
+_ALTERNATIVES, _PARTS = frozenset(words("words", "alternative")), frozenset(words("words", "part"))
+_WHOLE_WORDS = frozenset(words("words", "whole"))
 _COSTS = frozenset(words("words", "cost"))
 _SIGNED = words("words", "signed")
 _LARGER, _SMALLER = frozenset(words("words", "larger")), frozenset(words("words", "smaller"))
@@ -87,6 +89,7 @@ class MeasurementRoles:
     code: tuple[str, ...] = ()  # columns whose values together name the code, and the system
     system: tuple[str, ...] = ()
     category: tuple[str, ...] = ()  # columns whose values together name what a part of the time was spent in
+    alternatives: tuple[str, ...] = ()  # times of each row that are never added up, such as those of CPU and GPU
 
 
 def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> MeasurementRoles:
@@ -131,6 +134,9 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     columns = list(table.columns)
     numeric = {name for name in columns if holds_numbers(table[name])}
     guessed = guess_roles(columns, numeric)
+    if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
+        first = alternatives[0]
+        guessed = replace(guessed, value=first, unit=unit_of(first), alternatives=alternatives)
     if guessed.value is not None and are_dates(table[guessed.value]):
         guessed = guess_roles(columns, numeric - {guessed.value})
     for column in guessed.parameters.values():
@@ -138,11 +144,46 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
             others = guess_roles(columns, numeric - {column}).parameters
             guessed = replace(guessed, parameters=others or guessed.parameters)
     if all((table[column] == table[column].iloc[0]).all() for column in guessed.parameters.values()):
-        sizes = [c for c in columns if c in numeric and c != guessed.value and is_size(c) and table[c].nunique() > 1]
+        sizes = [c for c in sizes_of(columns, numeric) if c != guessed.value and table[c].nunique() > 1]
         sizes = without_copies(table, sizes)
         if sizes:
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
     return guessed
+
+
+def alternatives_of(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the times of which each row has one for each of several ways to run, such as CPU and GPU.
+
+    Examples
+    --------
+    >>> alternatives_of(["Matrix_Size", "CPU_Time_ms", "GPU_Time_ms", "Speedup"])
+    ('CPU_Time_ms', 'GPU_Time_ms')
+    """
+    times = {column: set(words_of(split_unit(column)[0])) - _TIME_WORDS for column in columns if is_called_time(column)}
+    common = set.intersection(*times.values()) if times else set()
+    ways = [names - common for names in times.values()]
+    units = {unit_of(column) for column in times}
+    is_split = len(times) > 1 and len(units) == 1 and all(names and names <= _ALTERNATIVES for names in ways)
+    return tuple(times) if is_split else ()
+
+
+def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that are parts of one time, if no other one is the whole.
+
+    Examples
+    --------
+    >>> parts_of_time(["p", "computation", "imbalance", "transfer"])
+    ('computation', 'imbalance', 'transfer')
+    """
+    names = {column: set(words_of(split_unit(column)[0])) - _TIME_WORDS for column in columns}
+    parts = [column for column, each in names.items() if each & _PARTS and not is_called_rate(column)]
+    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WHOLE_WORDS)]
+    return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
+
+
+def sizes_of(columns: Sequence[str], numeric: Collection[str]) -> list[str]:
+    """Return the columns of sizes of a problem."""
+    return [column for column in columns if column in numeric and is_size(column)]
 
 
 def holds_numbers(column: pd.Series) -> bool:

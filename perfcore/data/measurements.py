@@ -104,6 +104,7 @@ class Measurements(Shown):
             code=guessed.code if code is None else named_columns(code, columns),
             system=guessed.system if system is None else named_columns(system, columns),
             category=guessed.category if category is None else named_columns(category, columns),
+            alternatives=guessed.alternatives if value is None else (),
         )
         explicit = {
             "parameter": () if parameters is None else tuple(chosen.parameters.values()),
@@ -301,4 +302,5 @@ def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[
         code=tuple(c for c in roles.code if free("code", c)),
         system=tuple(c for c in roles.system if free("system", c)),
         category=tuple(c for c in roles.category if free("category", c)),
+        alternatives=roles.alternatives if all(free("value", c) for c in roles.alternatives) else (),
     )

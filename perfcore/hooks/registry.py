@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.metadata
+import os
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +33,7 @@ class Entry:
     default_for: tuple[str, ...] = ()
     ranks_for: tuple[str, ...] = ()
     group: str = ""
-    function: str | None = None
+    function: str | tuple[str, ...] | None = None
     shows: tuple[str, ...] = ()
     saves: str = ""
 
@@ -48,10 +50,15 @@ class Entry:
 
         return getattr(self.load(), "Options", NoOptions)
 
-    def load_function(self) -> Callable[..., Any]:
-        """The public Python function behind a command."""
-        assert self.function is not None
-        function: Callable[..., Any] = self._import(self.function)
+    @property
+    def functions(self) -> dict[str, str]:
+        """Targets of the public Python functions that it brings, by name."""
+        targets = (self.function,) if isinstance(self.function, str) else self.function or ()
+        return {target.rpartition(":")[2]: target for target in targets}
+
+    def load_function(self, name: str) -> Callable[..., Any]:
+        """Import one of its public Python functions."""
+        function: Callable[..., Any] = self._import(self.functions[name])
         return function
 
     def _import(self, target: str) -> Any:
@@ -221,3 +228,21 @@ def registry() -> Registry:
     # pluggy calls what was registered last first.
     new_registry.add_plugins(sorted(found, key=lambda p: (p[1] == specs.GROUP, p[1], p[0]), reverse=True))
     return new_registry
+
+
+def fault_of_plugin(error: BaseException) -> str | None:
+    """Return which third-party plugin raised an exception, in which method and line; None if none was running."""
+    known = registry()
+    modules = {known.manager.get_plugin(each.name): each for each in known.plugins if each.distribution != specs.GROUP}
+    packages = {getattr(module, "__name__", "").partition(".")[0]: each for module, each in modules.items()}
+    frames = [
+        (packages[package], frame, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if (package := str(frame.f_globals.get("__name__", "")).partition(".")[0]) in packages
+    ]
+    if not frames:
+        return None
+    plugin, frame, line = frames[-1]
+    place = f"{os.path.basename(frame.f_code.co_filename)}:{line}"  # noqa: PTH119 (no pathlib at start-up)
+    what = f"{type(error).__name__}: {' '.join(str(error).splitlines())}"
+    return f"plugin {plugin.distribution}: {frame.f_code.co_qualname} failed at {place}: {what}"

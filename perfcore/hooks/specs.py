@@ -50,7 +50,7 @@ class Register(Protocol):
         default_for: tuple[str, ...] = (),
         ranks_for: tuple[str, ...] = (),
         group: str = "",
-        function: str | None = None,
+        function: str | tuple[str, ...] | None = None,
         shows: tuple[str, ...] = (),
         saves: str = "",
     ) -> None:
@@ -79,8 +79,8 @@ class Register(Protocol):
             their files are opened for (`perfcore.models.opening`).
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.
-        function : str, optional
-            The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
+        function : str or tuple of str, optional
+            Public Python functions behind a command or a model; each becomes ``perfcore.NAME``.
         shows : tuple of str, optional
             Commands only, whose target is a public function that says its options itself
             (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for

@@ -32,9 +32,8 @@ def stub_text() -> str:
         if alias.name in perfcore.__all__
     }
     for entry in (each for kind in ("commands", "models", "presenters") for each in registry().entries(kind).values()):
-        if entry.function is not None and entry.distribution == GROUP:
-            module, _, name = entry.function.partition(":")
-            origins.setdefault(name, module)
+        for name, target in entry.functions.items() if entry.distribution == GROUP else ():
+            origins.setdefault(name, target.partition(":")[0])
     lines = [f"from {module} import {name} as {name}" for module, name in sorted((m, n) for n, m in origins.items())]
     return "\n".join(['"""Written by plugins/stubs/write_stubs.py."""', "", *lines, "", "__version__: str", ""])
 

@@ -23,8 +23,8 @@ def runs(tmp_path, monkeypatch):
 def test_a_flat_profile(runs, perf):
     lines = perf("profile", "run_p2.csv").lines
     assert lines[0].startswith("run_p2.csv: 96.0% solve, 4.0% wait of 2 locations x 500 us")
-    assert lines[4].split() == ["solve", "96.00%", "0.96", "0.48", "0.48", "1.00", "c0", "0.48", "2"]
-    assert lines[-3].split()[:4] == ["total", "100.00%", "1", "0.5"]
+    assert lines[3].split()[:6] == ["solve", "96.0%", "0.96", "1.00", "c0", "2"]
+    assert next(line for line in lines if line.startswith("total")).split()[:3] == ["total", "100.0%", "1"]
 
 
 def test_from_traces_to_laws(runs, perf):

@@ -17,6 +17,7 @@ from perf_formulas.formula import Formula
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.columns import (
+    direction,
     guess_roles,
     is_processors,
     named_parameters,
@@ -435,3 +436,34 @@ def test_a_category_goes_before_codes_and_systems():
 )
 def test_files_of_others(real_data, file, kind):
     assert kind_of(perfcore.read(real_data / file)) == kind
+
+
+def test_times_of_several_ways_to_run_are_alternatives():
+    """They are never added up, and what follows from them is not measured."""
+    sizes = [128, 256, 512, 1024]
+    table = pd.DataFrame(
+        {"Matrix_Size": sizes, "CPU_Time_ms": [4.5, 42.3, 624.5, 7502.0], "GPU_Time_ms": [0.6, 1.2, 3.6, 13.0]}
+    )
+    data = Measurements(table.assign(Speedup=table["CPU_Time_ms"] / table["GPU_Time_ms"]))
+    assert data.roles.alternatives == ("CPU_Time_ms", "GPU_Time_ms")
+    assert data.roles.parameters == {"p": "Matrix_Size"}
+    assert data.with_roles(value="GPU_Time_ms").roles.alternatives == ()
+
+
+def test_a_size_is_what_was_varied_where_the_processors_were_not():
+    data = Measurements(pd.DataFrame({"p": [1, 1, 1], "n": [100, 200, 400], "time_s": [1.0, 2.0, 4.0]}))
+    assert list(data.roles.parameters.values()) == ["n"]
+
+
+@pytest.mark.parametrize(
+    "name", ["rate", "ops", "hz", "ipc", "mlups", "frames/s", "zone-cycles/cpu_second", "ops_per_second"]
+)
+def test_rates_are_better_if_larger_and_never_varied(name):
+    assert direction("", name) == "larger"
+    roles = guess_roles([name, "time_s"], {name, "time_s"})
+    assert (roles.parameters, roles.value) == ({}, "time_s")
+
+
+@pytest.mark.parametrize("name", ["wall_ms", "cpu time used", "kernel time", "elapsed (s)", "time_taken"])
+def test_times_by_what_people_call_them(name):
+    assert guess_roles(["ranks", name], {"ranks", name}).value == name

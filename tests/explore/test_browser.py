@@ -22,7 +22,7 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address, document
 from perf_explore.server import served
 from perf_explore.timeline.shown import timeline_data
-from perf_explore.timeline.views import TimelinePresenter
+from perf_explore.timeline.views import TimelineViews
 from perfcore import Trace
 from perfcore.hooks.registry import registry
 
@@ -145,7 +145,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     assert tab.get_by_role("button").count() == 0
     contents = tab.get_by_label("Contents").get_by_role("link").all()
     contents[-1].click()
-    assert tab.url.endswith("#view/timeline/iterations")
+    assert "#view/fit/phases" in tab.url
     tab.locator("details summary").first.click()
     assert tab.locator("details[open] table").first.is_visible()
     assert [url for url in asked if not url.startswith(("file://", "data:"))] == []
@@ -155,7 +155,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
 
 def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored):
     explored.enter(tab)
-    for place in ("", "fit/phases", "overheads", "timeline", "timeline/iterations"):
+    for place in ("", "fit/phases", "overheads", "timeline", "iterations"):
         tab.goto(f"{explored.address}{place}")
         assert accessibility_problems(tab) == []
         assert missed_by_keyboard(tab) == []
@@ -187,7 +187,7 @@ def drag(tab, pane, begin, end):
 
 
 def test_every_way_to_a_window_is_an_address(tab, trace):
-    with served(TimelinePresenter().views(trace)) as address:
+    with served(TimelineViews.of(trace)) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
         pane, host, status = tab.locator(".pane"), tab.locator(".live"), tab.get_by_role("status")
@@ -243,7 +243,7 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
 
 
 def test_the_pointer_is_told_what_it_is_over(tab, trace):
-    with served(TimelinePresenter().views(trace)) as address:
+    with served(TimelineViews.of(trace)) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
         host = tab.locator(".live")

@@ -1,6 +1,7 @@
 """Everything that can be opened shows itself: each view of each subject, on the page and in a report."""
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import perfcore
 from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import report_text
 from perf_explore.session import Session
-from perf_views.contents import Chart, Form, Headline, Table, Text, Viewable
+from perf_views.contents import Form, Headline, Notice, Table, Viewable
 from perf_views.drawable import views_of
 from perf_worley.curve_views import CurveSummary
 from perfcore import Measurements, Series, Trace, UtilizationCurve
@@ -89,13 +90,6 @@ def test_every_view_is_shown_and_leads_only_to_views(subject):
                 session.view(block.path, {item.name: item.value for item in block.fields if item.value})
     for path, query in sorted(links)[:30]:
         session.view(path, dict(query))
-
-
-def test_every_figure_is_also_a_table(subject):
-    for path in subject.paths():
-        view = subject.view(path, {})
-        tables = [block for block in view.blocks if isinstance(block, Table)]
-        assert all(block.tables or tables for block in view.blocks if isinstance(block, Chart))
 
 
 def test_a_report_has_all_views_once(subject):
@@ -183,10 +177,90 @@ def test_every_page_begins_with_what_the_command_prints_first(subject):
         assert first is not None or subject.title.endswith("subjects"), path
 
 
-def test_the_first_page_has_the_answer_and_the_commands_of_info():
-    first = open_subjects(["examples/step.csv"]).view((), {})
-    facts = perfcore.info("examples/step.csv")
-    (headline,) = [block.text for block in first.blocks if isinstance(block, Headline)]
-    assert headline == facts.summary()[0]
-    (commands,) = [block.lines for block in first.blocks if isinstance(block, Text) and block.title == "Commands"]
-    assert [line.split("\n")[1] for line in commands] == facts["next"]
+def test_the_first_page_has_the_answer_of_the_command_or_of_the_data():
+    for file, answer in (
+        ("examples/step.csv", perfcore.read("examples/step.csv").report().answer),
+        ("examples/halo/halo.prv", perfcore.overheads("examples/halo/halo.prv").report().answer),
+    ):
+        first = open_subjects([file]).view((), {})
+        assert [block.text for block in first.blocks if isinstance(block, Headline)] == [answer]
+
+
+def of_type(view, kind):
+    return [block for block in view.blocks if isinstance(block, kind)]
+
+
+def test_options_of_a_command_stand_in_the_address():
+    """The same as the public function says, and with what is wrong the form that changes it."""
+    views = open_subjects(["examples/halo/halo.prv"])
+    by_rank = perfcore.profile("examples/halo/halo.prv", by="rank").report()
+    view = views.view(("profile",), {"by": "rank"})
+    assert of_type(view, Headline)[0].text == by_rank.answer
+    shown = [table.title for table in of_type(view, Table)]
+    assert shown == [table.title for table in by_rank.shown_tables]
+    wrong = views.view(("overheads",), {"classes": "nowhere=Running"})
+    assert of_type(wrong, Notice)[0].kind == "error"
+    assert "classes" in [item.name for form in of_type(wrong, Form) for item in form.fields]
+
+
+def test_sliders_ask_what_the_command_is_asked():
+    views = open_subjects(["examples/halo/halo.prv"])
+    view = views.view(("whatif",), {"ask.network": "2", "ask.computing": "1.5", "ask.balance": "0", "ask.noise": "0"})
+    asked = perfcore.whatif("examples/halo/halo.prv", network="x2", faster={"computing": 1.5})
+    assert of_type(view, Headline)[0].text == asked.report().answer
+    sliders = [item for form in of_type(view, Form) for item in form.fields if item.kind == "range"]
+    assert {item.name: item.value for item in sliders} == {
+        "ask.network": "2", "ask.computing": "1.5", "ask.balance": "0", "ask.noise": "0",
+    }  # fmt: skip
+    plain = of_type(views.view(("whatif",), {}), Headline)[0].text
+    assert plain == perfcore.whatif("examples/halo/halo.prv").report().answer
+
+
+def test_what_a_command_does_not_answer_is_left_out():
+    """A trace without calls has no messages: the view says so, and then the menu and reports lack it."""
+    views = DataViews(TRACE, "t.csv")
+    assert of_type(views.view(("messages",), {}), Notice)[0].kind == "error"
+    assert ("messages",) not in [way.path for way in views.ways((), {})]
+    assert ("messages",) not in list(views.paths())
+    assert ("overheads",) in list(views.paths())
+
+
+def benchmarks(folder, factor):
+    rng = np.random.default_rng(3)
+    results = [
+        {"command": name, "times": (base * scale * (1.0 + 0.01 * rng.standard_normal(12))).tolist()}
+        for name, base, scale in (("./sort", 0.5, factor), ("./parse", 0.1, 1.0))
+    ]
+    results = [{**each, "mean": float(np.mean(each["times"]))} for each in results]
+    folder.write_text(json.dumps({"results": results}))
+    return str(folder)
+
+
+def test_two_files_of_benchmarks_are_two_versions(tmp_path):
+    old, new = benchmarks(tmp_path / "old.json", 1.0), benchmarks(tmp_path / "new.json", 1.3)
+    views = open_subjects([old, new])
+    expected = perfcore.gate(old, new).report().answer
+    assert of_type(views.view((), {}), Headline)[0].text == expected
+    assert expected.startswith("FAIL")
+    assert [way.text for way in views.ways((), {})][1:] == ["Versions", "old.json", "new.json"]
+
+
+def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothing(tmp_path):
+    history = tmp_path / "history.jsonl"
+    rng = np.random.default_rng(1)
+    rows = [
+        {"benchmark": name, "commit": f"c{k}", "time_s": float((1.0 + (k >= 30) * step) * rng.normal(1.0, 0.005))}
+        for k in range(40)
+        for name, step in (("sort", 0.2), ("parse", 0.0))
+    ]
+    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    views = open_subjects([str(history)])
+    view = views.view((), {"run": "true", "junit": str(tmp_path / "out.xml"), "summary": str(tmp_path / "out.md")})
+    assert of_type(view, Headline)[0].text == perfcore.gate(str(history), commit="commit").report().answer
+    assert views.title == "history.jsonl"
+    assert {path.name for path in tmp_path.iterdir()} == {"history.jsonl"}
+    assert not {"run", "junit", "summary", "store"} & {
+        item.name for form in of_type(views.view((), {}), Form) for item in form.fields
+    }  # fmt: skip
+    text = report_text(views)
+    assert "sort" in text

@@ -166,7 +166,8 @@ BAD = {
     ),
     "start,end,location,state\n": r"contains no state intervals",
     "start_ms,end_us,location,state\n0,1,a,run\n": r":1: start_ms and end_us are in different units",
-    "0,1\n1,2\n": r":1: the first line '0,1' holds no column names",
+    "0,1,2\n1,2,3\n": r":1: the first line '0,1,2' holds no column names",
+    "Pair,8.1,8.9\nNeigh,1.0,1.1\n": r":1: the first line .* holds numbers and no column names",
     "time,Time\n1,2\n": r":1: the column names 'time, Time' must be one line each",
     "a,b\n1,2\n": r":1: the columns a, b do not say what this table is made of",
     "# only\n\n# comments\n": r"contains no table",
@@ -399,3 +400,23 @@ def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch)
     monkeypatch.setattr("perf_io.tables.typed_tables._GROWTH_FROM_BYTES", 1 << 20)
     with pytest.raises(InputError, match=r"data\.parquet: says that its \d+ bytes are 2000000 values"):
         perfcore.read(path)
+
+
+@pytest.mark.parametrize("end", ["", ",", ",,"])
+def test_two_columns_of_numbers_without_names(tmp_path, end):
+    """Processors and times if the first rises in whole numbers, else x and y; no row is lost for names."""
+    path = tmp_path / "runs.csv"
+    path.write_text("".join(f"{p},{64 / p}{end}\n" for p in (1, 2, 4, 8)))
+    data = perfcore.read(path, wanted=[perfcore.Measurements])
+    assert data.table[["p", "time"]].to_numpy().tolist() == [[1, 64.0], [2, 32.0], [4, 16.0], [8, 8.0]]
+    path.write_text("".join(f"{x},{y}{end}\n" for x, y in ((0.5, 2), (0.25, 3), (2.5, 1))))
+    assert [str(name) for name in perfcore.read(path, kind="measurements").table.columns] == ["x", "y"]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r\r\n"])
+def test_comments_are_left_out_wherever_they_stand(tmp_path, line_end, capsys):
+    lines = ["ranks,time_s", "1,8.0", "# another size", "2,4.0", " # 64,9.1", "4,2.5", ""]
+    (tmp_path / "runs.csv").write_bytes(line_end.join(lines).encode())
+    data = perfcore.read(tmp_path / "runs.csv")
+    assert data.table["time_s"].tolist() == [8.0, 4.0, 2.5]
+    assert any("2 lines that begin with # left out" in note for note in data.notes)

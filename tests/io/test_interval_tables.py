@@ -137,11 +137,6 @@ TOOLS = {
         ",start_us,end_us,worker\n0,0,5,a\n1,5,7,a\n",
         [("a", "running", 0, 5000), ("a", "running", 5000, 7000)],
     ),
-    "nsys stats, GPU trace": (
-        "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n100,50,1,,A100 (0),1,7,[CUDA memcpy HtoD]\n"
-        "200,500,2,1,A100 (0),1,13,gemm\n",
-        [("A100 (0)/13", "gemm", 200, 700), ("A100 (0)/7", "[CUDA memcpy HtoD]", 100, 150)],
-    ),
     "rocprof": (
         '"Index","KernelName","gpu-id","queue-id","pid","tid","BeginNs","EndNs","DurationNs"\n0,"vadd",0,3,5,6,100,500,400\n',
         [("5/0/3", "vadd", 100, 500)],

@@ -66,7 +66,7 @@ def test_every_category_of_a_run_by_hand():
     assert profile.total_ns == 300
     # The lines that a reader needs: what stands for ready work, and what the trace cannot tell.
     assert profile.notes[0].startswith("assumes: work is available while two or more locations compute")
-    assert "resource contention, runtime overhead, not running, other" in profile.notes[1]
+    assert "resource contention, runtime overhead" in profile.notes[1]
 
 
 def test_states_in_no_class_are_named_the_longest_first():

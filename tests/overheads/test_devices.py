@@ -251,7 +251,7 @@ def test_mpi_x_openmp_by_hand():
     assert profile.to_dict()["factors"] == pytest.approx(expected, rel=1e-14)
     title, _, rows = profile.tables()[-1]
     assert title == "Efficiencies of MPI x OpenMP (2 processes of 2 threads)"
-    assert [row[:2] for row in rows[:2]] == [["parallel", "61.25%"], ["MPI parallel", "75.00%"]]
+    assert [row[:2] for row in rows[:2]] == [["parallel", "61.3%"], ["MPI parallel", "75.0%"]]
     whole = profile.efficiencies()
     assert float(whole.parallel[0]) == pytest.approx(expected["parallel"])
     assert float(whole.transfer[0]) == pytest.approx(0.9)  # threads that never call are not replayed
@@ -318,11 +318,11 @@ def test_several_hybrid_runs_and_what_limits_them():
     for row in (small, large):
         assert row["MPI parallel"] * row["OpenMP parallel"] == pytest.approx(row["parallel"], rel=1e-14)
         assert row["parallel"] * row["computation scalability"] == pytest.approx(row["global"], rel=1e-14)
-    limit = f"with 32 threads in 8 processes, limited by MPI transfer ({large['MPI transfer']:.2%})"
+    limit = f"with 32 threads in 8 processes, limited by MPI transfer ({large['MPI transfer']:.1%})"
     assert any(limit in line for line in compared.summary())
-    titles = [title for title, _, _ in compared.tables()]
-    assert titles[2] == "MPI x OpenMP, whose product is the parallel efficiency"
-    assert compared.tables()[2][1][2:4] == ["MPI parallel", "MPI load balance"]
+    _, header, rows = compared.tables()[0]
+    assert header == ["POP efficiency", "p=8", "p=16", "p=32"]
+    assert {row[0]: row[-1] for row in rows}["MPI transfer"] == f"{large['MPI transfer']:.1%}"
     [true] = efficiencies_of_runs(list(perfcore.overheads([threads_at(2), threads_at(16)])))[1:]
     at = perfcore.project([threads_at(n) for n in (2, 4, 8)], at="p=64").answer.at[0]
     value = {name: row[0] for name, row in at.efficiencies.items()}
@@ -345,7 +345,13 @@ def test_gpus_by_hand():
         "GPU communication": 75 / 85, "GPU orchestration": 0.85,
     }  # fmt: skip
     assert profile.to_dict()["factors"] == pytest.approx(expected, rel=1e-14)
-    assert profile.tables()[-1][0] == "Efficiencies of GPUs"
+    assert profile.tables()[-1][0] == "Efficiencies of GPUs, as TALP defines them"
+    # Busy 85 and 85 of 100, of which 62.5 on average compute.
+    table = next(table for table in profile.tables() if table[1][0] == "GPU efficiency")
+    assert [row[:2] for row in table[2]] == [
+        ["device busy", "85.0%"], ["host", "100.0%"], ["launch", "100.0%"],
+        ["communication", f"{62.5 / 85:.1%}"], ["load balance", f"{62.5 / 75:.1%}"],
+    ]  # fmt: skip
     [of_streams] = perfcore.overheads(trace)
     assert "factors" not in of_streams.to_dict()
 

@@ -103,10 +103,10 @@ def test_what_was_lost_is_the_setup(runs):
     total = 4 * 1000 + 4 * 64_000
     assert (lost.name, lost.lost) == (SETUP, 2000 / total)
     assert lost.factors == (0.5, 1.0, 1.0)
-    assert "100% of that loss is in (begin) -> MPI_Init" in runs.summary()[0]
+    assert "100% of that loss is in start-up (before MPI_Init)" in runs.summary()[0]
     title, _, rows = runs.tables()[-1]
     assert "from 2 to 4 locations" in title
-    assert rows[0][0] == SETUP
+    assert rows[0][0] == "start-up (before MPI_Init)"
     assert rows[-1][:5] == ["sum", "258", "260", "100.00%", f"{2000 / total:.2%}"]
     [said] = runs.to_dict()["losses_by_burst"]
     assert said["classes"][0]["burst"] == SETUP
@@ -177,12 +177,14 @@ def test_factors_multiply_to_the_global_efficiency():
     )
     assert large["serialisation"] is None
     assert runs.summary()[0] == (
-        "2 runs: global efficiency 75.00% with 4 locations, limited by computation scalability (85.37%)"
+        "2 runs: global efficiency 75.0% with 4 locations, limited by computation scalability (85.4%)"
     )
-    title, header, rows = runs.tables()[1]
-    assert title == "POP efficiencies (computation scalability: against p2, if the work is the same)"
-    assert header[2:] == ["global", "parallel", "load balance", "communication", "computation scalability"]
-    assert [row[:2] for row in rows] == [["p2", "2"], ["p4", "4"]]
+    title, header, rows = runs.tables()[0]
+    assert title == "computation scalability: against p2, if the work is the same"
+    assert header == ["POP efficiency", "p=2", "p=4"]
+    assert [row[0] for row in rows] == ["global", "parallel", "load balance", "communication",
+                                        "computation scalability"]  # fmt: skip
+    assert rows[-1][1:] == ["100.0%", f"{2100 / 2460:.1%}"]
     assert runs.to_dict()["efficiencies_of_runs"] == [small, large]
 
 

@@ -135,7 +135,7 @@ def subject(kind):
 
 def panel_names(model):
     """Of all panels but those that are like an earlier one."""
-    names = presenter_of(model).panels(model)
+    names = [plot.name for plot in model.report().plots] or presenter_of(model).panels(model)
     return [name for name in names if "-" not in name]
 
 

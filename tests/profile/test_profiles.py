@@ -137,13 +137,9 @@ def test_a_folder_of_ranks_is_one_run(tmp_path):
         rows = [f"{at},{at + 5 + rank},main,{name}\n" for at, name in ((0, "solve"), (7, "wait"), (20, "solve"))]
         (tmp_path / f"rank{rank}.csv").write_text("start_us,end_us,location,state\n" + "".join(rows[::-1]))
 
-    def read(path, wanted):
-        return perfcore.read(path, wanted=wanted, clocks="unaligned")
-
-    [found] = profile(tmp_path, by="rank", read=read)
+    [found] = profile(tmp_path, by="rank", reading={"clocks": "unaligned"})
     assert found.ranks == ("rank 0", "rank 1")
-    assert "_arrays" not in vars(read(str(tmp_path), ()))
     times = dict(zip(found.functions, found.by_location_ns.tolist(), strict=True))
     assert times == {"solve": [10_000, 12_000], "wait": [5_000, 6_000], NO_STATE: [11_000, 8_000]}
-    apart = profile(tmp_path, files="runs", read=read)
+    apart = profile(tmp_path, reading={"files": "runs"})
     assert [run.elapsed_ns for run in apart] == [25_000, 26_000]

@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from scipy.stats import norm
 
 import perfcore
+from perfcore.report import Band, Line, Points
 
 CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -37,30 +36,21 @@ def individual(data, functions="1/p,1/sqrt(p)", **options):
     return perfcore.fit(data, fitter="individual", functions=functions, **options)
 
 
-def drawn(model, data=None):
-    figure = Figure(layout="constrained")
-    model.draw(figure, data)
-    return figure
-
-
-def laid_out(model, data=None):
+def laid_out(model):
     """Places of labels and ticks are found, and warned of, only when a figure is laid out, which takes most time."""
-    figure = drawn(model, data)
+    figure = perfcore.plot(model).figure
     figure.draw_without_rendering()
     return figure
 
 
-def panel(figure, title):
-    return next(axes for axes in figure.axes if axes.get_title() == title)
+def plot_of(model, title):
+    return next(plot for plot in model.report().plots if plot.title == title)
 
 
-def line(axes, label):
-    return next(line for line in axes.lines if line.get_label() == label)
-
-
-def markers(axes):
-    """Places of the measured points in a panel (n, 2)."""
-    return np.concatenate([line.get_xydata() for line in axes.lines if line.get_linestyle() == "None"])
+def marks_of(plot, kind, **attributes):
+    """Marks of a kind with these attributes, such as a label."""
+    wanted = attributes.items()
+    return [m for m in plot.marks if isinstance(m, kind) and all(getattr(m, name) == value for name, value in wanted)]
 
 
 @pytest.fixture(scope="module")
@@ -74,37 +64,36 @@ def joint_model(gapped):
     return joint(gapped)
 
 
-@pytest.fixture(scope="module")
-def joint_figure(joint_model):
-    return laid_out(joint_model)
-
-
-def test_lines_are_predictions(joint_model, joint_figure):
+def test_lines_are_predictions(joint_model):
     """Solid from the first to the last measured point, dashed to four times the last, and not below one processor."""
-    axes = panel(joint_figure, "LU")
+    plot = plot_of(joint_model, "LU")
     for system in SYSTEMS:
-        solid, below, above = (
-            line(axes, system + end) for end in ("", " (extrapolated below)", " (extrapolated above)")
-        )
-        assert (solid.get_linestyle(), above.get_linestyle()) == ("-", "--")
-        assert solid.get_xdata()[[0, -1]] == pytest.approx([1, 128])
-        assert above.get_xdata()[[0, -1]] == pytest.approx([128, 512])
-        assert below.get_xdata() == pytest.approx([1])
+        (solid,) = marks_of(plot, Line, label=system)
+        (above,) = marks_of(plot, Line, label="extrapolated", colour=solid.colour)
+        assert (solid.style, above.style) == ("solid", "dashed")
+        assert solid.x[[0, -1]] == pytest.approx([1, 128])
+        assert above.x[[0, -1]] == pytest.approx([128, 512])
         for part in (solid, above):
-            points = {"p": part.get_xdata(), "code": "LU", "system": system}
-            assert part.get_ydata() == pytest.approx(joint_model.predict(points), rel=1e-12)
+            points = {"p": part.x, "code": "LU", "system": system}
+            assert part.y == pytest.approx(joint_model.predict(points), rel=1e-12)
 
 
-def test_bands_are_the_bounds_clipped_at_the_axes(joint_model, joint_figure):
-    axes = panel(joint_figure, "BT")
-    bands = [shape for shape in axes.collections if isinstance(shape, PolyCollection)]
+def test_a_pair_that_was_never_measured_has_a_dotted_line_with_hollow_points(joint_model):
+    plot = plot_of(joint_model, "SP")
+    (dotted,) = marks_of(plot, Line, label="never measured (predicted)")
+    (hollow,) = marks_of(plot, Points, label="Paragon")
+    assert (dotted.style, hollow.is_filled) == ("dotted", False)
+    points = {"p": hollow.x, "code": "SP", "system": "Paragon"}
+    assert hollow.y == pytest.approx(joint_model.predict(points), rel=1e-12)
+
+
+def test_bands_are_the_bounds_clipped_at_the_axes(joint_model):
+    plot = plot_of(joint_model, "BT")
+    bands = marks_of(plot, Band)
     assert len(bands) == len(SYSTEMS)
-    bottom, top = axes.get_ylim()
     for system, band in zip(SYSTEMS, bands, strict=True):
-        x, y = band.get_paths()[0].vertices.T
-        bounds = joint_model.predict({"p": x, "code": "BT", "system": system}, interval=0.95)[:, 1:]
-        distance = np.abs(np.clip(bounds, bottom, top) / y[:, None] - 1.0).min(axis=1)
-        assert distance.max() < 1e-9
+        bounds = joint_model.predict({"p": band.x, "code": "BT", "system": system}, interval=0.95)[:, 1:]
+        assert np.stack([band.low, band.high], 1) == pytest.approx(np.clip(bounds, *plot.y.limits), rel=1e-9)
 
 
 @pytest.mark.parametrize("weights", ["equal", "relative", "spread"])
@@ -116,16 +105,15 @@ def test_residuals_are_those_of_the_fit(fit, weights):
     """
     data = pd.concat([table(*TWO, runs=2), table(("BT",), TWO[1], seed=1)])
     model = fit(data, weights=weights)
-    figure = drawn(model)
-    residuals = markers(panel(figure, "Residuals"))
-    rings = [line for line in panel(figure, "Residuals").lines if line.get_label() == "outliers"]
-    ringed = len(rings[0].get_xdata()) if rings else 0
-    values = residuals[: len(residuals) - ringed, 1]
-    assert len(values) == 32
-    assert np.sum(values**2) == pytest.approx(model.statistics["sse"], rel=1e-8)
-    quantiles = markers(figure.axes[3])[:32]
-    assert quantiles[:, 1] == pytest.approx(values)
-    largest = quantiles[np.argmax(quantiles[:, 1]), 0]
+    plots = {plot.name: plot for plot in model.report().plots}
+    residuals, quantiles = (
+        np.concatenate([(mark.x, mark.y) for mark in marks_of(plots[name], Points) if mark.label != "outliers"], 1)
+        for name in ("residuals", "quantiles")
+    )
+    assert residuals.shape == (2, 32)
+    assert np.sum(residuals[1] ** 2) == pytest.approx(model.statistics["sse"], rel=1e-8)
+    assert quantiles[1] == pytest.approx(residuals[1])
+    largest = quantiles[0, np.argmax(quantiles[1])]
     assert largest == pytest.approx(norm.ppf(0.5 ** (1 / 32)), rel=1e-6)
 
 

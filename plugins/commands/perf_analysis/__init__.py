@@ -21,22 +21,19 @@ _SHOWS = {  # and the help of --output
     "messages": (("plot", "table"), ""),
     "whatif": (("plot", "table"), "Write the runtime with noise, in seconds, as a value."),
 }
+_PAGES = {  # kinds of data on whose pages they stand
+    "overheads": ("trace", "several traces"),
+    "profile": ("trace", "several traces"),
+    "messages": ("trace",),
+    "whatif": ("trace",),
+}
 _PRESENTERS = (
-    ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
-    ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
     ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
-    ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
-    ("perf_analysis.operators:OperatorTimes", "operators_presenter:OperatorTimes", "GPU time of every operator"),
-    ("perf_analysis.operators:GpuMemory", "operators_presenter:GpuMemory", "memory of a GPU over time"),
-    ("perf_analysis.launches:LaunchTimes", "operators_presenter:LaunchTimes", "launches and queues of a GPU"),
-    ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
-    ("perf_analysis.gpu_whatif:GpuAnswers", "gpu_whatif_presenter:GpuAnswers", "critical path through host and GPU"),
     (
         "perfcore.data.trace:Trace#messages",
-        "messages_presenter:Trace",
+        "message_views:Trace",
         "a trace's messages by sender and receiver, and their sizes",
     ),
-    ("perf_analysis.messages:MessageTable", "messages_presenter:MessageTable", "messages by location"),
 )
 
 
@@ -48,8 +45,8 @@ def register_commands(register: Register) -> None:
         shows, saves = _SHOWS.get(name, ((), ""))
         target = function if shows else "perf_analysis.cli:command"
         register(
-            name, target, group=group, help=text, function=function, shows=shows,
-            saves=saves,
+            name, target, group=group, help=text, function=function, shows=shows, saves=saves,
+            default_for=_PAGES.get(name, ()),
         )  # fmt: skip
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
-from perfcore.reading import Read, read_file
+from perfcore.reading import Read
 
 if TYPE_CHECKING:
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
-    from perf_analysis.messages import MessageTable
+    from perf_analysis.messages import MessageRuns, MessageTable
     from perf_analysis.operators import GpuMemory, OperatorTimes
-    from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import Profiles, RunProfile
     from perf_analysis.replay_answers import Answers
-    from perf_analysis.scaling_efficiencies import ExternalMetrics
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.series import Series
     from perfcore.data.trace import Trace
@@ -48,7 +45,7 @@ def overheads(
         Mapping[str, Sequence[float]] | Sequence[str] | None,
         Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
     ] = None,
-    read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_file,
+    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_analysis.cli:HowToReadOverheads", "reading")] = None,
 ) -> OverheadRuns | LaunchTimes:
     """Break down where time is lost: computation, load imbalance and kinds of overhead.
 
@@ -85,8 +82,8 @@ def overheads(
         published tables.
     settings : mapping of str to sequence of float, or sequence of str, optional
         Column of the output, one value or one for each trace (default: p, the locations).
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+    reading : mapping of str to Any, optional
+        Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
     Returns
     -------
@@ -122,28 +119,15 @@ def overheads(
     >>> float(table["pure computation"]), float(table["insufficient parallelism"])
     (1.5, 0.5)
     """
-    from perf_analysis.attribution import profile_overheads
-    from perf_analysis.categories import read_categories
-    from perf_analysis.efficiencies import COMPUTING
-    from perf_analysis.overhead_profile import add_communication_metrics, whole_run_only
-    from perf_analysis.overheads import OverheadRuns, edges_of_phases
-    from perf_analysis.scaling_efficiencies import runs_of_table
-    from perf_traces.messages.bursts import Definition, refuse_different_programs
-    from perf_traces.pop_steps import FACTORS
-    from perf_traces.runs import SeparateRuns, without_sidecars
-    from perf_traces.summaries.summarized_trace import SummarizedTrace
-    from perfcore.data.curve import UtilizationCurve
-    from perfcore.data.kinds import type_in_words
-    from perfcore.data.measurements import Measurements
-    from perfcore.data.series import Series
+    from perf_analysis.overheads import Question, overheads_of
+    from perf_traces.runs import without_sidecars
     from perfcore.data.trace import Trace
-    from perfcore.reading.recognise import read as read_data
 
     sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
     if not sources:
         raise OptionError("there is no trace; give one or several")
-    if pop not in get_args(Definition):
-        raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
+    if pop not in ("strict", "bsc"):
+        raise UnknownNameError("definition of serialisation", pop, ("strict", "bsc"))
     if by == "phase" and phases is None:
         raise OptionError("--by phase needs --phases N")
     if ready is not None and len(sources) > 1:
@@ -155,68 +139,20 @@ def overheads(
 
         if phases is not None or categories is not None or classes or ready is not None or settings:
             raise OptionError("--by launch has no phases, categories, classes, ready work or labels; leave them out")
-        return launch_times(sources, _named_options(read))
-    rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
+        return launch_times(sources, reading or {})
+    columns = settings if isinstance(settings, Mapping) else {
+        name: _numbers(name, words) for name, words in _lists(settings or (), "--label").items()
+    }  # fmt: skip
     patterns = classes if isinstance(classes, Mapping) else _lists(classes or (), "--class")
-    columns: Mapping[str, Sequence[float]]
-    if isinstance(settings, Mapping):
-        columns = settings
-    else:
-        columns = {name: _numbers(name, words) for name, words in _lists(settings or (), "--label").items()}
-    amount = read_data(ready, wanted=(Series,)) if isinstance(ready, (str, os.PathLike)) else ready
-    if not isinstance(amount, (Series, UtilizationCurve, type(None))):
-        raise DataError(f"{ready} was read as {type_in_words(amount)}; for a series call its columns time_us and ready")
-
-    others: list[ExternalMetrics] = []
-
-    def profiles_of(item: Named | Trace) -> Iterator[OverheadProfile]:
-        trace = item if isinstance(item, Trace) else read(os.fspath(item), (Trace,))
-        if isinstance(trace, SeparateRuns):
-            for file in trace.files:
-                yield from profiles_of(file)
-            return
-        if isinstance(trace, Measurements):
-            others.extend(runs_of_table(trace, FACTORS))
-            return
-        if not isinstance(trace, Trace):
-            raise DataError(f"{item} holds {type(trace).__name__}; states of each location are needed: give a trace")
-        if by == "marker" and not trace.markers:
-            raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
-        if phases is not None and isinstance(trace, SummarizedTrace):
-            raise whole_run_only(trace)
-        edges = None if phases is None else edges_of_phases(trace, phases, str(degree), rules, patterns)
-        overhead_profile = profile_overheads(
-            trace,
-            rules,
-            classes=patterns,
-            ready=amount,
-            ready_column=ready_column,
-            phase_edges_ns=edges,
-            by_marker=by == "marker",
-        )
-        yield add_communication_metrics(trace, overhead_profile, pop)
-
-    table_by = by or (None if phases is None else "phase")
-    profiles = tuple(itertools.chain.from_iterable(map(profiles_of, sources)))
-    if not profiles:
-        raise DataError(
-            f"{others[0].source}: efficiencies of another tool are compared with those of traces; add a trace"
-        )
-    if table_by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
-        raise DataError(
-            f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
-            "classes; leave out --by burst"
-        )
-    refuse_different_programs([(each.source, each.bursts.calls) for each in profiles if each.bursts is not None])
-    refuse_different_programs(
-        [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles], "function that computes"
-    )
-    return OverheadRuns(profiles, table_by, dict(columns), tuple(others))
+    question = Question(phases, str(degree), by, categories, patterns, ready, ready_column, pop, columns)
+    return overheads_of(sources, question, _reader(reading))
 
 
-def _named_options(read: Read) -> Mapping[str, Sequence[str]]:
-    named: Mapping[str, Sequence[str]] = getattr(getattr(read, "__self__", None), "named", {})
-    return named
+def _reader(reading: Mapping[str, Any] | None) -> Read:
+    """What reads a path as one of some types."""
+    from perfcore.reading.recognise import read
+
+    return lambda path, wanted: read(path, wanted=wanted, **(reading or {}))
 
 
 def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:
@@ -248,8 +184,9 @@ def profile(
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
     peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
     from_name: str | None = None,
-    files: str = "auto",
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_file,
+    reading: Annotated[
+        Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
+    ] = None,
 ) -> Profiles | OperatorTimes | GpuMemory:
     """Time and calls of every function of one or several runs.
 
@@ -276,10 +213,9 @@ def profile(
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
-    files : {"auto", "ranks", "runs"}
-        Whether the files of a folder or a pattern are the ranks of one run; by default as they or their names say.
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+    reading : mapping of str to Any, optional
+        Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``; of these ``files`` says whether the
+        files of a folder or a pattern are "ranks" of one run or "runs" (by default as they or their names say).
 
     Returns
     -------
@@ -331,17 +267,21 @@ def profile(
     if chosen == "memory":
         from perf_analysis.operators import gpu_memory
 
-        return gpu_memory(sources, _named_options(read))
+        return gpu_memory(sources, reading or {})
     if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
         from perf_analysis.operators import operator_times
 
-        return operator_times(sources, chosen, from_name, _named_options(read), peak)
+        return operator_times(sources, chosen, from_name, reading or {}, peak)
+    if by is None and phases is None and len(sources) == 1 and (found := _operators(sources, from_name, reading or {})):
+        return found
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
     runs: list[RunProfile] = []
     ranks: list[Mapping[str, Any]] = []
-    for trace, fields in runs_of(sources, pattern, files, read):
+    options = dict(reading or {})
+    files = options.pop("files", "auto")
+    for trace, fields in runs_of(sources, pattern, files, _reader(options)):
         if is_file and runs:
             raise OptionError(
                 f"--phases {phase_spec}: the phases of a model are those of one trace; give one, or a number"
@@ -355,24 +295,43 @@ def profile(
     return Profiles(tuple(runs), chosen, (note,))
 
 
+def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[str, Any]) -> OperatorTimes | None:
+    """GPU time by operator, or by kernel; None of what is no trace of host and GPU, or of a part of one."""
+    from perf_analysis.operators import PARTS, operator_times, paths_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
+
+    if PARTS & set(reading) or not isinstance(sources[0], (str, os.PathLike)):
+        return None
+    paths = paths_of(sources, "operator", reading)
+    activity = read_gpu_activity(paths[0], with_shapes=False)
+    if activity is None:
+        return None
+    by = "operator" if activity.has_operators else "kernel"
+    return operator_times(sources, by, from_name, reading, None, activity)
+
+
 def messages(
-    trace: Annotated[Named | Trace, Argument("TRACE")],
+    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
-) -> MessageTable:
-    """Show the communication matrix, message sizes and collectives of a run.
+    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading")] = None,
+) -> MessageTable | MessageRuns:
+    """Show the communication matrix, message sizes and collectives of a run, or compare those of several.
 
     Parameters
     ----------
-    trace : Trace, str or path
-        Trace of a run with messages.
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+    traces : Trace, str or path, or a sequence of them
+        Traces of runs with messages.
+    reading : mapping of str to Any, optional
+        Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
+
+    Returns
+    -------
+    MessageTable, or MessageRuns of several traces
 
     Raises
     ------
     DataError
-        The trace has neither messages nor collectives, or is a part of a run.
+        A trace has neither messages nor collectives, or is a part of a run.
 
     Examples
     --------
@@ -380,16 +339,25 @@ def messages(
 
         perf messages trace.prv --plot matrix.png
         perf messages trace.prv --table csv > pairs.csv
+        perf messages p2.prv p4.prv p8.prv
 
     >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
     [20, 20, 20, 20]
     """
-    from perf_analysis.messages import message_table, trace_and_calls
+    from perf_analysis.messages import MessageRuns, message_table, trace_and_calls
+    from perf_traces.runs import without_sidecars
+    from perfcore.data.trace import Trace
 
-    data, communication = trace_and_calls(trace, read)
-    if not len(communication.messages) and not communication.collectives.n_on_communicators:
-        raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
-    return message_table(communication, data)
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
+    if not sources:
+        raise OptionError("there is no trace; give one or several")
+    tables = []
+    for trace in sources:
+        data, communication = trace_and_calls(trace, _reader(reading))
+        if not len(communication.messages) and not communication.collectives.n_on_communicators:
+            raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
+        tables.append(message_table(communication, data))
+    return tables[0] if len(tables) == 1 else MessageRuns(tuple(tables))
 
 
 def whatif(
@@ -404,7 +372,7 @@ def whatif(
     ] = None,
     seed: int = 0,
     region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
-    read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_file,
+    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perfcore.cli.reading:HowToRead", "reading")] = None,
 ) -> Answers | GpuAnswers:
     """Predict the runtime and critical path of a run under changed conditions.
 
@@ -432,8 +400,8 @@ def whatif(
         Of the noise.
     region : str, optional
         For a GPU trace: span of a marker; of several of one name, from the first to the last.
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+    reading : mapping of str to Any, optional
+        Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
     Raises
     ------
@@ -457,20 +425,25 @@ def whatif(
     """
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
+    from perf_analysis.replay_answers import network_from_text
     from perf_analysis.whatif import answers_of
     from perf_traces.runs import known_files
 
     factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    share = _share(noise)
+    if network is not None:
+        network_from_text(network)  # before files are read
     if isinstance(trace, (str, os.PathLike)):
         paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
-        if (answers := gpu_answers(trace, paths, region, factors, read)) is not None:
-            if network is not None or balance or _share(noise):
+        if (answers := gpu_answers(trace, paths, region, factors, _reader(reading))) is not None:
+            if network is not None or balance or share:
                 raise OptionError(f"{answers.source}: a GPU trace takes --faster and --region, no other question")
             return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
-    return answers_of(*trace_and_calls(trace, read), network, factors, balanced, _share(noise), representation, seed)
+    data, communication = trace_and_calls(trace, _reader(reading))
+    return answers_of(data, communication, network, factors, balanced, share, representation, seed)
 
 
 def _factors(words: Sequence[str]) -> dict[str, float]:

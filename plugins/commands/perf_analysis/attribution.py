@@ -19,8 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.categories import (
+    GPU,
     LOCATIONS,
     READY,
+    STREAMS,
+    UNSEEN,
     WAITING,
     WORK_EXISTS,
     CategorySet,
@@ -51,6 +54,10 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
+
+_BINS = 240  # of the plot over time
+_OF_HOST = ("waiting for the host", "launched, not started")  # categories that need the host's calls
+_NOTHING = ("other", "not running")  # categories that nobody misses
 
 
 def runnable_count(
@@ -242,9 +249,6 @@ def _summed(spent: Ints, owner: Sequence[int], n_owners: int) -> Ints:
     return result
 
 
-_BINS = 240  # of the picture over time
-
-
 def profile_overheads(
     trace: Trace,
     categories: CategorySet | None = None,
@@ -320,7 +324,7 @@ def profile_overheads(
         timeline_edges_ns=division.bins_ns + start,
         states={name: names.states_of(name) for name in names.classes},
         source=trace.source,
-        notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, ranks)),
+        notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, names, ranks)),
         devices=tuple(devices),
         hidden_ns=np.concatenate(hidden, axis=1),
         ranks=_ranks(trace, ranks, every.class_cycles_ns, names),
@@ -351,10 +355,12 @@ def _ranks(
     )
 
 
-def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | None) -> list[str]:
+def _about_ranks(trace: Trace, rules: CategorySet, names: StateClasses, collectives: Collectives | None) -> list[str]:
     if WAITING not in rules.classes:
         return []
     if collectives is None:
+        if not names.states_of("communicating") and trace.facts.get("world_size") in (None, 1):
+            return []
         return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
     notes = []
     if collectives.n_unmatched:
@@ -395,17 +401,17 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
     return (*notes, *_about_states(trace, rules, names))
 
 
-UNSEEN = "not observable in this trace: "
-
-
 def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
     notes = []
-    if empty := _untold(rules, names):
+    is_gpu = rules.source in (GPU.name, STREAMS.name)
+    # A GPU without collectives or copies has none; only what the host does may be unrecorded.
+    empty = [name for name in _untold(rules, names) if (name in _OF_HOST if is_gpu else name not in _NOTHING)]
+    if empty:
         notes.append(f"{UNSEEN}{', '.join(empty)}")
     times, without = time_by_state(trace)
     by_time = [trace.states[index] for index in np.argsort(-times, kind="stable").tolist() if times[index]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
-    if unnamed:
+    if unnamed and not is_gpu:  # kernels compute
         notes.append(
             f"assumes: unclassified states are {rules.computing_states}: {listing(unnamed, 4)} (set with --class)"
         )

@@ -28,6 +28,7 @@ STREAMS = Path(__file__).with_name("streams.toml")
 
 LOCATIONS, READY, WORK_EXISTS = "locations", "ready", "work_exists"
 WAITING = "waiting_for_ranks"  # the class of a set with waiting in collectives
+UNSEEN = "not observable in this trace: "  # before the names of categories, in notes
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
 
 

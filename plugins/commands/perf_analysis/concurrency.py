@@ -17,6 +17,8 @@ from perfcore.data.trace import Trace
 
 Stretches = tuple[Ints, Ints]
 
+WAITING_CATEGORY = "waiting for other ranks"  # in the set for GPUs
+
 
 def union(start: Ints, end: Ints) -> Stretches:
     """The disjoint stretches that intervals cover together."""

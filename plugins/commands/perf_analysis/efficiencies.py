@@ -148,6 +148,19 @@ def level_factors(profile: Any) -> dict[str, float]:
     return {name: factors[name] for name in meanings(profile) if name in factors}
 
 
+def factors_in_order(profile: Any) -> dict[str, float]:
+    """Factors that are no product of others, as tables show them; none of a run in which nothing computes."""
+    found = profile.efficiencies()
+    if found is None or np.isnan(found.parallel[0]):
+        return {}
+    if profile.threads:
+        leaves = factors_of(*losses_of(profile), products=False)
+        return {name: value for name, value in level_factors(profile).items() if name in leaves}
+    columns = dict(found.columns)
+    del columns["parallel"], columns["communication" if found.serialisation is not None else "serialisation"]
+    return {name.replace("_", " "): float(of[0]) for name, of in columns.items() if of is not None}
+
+
 def meanings(profile: Any) -> dict[str, str]:
     """What each of the `level_factors` means."""
     return _OF_GPUS if of_gpus(profile) else _OF_THREADS

@@ -22,6 +22,7 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
+from perfcore.report import Report
 from perfcore.results import Result
 
 _PARTS = ("gpu", "host", "collectives")
@@ -46,6 +47,7 @@ class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
     json_kind: ClassVar[str] = "gpu-whatif"
+    questions: ClassVar[tuple[str, ...]] = ("gpu", "host", "collectives")  # for the sliders of its page
 
     source: str
     region: str
@@ -61,6 +63,11 @@ class GpuAnswers(Result):
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
     details: str  # what a profile, or launches, can tell more by
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.whatif_answers import report_of_gpu
+
+        return report_of_gpu(self)
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""
@@ -84,10 +91,10 @@ class _Run:
 
 def gpu_answers(
     source: str | os.PathLike[str], paths: Sequence[str | os.PathLike[str]], region: str | None,
-    faster: Mapping[str, float], read: Callable[[str, Sequence[type]], Any],
+    faster: Mapping[str, float], read: Callable[[str, Sequence[type]], Any], first: GpuActivity | None = None,
 ) -> GpuAnswers | None:  # fmt: skip
-    """What `perfcore.whatif` says of traces of host and GPU; None where the first is none."""
-    first = read_gpu_activity(paths[0], with_shapes=False)
+    """What `perfcore.whatif` says of traces of host and GPU; None where the first, unless it is read, is none."""
+    first = first or read_gpu_activity(paths[0], with_shapes=False)
     if first is None:
         return None
     run = _run_of(source, first, len(paths), read)

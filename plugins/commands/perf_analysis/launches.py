@@ -17,6 +17,7 @@ from perf_analysis.operators import paths_of
 from perf_io.traces.gpu_activity import require_gpu_activity
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
+from perfcore.report import Report
 from perfcore.results import Result
 
 _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
@@ -37,18 +38,23 @@ class LaunchTimes(Result):
     notes: tuple[str, ...] = ()
     finer: str = "operator"  # what a profile can be by
 
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.operator_answers import report_of_launches
+
+        return report_of_launches(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "sources": list(self.sources), "streams": list(self.streams), "notes": list(self.notes)}
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table of streams to a .csv file."""
-        from perf_analysis.overheads import write_csv
+        from perf_traces.reading import write_csv
 
         write_csv(self.to_frame(), path)
         return [f"table: {path}"]
 
 
-def launch_times(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> LaunchTimes:
+def launch_times(sources: Sequence[Any], how: Mapping[str, Any]) -> LaunchTimes:
     """Delays and queues of traces; several are ranks of one run, whose GPUs are told apart."""
     paths = paths_of(sources, "launch", how)
     streams: list[dict[str, Any]] = []

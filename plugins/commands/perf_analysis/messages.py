@@ -17,6 +17,7 @@ from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.reading.many_files import named_files
+from perfcore.report import Report
 from perfcore.results import Result
 
 
@@ -81,6 +82,11 @@ class MessageTable(Result):
         """Whether there is neither a message nor a collective."""
         return not len(self.sizes) and not self.collectives
 
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.message_answers import report_of
+
+        return report_of(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "source": self.source,
@@ -98,6 +104,23 @@ class MessageTable(Result):
             ],
             "remarks": list(self.remarks),
         }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MessageRuns(Result):
+    """Messages of several runs."""
+
+    json_kind: ClassVar[str] = "message-runs"
+
+    runs: tuple[MessageTable, ...]
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.message_answers import report_of_runs
+
+        return report_of_runs(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"runs": [run.to_dict() for run in self.runs]}
 
 
 def message_table(communication: Communication, trace: Trace | None = None) -> MessageTable:

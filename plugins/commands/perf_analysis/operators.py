@@ -21,10 +21,16 @@ from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.many_files import NamePattern
 from perfcore.reading.recognise import write
+from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PARTS = frozenset({"since", "until", "only", "region", "locations"})  # options that ask for parts
+_FLAGS = {"since": "--from", "until": "--to"}
+_MEMORY = re.compile(r"\[memory\]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +80,11 @@ class OperatorTimes(Result):
         write(self.measurements, path)
         return [f"table: {os.fspath(path)}", next_step(os.fspath(path), self.parameters, symbols_of(self.parameters))]
 
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.operator_answers import report_of_operators
+
+        return report_of_operators(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "by": self.by, "sources": list(self.sources), "parameters": [dict(each) for each in self.parameters],
@@ -83,9 +94,14 @@ class OperatorTimes(Result):
 
 
 def operator_times(
-    sources: Sequence[Any], by: str, from_name: str | None, how: Mapping[str, Sequence[str]], peak: str | None
-) -> OperatorTimes:
-    """Own and total GPU time by operator, shape or kernel; with ``from_name`` files are runs, else ranks of one."""
+    sources: Sequence[Any], by: str, from_name: str | None, how: Mapping[str, Any], peak: str | None,
+    first: GpuActivity | None = None,
+) -> OperatorTimes:  # fmt: skip
+    """Own and total GPU time by operator, shape or kernel; with ``from_name`` files are runs, else ranks of one.
+
+    ``first`` is what is read of the first file already.
+    """
+    peaks = parse_peak(peak) if peak else {}
     paths = paths_of(sources, by, how)
     pattern = None if from_name is None else NamePattern(from_name)
     parameters = [dict(fields_of(path, pattern)) for path in paths]
@@ -93,7 +109,8 @@ def operator_times(
     busy = elapsed = 0
     notes: list[str] = []
     for run, path in enumerate(paths):
-        activity = require_gpu_activity(path, OPERATORS if by == "shape" else None)
+        arguments_of = OPERATORS if by == "shape" else None
+        activity = first if first is not None and not run else require_gpu_activity(path, arguments_of)
         if by != "kernel" and not activity.has_operators:
             raise DataError(
                 f"{path}: no operators around the launches; use --by kernel, or record activities=[CPU, CUDA]"
@@ -112,17 +129,17 @@ def operator_times(
             numbers = {key: value for key, value in row.items() if key not in ("name", "run", "type")}
             total |= {**row, "run": 0, **{key: total.get(key, 0) + value for key, value in numbers.items()}}
         rows, parameters = list(summed.values()), [{}]
-    add_rates(rows, parse_peak(peak) if peak else {})
+    add_rates(rows, peaks)
     if lacking := sorted({row["type"] for row in rows if row.get("flop") and not row["roof_flop_s"]} if peak else ()):
         notes.append(f"--peak has no rate for {', '.join(lacking)}")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
 
 
-def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Sequence[str]]) -> list[Path]:
+def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Path]:
     """The files that are named; refuse traces in memory, and options that ask for parts."""
-    if used := {"since", "until", "only", "region", "locations"} & set(how):
-        raise OptionError(f"--by {by} is of whole traces; leave out {how[min(used)][0]}")
+    if used := PARTS & set(how):
+        raise OptionError(f"--by {by} is of whole traces; leave out {_FLAGS.get(min(used), f'--{min(used)}')}")
     paths: list[Path] = []
     for item in sources:
         if not isinstance(item, (str, os.PathLike)):
@@ -163,9 +180,6 @@ def _sums(group: Any, time: Any, n: int) -> Any:
     return sums
 
 
-_MEMORY = re.compile(r"\[memory\]")
-
-
 _Amount = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
 
 
@@ -201,6 +215,11 @@ class GpuMemory(Result):
         """Bytes allocated and freed within the trace."""
         return sum(row["allocated"] for row in self.operators), sum(row["freed"] for row in self.operators)
 
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.operator_answers import report_of_memory
+
+        return report_of_memory(self)
+
     def to_dict(self) -> dict[str, Any]:
         at = self.peak
         arrays = {name: getattr(self, name).tolist() for name in ("time_ns", "allocated", "reserved")}
@@ -216,14 +235,14 @@ class GpuMemory(Result):
         """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
         import pandas as pd
 
-        from perf_analysis.overheads import write_csv
+        from perf_traces.reading import write_csv
 
         columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}
         write_csv(pd.DataFrame(columns).drop_duplicates("time_us", keep="last"), path)
         return [f"series: {path}", f"next: perf fit {path} --column allocated"]
 
 
-def gpu_memory(sources: Sequence[Any], how: Mapping[str, Sequence[str]]) -> GpuMemory:
+def gpu_memory(sources: Sequence[Any], how: Mapping[str, Any]) -> GpuMemory:
     """The memory of the GPU that most is allocated on; of the host's where only that is recorded."""
     paths = paths_of(sources, "memory", how)
     if len(paths) > 1:

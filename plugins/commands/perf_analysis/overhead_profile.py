@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,12 +17,16 @@ from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
-from perf_traces.messages.communication import communication_of
+from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
+from perfcore.report import Column, Report, Table
 from perfcore.results import Result
+
+_OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the table of categories
+_INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +54,8 @@ class OverheadProfile(Result):
     bursts: BurstClasses | None = None  # computing between calls, with its counters
     threads: tuple[ThreadTimes, ...] = ()
     exposed_ns: Mapping[tuple[str, int], int] = field(default_factory=dict)  # of GPUs: by collective and its bytes
+    startup_ns: int = 0  # until MPI_Init has ended at all locations
+    group: str = ""  # of several in one trace, such as its applications
 
     @property
     def elapsed_ns(self) -> int:
@@ -62,6 +69,12 @@ class OverheadProfile(Result):
     @property
     def n_phases(self) -> int:
         return len(self.edges_ns) - 1
+
+    @property
+    def communicates(self) -> bool:
+        """Whether locations spend time in communication."""
+        rows = [row for row, name in enumerate(self.classes) if name in ("communicating", "waiting")]
+        return bool(self.class_cycles_ns[rows].any())
 
     @functools.cached_property
     def by_category_ns(self) -> Ints:
@@ -92,6 +105,11 @@ class OverheadProfile(Result):
         serialisation = None if self.replayed is None else [self.replayed.serialisation]
         return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
 
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.overhead_answers import report_of_profile
+
+        return report_of_profile(self, stacked([self]))
+
     def to_dict(self) -> dict[str, Any]:
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
         levels = level_factors(self)
@@ -114,8 +132,44 @@ class OverheadProfile(Result):
             **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             **({"factors": levels} if levels else {}),
+            **({"startup_ns": self.startup_ns} if self.startup_ns else {}),
+            **({"group": self.group} if self.group else {}),
             "notes": list(self.notes),
         }
+
+
+def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
+    """Refuse profiles by different sets of categories."""
+    first = profiles[0]
+    for profile in profiles:
+        if profile.categories != first.categories:
+            raise DataError(f"{profile.source} has other categories than {first.source}; profile both by the same set")
+
+
+def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence[float]] | None = None) -> Table:
+    """Return a row for each run and category, and for each phase if runs have several."""
+    check_same_categories(profiles)
+    columns: dict[str, Sequence[float]] = {"p": [len(profile.locations) for profile in profiles]}
+    for name, values in (settings or {}).items():
+        if name in _OWN:
+            raise OptionError(f"--label {name}: the table has a column of this name; choose another")
+        if len(values) not in (1, len(profiles)):
+            raise OptionError(
+                f"--label {name}: {len(values)} values for {len(profiles)} traces; give one, or one for each"
+            )
+        columns[name] = [*values] * len(profiles) if len(values) == 1 else values
+    with_phases = any(profile.n_phases > 1 for profile in profiles)
+    rows = []
+    for run, profile in enumerate(profiles):
+        for phase in range(profile.n_phases):
+            for name, time in zip(profile.categories, profile.by_phase_ns[:, phase], strict=True):
+                row: dict[str, float | str] = {column: values[run] for column, values in columns.items()}
+                if with_phases:
+                    row["phase"] = phase + 1
+                mean_s = int(time) / len(profile.locations) / 1e9
+                rows.append(row | {"category": name, "time_s": mean_s, "all_locations_ns": int(time)})
+    names = [*columns, *(["phase"] if with_phases else []), "category", "time_s", "all_locations_ns"]
+    return Table([Column(name, name, key=name) for name in names], rows, importance="data")
 
 
 def _plain(stretches: Efficiencies) -> list[dict[str, float | None]]:
@@ -237,12 +291,14 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
     if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
         return profile
     notes: list[str] = []
+    startup = 0
     exposed: Counter[tuple[str, int]] = Counter()
     replayed, bursts = None, None
     threads: tuple[ThreadTimes, ...] = ()
     try:
         calls = communication_of(trace)
         processes = threads_beside(trace, calls)
+        startup = 0 if calls is None else _startup_ns(calls)
         if calls is not None and processes is not None:
             threads = thread_times(trace, calls, processes, profile.states)
         for row in collective_speeds(calls, trace)[0] if calls is not None and of_gpus(profile) else ():
@@ -257,5 +313,13 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
     if bursts is not None:
         notes += bursts.notes
     return replace(
-        profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, notes=(*profile.notes, *notes)
-    )
+        profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, startup_ns=startup,
+        notes=(*profile.notes, *notes),
+    )  # fmt: skip
+
+
+def _startup_ns(communication: Communication) -> int:
+    """From the begin of the run until MPI_Init has ended at all locations; 0 if it is not recorded."""
+    calls = communication.calls
+    codes = [code for code, name in enumerate(calls.operations) if _INIT.fullmatch(name)]
+    return int((calls.leave_ns[np.isin(calls.operation, codes)] - communication.start_ns).max(initial=0))

@@ -1,4 +1,4 @@
-"""Where the cycles of a trace go, as a view; whole, or phase by phase."""
+"""What ``perf overheads`` says of a trace as a page, with a form for the classes of states."""
 
 from __future__ import annotations
 
@@ -12,18 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from perf_analysis.attribution import profile_overheads
-from perf_analysis.categories import NO_STATE, CategorySet, named_classes, read_categories, time_by_state
-from perf_analysis.overhead_presenters import profile_tables
-from perf_analysis.overhead_profile import OverheadProfile, add_communication_metrics
+from perf_analysis.categories import NO_STATE, CategorySet, classify, named_classes, read_categories, time_by_state
+from perf_analysis.concurrency import usual_categories
+from perf_analysis.overhead_profile import OverheadProfile
+from perf_analysis.overheads import OverheadRuns, Question, overheads_of
+from perf_traces.joined_trace import run_of
 from perf_traces.levels import parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.windows import model_edges
 from perf_views import contents as page
-from perf_views.drawable import drawing_of, summary_blocks
+from perf_views.drawable import model_blocks
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
+from perfcore.reading import read_file
 from perfcore.results import Presenter
+
+CATEGORIES = "categories"
+_PREFIX = "class."  # before a state's name in the address
+_LONGEST = 60  # letters of a state in the address, which servers and browsers take a limited length of
+_MOST_FIELDS = 100
+_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, since none matters more than others
+_TITLE = "Lost cycles"
+_WHERE = (
+    "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
+    "there is most of it."
+)
 
 
 def class_stretches(trace: Trace, profile: OverheadProfile) -> dict[str, page.RunStretch]:
@@ -74,12 +86,6 @@ def _states(profile: OverheadProfile, classes: tuple[str, ...]) -> tuple[str, ..
     return tuple(state for name in classes for state in profile.states[name] if state != NO_STATE)
 
 
-CATEGORIES = "categories"
-_PREFIX = "class."  # before a state's name in the address
-_LONGEST = 60  # letters of a state in the address, which servers and browsers take a limited length of
-_MOST_FIELDS = 100
-
-
 @dataclass(frozen=True)
 class Classes:
     """Classes of states, as a set of categories has them and as an address says otherwise."""
@@ -98,7 +104,7 @@ class Classes:
 def given_classes(trace: Trace, query: page.Query) -> Classes:
     """Classes as an address has them."""
     file = query.get(CATEGORIES, "").strip()
-    rules = read_categories(file or None)
+    rules = read_categories(file) if file else usual_categories(trace)
     named = {state: name or "" for state, name in zip(trace.states, named_classes(trace, rules), strict=True)}
     chosen = {state: query.get(_key(state)) or named[state] for state in trace.states}
     user_classes: dict[str, list[str]] = {}
@@ -146,102 +152,71 @@ def _shares(trace: Trace) -> dict[str, float]:
     return dict(zip(trace.states, (times / max(times.sum(), 1.0)).tolist(), strict=True))
 
 
-_TITLE = "Lost cycles"
-_WHERE = (
-    "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
-    "there is most of it."
-)
-_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, since none matters more than others
-
-
-def _view(trace: Trace, edges: Sequence[int] | None, query: page.Query) -> page.View:
-    """The profile by the classes and the file of categories that the address chooses, and a form for the classes."""
+def _view(trace: Trace, model: Any, query: page.Query, breakdowns: dict[Any, OverheadRuns]) -> page.View:
+    """What ``perf overheads`` says by the classes and categories that the address chooses, and a form for these."""
     try:
         classes = given_classes(trace, query)
+        form = class_form(trace, classes)
+        if missing := classes.without(trace):
+            text = (
+                f"No pattern of {classes.rules.source} names {len(missing)} of {len(trace.states)} states of the "
+                "trace, so it is not known what is lost in them; choose what each of them is."
+            )
+            return page.View(_TITLE, (page.Notice(text, "warning"), form))
+        key = (classes.file, tuple(classes.chosen.items()))
+        if key not in breakdowns:
+            question = Question(phases=model, categories=classes.file or None, classes=classes.own)
+            breakdowns[key] = overheads_of([trace], question, read_file)
+        runs = breakdowns[key]
     except PerfError as error:
         form = page.Form((_file_field(query.get(CATEGORIES, "")),), ())
         return page.View(_TITLE, (page.Notice(str(error), "error"), form))
-    form = class_form(trace, classes)
-    if missing := classes.without(trace):
-        text = (
-            f"No pattern of {classes.rules.source} names {len(missing)} of {len(trace.states)} states of the "
-            "trace, so it is not known what is lost in them; choose what each of them is."
-        )
-        return page.View(_TITLE, (page.Notice(text, "warning"), form))
-    try:
-        profile = profile_overheads(trace, classes.rules, classes=classes.own, phase_edges_ns=edges)
-        profile = add_communication_metrics(trace, profile)
-    except PerfError as error:
-        return page.View(_TITLE, (page.Notice(str(error), "error"), form))
-    of_classes = class_stretches(trace, profile)
-    of_categories = category_stretches(profile, classes.rules, of_classes)
-    return page.View(profile.title, (*_profile_blocks(profile, edges is not None, of_classes, of_categories), form))
+    return page.View(runs.title, (*_blocks(trace, runs, classes.rules), form))
 
 
-def _profile_blocks(
-    profile: OverheadProfile,
-    by_phase: bool,
-    of_classes: Mapping[str, page.RunStretch],
-    of_categories: Mapping[str, page.RunStretch],
-) -> Iterator[page.Block]:
-    yield from summary_blocks(profile)
-    yield drawing_of(profile)
-    tables = profile_tables(profile, "phase" if by_phase else "category") + profile_tables(profile, "location")[1:2]
+def _blocks(trace: Trace, runs: OverheadRuns, rules: CategorySet) -> Iterator[page.Block]:
+    """The report, whose categories and phases lead to stretches of the run; then states by class."""
+    profile = runs[0]
+    of_classes = class_stretches(trace, profile) if len(runs) == 1 else {}
+    of_categories = category_stretches(profile, rules, of_classes)
     edges = profile.edges_ns.tolist()
     of_phases = {str(number): page.RunStretch(*ends) for number, ends in enumerate(itertools.pairwise(edges), 1)}
-    for title, header, rows in tables:
-        first = {"category": of_categories, "phase": of_phases}.get(header[0], {})
-        cells = map(_shaded, rows) if title.startswith("Share") else rows
-        table = page.Table.of(title, _with_stretches(header, of_categories), (_led(row, first) for row in cells))
-        note = _WHERE if first is of_categories and of_categories else ""
-        yield replace(table, is_folded=header[0] == "location" and len(rows) > _MOST_ROWS, note=note)
-    # The states of each class, one on a line.
+    for block in model_blocks(runs):
+        if not isinstance(block, page.Table) or not block.header:
+            yield block
+            continue
+        stretches = {"category": of_categories, "phase": of_phases}.get(str(block.header[0]), {})
+        rows = tuple(tuple(_linked(row, stretches)) for row in block.rows)
+        note = _WHERE if stretches is of_categories and of_categories else ""
+        is_folded = block.header[0] == "location" and len(rows) > _MOST_ROWS
+        yield replace(block, rows=rows, note=note, is_folded=is_folded)
     states = [(name, "\n".join(names)) for name, names in profile.states.items() if names]
-    yield page.Table.of("States by class", ("class", "states"), (_led(row, of_classes) for row in states))
+    yield page.Table.of("States by class", ("class", "states"), (_linked(row, of_classes) for row in states))
 
 
-def _led(row: Sequence[page.Cell | str], stretches: Mapping[str, page.RunStretch]) -> list[page.Cell | str]:
+def _linked(row: Sequence[page.Cell | str], stretches: Mapping[str, page.RunStretch]) -> list[page.Cell | str]:
     """A row, whose first cell stands for a stretch of the run where there is one."""
-    return [*_with_stretches(row[:1], stretches), *row[1:]]
-
-
-def _with_stretches(
-    cells: Sequence[page.Cell | str], stretches: Mapping[str, page.RunStretch]
-) -> list[page.Cell | str]:
-    return [
-        page.Cell(cell, stretch=stretches[cell]) if isinstance(cell, str) and cell in stretches else cell
-        for cell in cells
-    ]
-
-
-def _shaded(row: Sequence[str]) -> list[page.Cell | str]:
-    """Shares get a colour, bright for a large one; nothing gets none."""
-    return [
-        page.Cell(text, shade=float(text[:-1]) / 100.0) if _is_share(text) and text != "0.00%" else text for text in row
-    ]
-
-
-def _is_share(text: str) -> bool:
-    return text.endswith("%") and text[:-1].replace(".", "", 1).isdecimal()
+    first = row[0]
+    if isinstance(first, str) and first in stretches:
+        return [page.Cell(first, stretch=stretches[first]), *row[1:]]
+    return list(row)
 
 
 class TracePresenter(Presenter):
     """What the page of a trace, and that of a model of it, have of lost cycles."""
 
     def title(self, result: Trace) -> str:
-        return "Lost cycles"
+        return _TITLE
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> page.Viewable:
-        edges = model_edges(data) if getattr(data, "phases", None) else None
-        return page.OneView(_TITLE, lambda query: _view(result, edges, query))
+        model = data if getattr(data, "phases", None) else None
+        breakdowns: dict[Any, OverheadRuns] = {}
+        return page.OneView(_TITLE, lambda query: _view(result, model, query, breakdowns))
 
     def commands(self, result: Trace, file: str) -> list[str]:
-        """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
-        from perf_analysis.categories import classify, read_categories
-        from perf_traces.joined_trace import run_of
-
+        """Where the cycles go, if the trace lasts and its usual categories have a class for every state."""
         try:
-            classify(result, read_categories())
+            classify(result, usual_categories(result))
             run_of(result)
         except PerfError:
             return []

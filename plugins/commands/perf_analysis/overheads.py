@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from perf_analysis.categories import CategorySet, classify
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import CategorySet, classify, read_categories
 from perf_analysis.concurrency import usual_categories
-from perf_analysis.efficiencies import COMPUTING, DEFINITIONS
-from perf_analysis.overhead_profile import OverheadProfile
-from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data
+from perf_analysis.efficiencies import COMPUTING
+from perf_analysis.groups import groups_of
+from perf_analysis.overhead_profile import (
+    OverheadProfile,
+    add_communication_metrics,
+    check_same_categories,
+    stacked,
+    whole_run_only,
+)
+from perf_analysis.remedies import Remedies, remedies_of
+from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
 from perf_analysis.stretches import phase_edges
 from perf_analysis.time_components import TimeComponents, time_components
-from perfcore.base.errors import DataError, OptionError
-from perfcore.base.files import atomic_path
+from perf_traces.messages.bursts import Definition, refuse_different_programs
+from perf_traces.pop_steps import FACTORS
+from perf_traces.reading import write_csv
+from perf_traces.runs import SeparateRuns
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.errors import DataError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import type_in_words
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.models.model import Model
+from perfcore.reading import Read
+from perfcore.reading.recognise import read as read_data
+from perfcore.report import Report, Table
 from perfcore.results import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    pass
 
 By = Literal["category", "location", "phase", "marker", "burst"]
+Named = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,11 +57,23 @@ class OverheadRuns(Result):
     by: By | None = None  # the table that is shown next to the categories of each run
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
     others: tuple[ExternalMetrics, ...] = ()  # what other tools say of such runs
+    remedies: Remedies | None = None  # of a single run
 
     @property
     def is_comparison(self) -> bool:
         """Whether the runs are shown in one table."""
-        return len(self.profiles) + len(self.others) > 1 and self.by in (None, "burst")
+        several = len(self.profiles) + len(self.others) > 1 and not any(each.group for each in self.profiles)
+        return several and self.by in (None, "burst")
+
+    @property
+    def data_table(self) -> Table:
+        """A row for each run, phase and category."""
+        return stacked(self.profiles, self.settings)
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.overhead_answers import report_of
+
+        return report_of(self)
 
     def __len__(self) -> int:
         return len(self.profiles)
@@ -63,16 +94,13 @@ class OverheadRuns(Result):
             }
         if self.others:
             scaling["other_tools"] = [other.to_dict() for other in self.others]
-        return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}
+        remedies = {} if self.remedies is None else {"remedies": self.remedies.to_dict()}
+        return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling, **remedies}
 
     def components(self) -> TimeComponents:
         """The steps from computing to the elapsed time in each run, for models of how they scale."""
         check_same_categories(self.profiles)
         return time_components(self.profiles)
-
-    def closing(self, width: int | None = None) -> list[str]:
-        """How efficiencies are defined, below the tables of single runs."""
-        return [*(() if self.is_comparison or width is not None else DEFINITIONS), *super().closing(width)]
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write times by category to a .csv file, one row for each; gives what the command line says of it."""
@@ -82,65 +110,90 @@ class OverheadRuns(Result):
         return [f"table: {path}", *([following] if phases else [])]
 
 
-def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table to a .csv file; refuse other endings."""
-    if not os.fspath(path).lower().endswith(".csv"):
-        raise OptionError(f"--output {path}: the ending must be .csv")
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False)
+@dataclass(frozen=True)
+class Question:
+    """What is asked of runs; each as `perfcore.overheads` takes it."""
+
+    phases: Named | int | Model | None = None
+    degree: str = "auto"
+    by: By | None = None
+    categories: Named | CategorySet | None = None
+    classes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ready: Any = None
+    ready_column: str | None = None
+    pop: Definition = "strict"
+    settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the whole run is asked for."""
+        return self.by is None and self.phases is None and self.ready is None
 
 
-_OWN = ("category", "phase", "time_s", "all_locations_ns")
+def overheads_of(sources: Sequence[Named | Trace], question: Question, read: Read) -> OverheadRuns:
+    """Break down runs, read one at a time."""
+    categories, ready = question.categories, question.ready
+    rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
+    amount = read_data(ready, wanted=(Series,)) if isinstance(ready, (str, os.PathLike)) else ready
+    if not isinstance(amount, (Series, UtilizationCurve, type(None))):
+        raise DataError(f"{ready} was read as {type_in_words(amount)}; for a series call its columns time_us and ready")
+    others: list[ExternalMetrics] = []
+    profiles: list[OverheadProfile] = []
+    remedies = None
+    for item in _traces_of(sources, read, others):
+        for part, group in groups_of(item):
+            profile = replace(_profile(part, question, rules, amount), group=group, source=item.source)
+            profiles.append(profile)
+        is_whole = len(sources) == 1 and question.is_plain and not question.classes and rules is None
+        remedies = remedies_of(part, profile) if is_whole and not group else None
+    if not profiles:
+        raise DataError(
+            f"{others[0].source}: efficiencies of another tool are compared with those of traces; add a trace"
+        )
+    by = question.by
+    if by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
+        raise DataError(
+            f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
+            "classes; leave out --by burst"
+        )
+    if not any(each.group for each in profiles):
+        called = [(each.source, each.bursts.calls) for each in profiles if each.bursts is not None]
+        refuse_different_programs(called)
+        computing = [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles]
+        refuse_different_programs(computing, "function that computes")
+    table_by = by or (None if question.phases is None else "phase")
+    remedies = remedies if len(profiles) == 1 and not others else None
+    return OverheadRuns(tuple(profiles), table_by, dict(question.settings), tuple(others), remedies)
 
 
-def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence[float]] | None = None) -> pd.DataFrame:
-    """One row for each run and category, and for each phase where runs have several."""
-    import pandas as pd
-
-    check_same_categories(profiles)
-    columns: dict[str, Sequence[float]] = {"p": [len(profile.locations) for profile in profiles]}
-    for name, values in (settings or {}).items():
-        if name in _OWN:
-            raise OptionError(f"--label {name}: the table has a column of this name; choose another")
-        if len(values) not in (1, len(profiles)):
-            raise OptionError(
-                f"--label {name}: {len(values)} values for {len(profiles)} traces; give one, or one for each"
-            )
-        columns[name] = [*values] * len(profiles) if len(values) == 1 else values
-    with_phases = any(profile.n_phases > 1 for profile in profiles)
-    rows = []
-    for run, profile in enumerate(profiles):
-        for phase in range(profile.n_phases):
-            for name, time in zip(profile.categories, profile.by_phase_ns[:, phase], strict=True):
-                row: dict[str, float | str] = {column: values[run] for column, values in columns.items()}
-                if with_phases:
-                    row["phase"] = phase + 1
-                mean_s = int(time) / len(profile.locations) / 1e9
-                rows.append(row | {"category": name, "time_s": mean_s, "all_locations_ns": int(time)})
-    return pd.DataFrame(rows)
+def _traces_of(sources: Sequence[Any], read: Read, others: list[ExternalMetrics]) -> Iterator[Trace]:
+    """Each run; efficiencies of other tools are added to ``others``."""
+    for item in sources:
+        trace = item if isinstance(item, Trace) else read(os.fspath(item), (Trace,))
+        if isinstance(trace, SeparateRuns):
+            yield from _traces_of(trace.files, read, others)
+        elif isinstance(trace, Measurements):
+            others.extend(runs_of_table(trace, FACTORS))
+        elif not isinstance(trace, Trace):
+            raise DataError(f"{item} holds {type(trace).__name__}; states of each location are needed: give a trace")
+        else:
+            yield trace
 
 
-def common_notes(profiles: Sequence[OverheadProfile]) -> list[str]:
-    """What must be known about several runs; notes that differ in one number are one."""
-    texts: dict[str, set[int]] = {}
-    for note in (note for profile in profiles for note in profile.notes):
-        number = re.match(r"\d+ ", note)  # a note that counts something begins with the count
-        text, counts = (note[number.end() :], {int(number[0])}) if number else (note, set[int]())
-        texts.setdefault(text, set()).update(counts)
-    ranges = {text: f"{min(counts)} to {max(counts)} " for text, counts in texts.items() if len(counts) > 1}
-    return [ranges.get(text, "".join(f"{count} " for count in counts)) + text for text, counts in texts.items()]
-
-
-def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
-    """Refuse profiles by different sets."""
-    first = profiles[0]
-    for profile in profiles:
-        if profile.categories != first.categories:
-            raise DataError(f"{profile.source} has other categories than {first.source}; profile both by the same set")
-
-
-Named = str | os.PathLike[str]
-Read = Callable[[str, Sequence[type]], Any]
+def _profile(trace: Trace, question: Question, rules: CategorySet | None, ready: Any) -> OverheadProfile:
+    by_marker = question.by == "marker"
+    if by_marker and not trace.markers:
+        raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
+    edges = None
+    if question.phases is not None:
+        if isinstance(trace, SummarizedTrace):
+            raise whole_run_only(trace)
+        edges = edges_of_phases(trace, question.phases, question.degree, rules, question.classes)
+    profile = profile_overheads(
+        trace, rules, classes=question.classes, ready=ready, ready_column=question.ready_column, phase_edges_ns=edges,
+        by_marker=by_marker,
+    )  # fmt: skip
+    return add_communication_metrics(trace, profile, question.pop)
 
 
 def edges_of_phases(

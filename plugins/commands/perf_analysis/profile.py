@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis.categories import NO_STATE
 from perf_analysis.inclusive_times import UnitedCalls, counted_by_function
-from perf_analysis.profiles import NO_STATE, By, RunProfile
+from perf_analysis.profiles import By, RunProfile
 from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
 from perf_io.traces.intervals import REPLAYED
-from perf_traces.joined_trace import JoinedTrace
+from perf_traces.joined_trace import JoinedTrace, LazyTrace
 from perf_traces.levels import level_names
-from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
+from perf_traces.messages.communication import communication_of
+from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nesting_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
@@ -56,8 +58,41 @@ def _add(
             stretch += 1
 
 
+def named_calls(trace: Trace) -> Trace:
+    """Return a trace in which the calls of a communication library are states by their names.
+
+    Paraver's states say only that a location communicates. A trace whose states are calls stays as it is.
+    """
+    if isinstance(trace, (SummarizedTrace, JoinedTrace, LazyTrace)) or nesting_of(trace) is not None:
+        return trace
+    try:
+        communication = communication_of(trace)
+    except DataError:  # of a part of a run
+        return trace
+    if communication is None or not len(communication.calls) or set(communication.calls.operations) & {*trace.states}:
+        return trace
+    calls, n = communication.calls, len(trace.locations)
+    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
+    columns = (
+        (trace.location, calls.location + np.int32(n)),
+        (trace.state, calls.operation + np.int32(len(trace.states))),
+        (trace.start_ns, calls.enter_ns),
+        (trace.end_ns, calls.leave_ns),
+    )
+    rank = np.concatenate([np.where(busy, 0, 2), np.ones(len(calls.operations), np.int64)])
+    location, state, start, end = merged_states(
+        *(np.concatenate(both) for both in columns), place=np.tile(np.arange(n), 2), rank=rank
+    )
+    return Trace(
+        location, state, start, end, trace.locations, (*trace.states, *calls.operations), time_unit=trace.time_unit,
+        busy_states=trace.busy_states, span_ns=trace.span_ns, source=trace.source, notes=trace.notes,
+        markers=trace.markers, levels=trace.levels, facts=trace.facts,
+    )  # fmt: skip
+
+
 def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     """Exclusive and inclusive time of every function of a run, its calls, and what its counters counted."""
+    trace = named_calls(trace)
     stretches = whole_run(trace) if stretches is None else stretches
     called = {state: state for state in trace.states} | ({NO_STATE: _SO_NAMED} if NO_STATE in trace.states else {})
     functions = tuple(dict.fromkeys([*(called[state] for state in trace.states), NO_STATE]))

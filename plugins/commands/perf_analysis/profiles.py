@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis.categories import NO_STATE
 from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perfcore.base.arrays import Floats, Ints
@@ -18,13 +19,25 @@ from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable
 from perfcore.reading.recognise import write
+from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-NO_STATE = "(no state)"  # where a location is in none
+By = Literal["function", "location", "rank", "phase", "marker"]
+
+FUNCTION, PATH, STATE = "function", "path", "state"
+_ARROW = "->"  # as Extra-P's files part the names of a path
+_OWN = frozenset(
+    [
+        *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
+        *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
+    ]
+)
+_INCLUSIVE = "inclusive_"  # before the column of a counter: with what callees counted
+_ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +89,11 @@ class RunProfile:
             occurring |= counts.any(axis=(1, 2))
         return np.asarray(occurring)
 
+    @functools.cached_property
+    def imbalance(self) -> Floats:
+        """Longest over mean time of each function (n_functions,)."""
+        return imbalance_of(self.by_location_ns)
+
     @property
     def present(self) -> frozenset[str]:
         return frozenset(name for name, occurs in zip(self.functions, self.occurs.tolist(), strict=True) if occurs)
@@ -88,20 +106,6 @@ def imbalance_of(times_ns: Ints) -> Floats:
     return ratio
 
 
-By = Literal["function", "location", "rank", "phase", "marker"]
-
-FUNCTION, PATH, STATE = "function", "path", "state"
-_ARROW = "->"  # as Extra-P's files part the names of a path
-_OWN = frozenset(
-    [
-        *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
-        *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
-    ]
-)
-_INCLUSIVE = "inclusive_"  # before the column of a counter: with what callees counted
-_ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Profiles(Result):
     """Times of every function of runs of one program."""
@@ -111,6 +115,11 @@ class Profiles(Result):
     runs: tuple[RunProfile, ...]  # at least one
     by: By = "function"  # split of the times, next to functions
     notes: tuple[str, ...] = ()  # of all runs together
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.profile_answers import report_of
+
+        return report_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table, a row for each function of each run; gives what the command line says of it."""

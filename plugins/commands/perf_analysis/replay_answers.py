@@ -17,6 +17,7 @@ from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
+from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
@@ -256,6 +257,7 @@ class Answers(Result):
     """The baseline, and scenarios."""
 
     json_kind: ClassVar[str] = "whatif"
+    questions: ClassVar[tuple[str, ...]] = ("network", "computing", "balance", "noise")  # for the sliders of its page
 
     source: str
     n_ranks: int  # what was replayed
@@ -269,6 +271,11 @@ class Answers(Result):
     contradictions: int  # calls that left before what the rules say they waited for
     network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
     remarks: tuple[str, ...]  # what was wrong with the trace
+
+    def report(self, data: Any = None) -> Report:
+        from perf_analysis.whatif_answers import report_of_messages
+
+        return report_of_messages(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the runtime with noise, in seconds, as a value; gives what the command line says of it."""

@@ -10,22 +10,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_analysis.efficiencies import COMPUTING, level_factors, losses_of, of_gpus
-from perf_analysis.overhead_profile import OverheadProfile
-from perf_traces.messages.bursts import BurstClasses
+from perf_traces.messages.bursts import BEGIN, BurstClasses
 from perf_traces.pop_steps import FACTORS, factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
-from perfcore.results import Column, Table
+from perfcore.report import Column, Figure, Table
 
+if TYPE_CHECKING:
+    from perf_analysis.overhead_profile import OverheadProfile
+
+MOST_RUNS = 6  # that tables show side by side, the largest and the smallest
 _MOST_CLASSES = 20
 _FACTORS = ("instruction", "IPC", "frequency")
+_FIRST = f"{BEGIN} -> "  # of bursts before the first call
+_RUN_COLUMNS = ("region", "run")  # identify runs of one file, with p
+_OF_COMPUTATION = FACTORS[-3:]
+# Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
+_MOST_INSTRUCTIONS = 1.5
+_ALL = 1.005  # what is 100 % in print; of one class more is lost where others gained
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,11 @@ def losses(small: BurstClasses, large: BurstClasses) -> list[ClassLoss]:
     return sorted(class_losses, key=lambda each: -each.lost)
 
 
+def burst_label(name: str) -> str:
+    """A class of bursts as tables and sentences call it: what is before the first call is start-up."""
+    return f"start-up (before {name.removeprefix(_FIRST)})" if name.startswith(f"{_FIRST}MPI_Init") else name
+
+
 def time_column(name: str, value: Any, key: str | None = None) -> Column:
     """A column of nanoseconds, shown in one unit, whose key has none."""
     return Column(name, value, "ns", "time", key=key or "_".join(re.findall(r"\w+", name.lower())))
@@ -80,7 +94,7 @@ def burst_table(profile: OverheadProfile) -> Table | None:
         return None if counted is None or not below else counted[above or 0] / below
 
     columns = [
-        Column("burst", 0),
+        Column("burst", lambda row: burst_label(row[0])),
         time_column("total time", 1),
         Column("share", lambda row: row[1] / total, format=".2%"),
         time_column("longest location", lambda row: int(bursts.time_ns[bursts.names.index(row[0])].max())),
@@ -105,7 +119,7 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
         total = rows[-1].large_ns
         small, large = unique_suffixes([smallest.source, profile.source])
         columns = [
-            Column("burst", "name"),
+            Column("burst", lambda row: burst_label(row.name)),
             time_column(small, "small_ns"),
             time_column(large, "large_ns"),
             Column("share", lambda row, total=total: row.large_ns / total if total else None, format=".2%"),
@@ -163,9 +177,6 @@ def _against_smallest(
             yield smallest, profile, losses(smallest.bursts, profile.bursts)
 
 
-_RUN_COLUMNS = ("region", "run")  # identify runs of one file, with p
-
-
 @dataclass(frozen=True)
 class ExternalMetrics:
     """Efficiencies of one run, or of a region of it."""
@@ -201,13 +212,6 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[ExternalM
         factors = dict(zip(rows["metric"].astype(str), rows["value"].astype(float), strict=True))
         runs.append(ExternalMetrics(source, int(labels["p"]), factors))
     return runs
-
-
-_OF_COMPUTATION = FACTORS[-3:]
-_LEVELS = "MPI x OpenMP, whose product is the parallel efficiency"
-# Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
-_MOST_INSTRUCTIONS = 1.5
-_ALL = 1.005  # what is 100 % in print; of one class more is lost where others gained
 
 
 def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, float | None]] | None:
@@ -272,8 +276,8 @@ def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
     return lines
 
 
-def scaling_tables(profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = ()) -> list[Table]:
-    """Tables with a row for each run: the factors of all, and those of MPI x OpenMP; none without computing."""
+def scaling_table(profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = ()) -> list[Table]:
+    """A row for each factor and a column for each run, the smallest first; none without computing."""
     rows = efficiencies_of_runs(profiles)
     if rows is None:
         return []
@@ -288,36 +292,38 @@ def scaling_tables(profiles: Sequence[OverheadProfile], others: Sequence[Externa
         about.append("those of other tools as they say them")
     if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
         about.append("serialisation and transfer by BSC's rules")
-    title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
-    of_levels = [name for name in FACTORS if name.startswith(("MPI ", "OpenMP "))]
-    tables = []
-    for caption, names in ((title, [name for name in FACTORS if name not in of_levels]), (_LEVELS, of_levels)):
-        factors = [name for name in names if any(row.get(name) is not None for *_, row in runs)]
-        if factors:
-            columns = [Column("run", named), Column("locations", [p for _, p, _ in runs])]
-            columns += [Column(name, [row.get(name) for *_, row in runs], format=".2%") for name in factors]
-            tables.append(Table(columns, title=caption))
-    return tables
+    if not (factors := [name for name in FACTORS if any(row.get(name) is not None for *_, row in runs)]):
+        return []
+    order = sorted(range(len(runs)), key=lambda index: runs[index][1])
+    sizes = [p for _, p, _ in runs]
+    heads = [f"p={p}" if sizes.count(p) == 1 else f"{name} p={p}" for name, p in zip(named, sizes, strict=True)]
+    columns = [Column("POP efficiency", factors)]
+    columns += [Column(heads[run], [runs[run][2].get(name) for name in factors], format=".1%") for run in order]
+    tables = [Table(columns, title="; ".join(about), importance="verbose")]
+    if len(order) > MOST_RUNS:
+        order = [order[0], *order[1 - MOST_RUNS :]]
+        columns = [columns[0], *(column for column in columns if column.name in {heads[run] for run in order})]
+    brief = Table(columns, title="; ".join(about), importance="brief")
+    return [brief, *tables, *(replace(table, importance="data") for table in tables)]
 
 
-def limit(profiles: Sequence[OverheadProfile]) -> list[str]:
-    """A line with the lowest factor of the largest run; none where all runs have as many locations."""
+def limit(profiles: Sequence[OverheadProfile]) -> tuple[str, list[Figure]] | None:
+    """A sentence on the lowest factor of the largest run, and its numbers; None if all runs have as many locations."""
     rows = efficiencies_of_runs(profiles)
     counts = [len(each.locations) for each in profiles]
     if rows is None or len(set(counts)) < 2:
-        return []
+        return None
     largest = int(np.argmax(counts))
     row = rows[largest]
     if row["global"] is None or row["computation scalability"] is None:
-        return []
+        return None
     profile = profiles[largest]
     steps = (*factors_of(*losses_of(profile), products=False), "computation scalability")
     value, name = min((value, name) for name in steps if (value := row[name]) is not None)
-    return [
-        f"global efficiency {row['global']:.2%} with {counts[largest]} {_locations(profile)}, limited by {name} "
-        f"({value:.2%})"
-        f"{_of_computation(profiles, largest, row) if name == 'computation scalability' else ''}"
-    ]
+    whole, lowest = Figure("global efficiency", row["global"], format=".1%"), Figure(name, value, format=".1%")
+    more = _of_computation(profiles, largest, row) if name == "computation scalability" else ""
+    size = f"{counts[largest]} {_locations(profile)}"
+    return f"{whole.name} {whole.text} with {size}, limited by {name} ({lowest.text}){more}", [whole, lowest]
 
 
 def _locations(profile: OverheadProfile) -> str:
@@ -335,9 +341,9 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
         worst = losses(small, large)[0]
         part = worst.lost / lost
         share = f"{part:.0%}" if part <= _ALL else "more than all"
-        text += f"; {share} of that loss is in {worst.name}"
+        text += f"; {share} of that loss is in {burst_label(worst.name)}"
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])
-        text += f"; its lowest factor is {name} ({value:.2%})"
+        text += f"; its lowest factor is {name} ({value:.1%})"
     return text

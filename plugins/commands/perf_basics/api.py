@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import Entry, registry
+from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ class Predictions(Result):
     file: str = ""  # of the model
     assumed: Mapping[str, float] = field(default_factory=dict)  # levels of the model's target that were not named
     quantiles: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # (n,) by name, such as p95
+
+    def report(self, data: Any = None) -> Report:
+        """Return what is shown; see `perfcore.report`."""
+        from perf_basics.answers import predictions_report
+
+        return predictions_report(self)
 
     @property
     def names(self) -> list[str]:
@@ -65,6 +72,12 @@ class Facts(Result):
 
     facts: Mapping[str, Any]
 
+    def report(self, data: Any = None) -> Report:
+        """Return what is shown; see `perfcore.report`."""
+        from perf_basics.answers import facts_report
+
+        return facts_report(self)
+
     def __getitem__(self, name: str) -> Any:
         return self.facts[name]
 
@@ -80,6 +93,12 @@ class Listing(Result):
     what: str
     rows: Sequence[Mapping[str, Any]]
     json_kind: str
+
+    def report(self, data: Any = None) -> Report:
+        """Return what is shown; see `perfcore.report`."""
+        from perf_basics.answers import listing_report
+
+        return listing_report(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -450,6 +451,30 @@ def plugins(
                 _one(entry, as_json)
 
 
+def plugins_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What users will type, such as power-law.")],
+    kind: Annotated[
+        str,
+        typer.Option("--kind", metavar="KIND", help="fitter, segmenter, function, representation, reader or command."),
+    ] = "fitter",
+    folder: Annotated[str, typer.Option("--folder", metavar="FOLDER", help="Where the package is made.")] = ".",
+) -> None:
+    """Write the package of a new plugin: an example that works, its entry point, and a test of its contract.
+
+    \b
+    perf plugins new power-law --kind fitter
+    pip install -e perfcore-power-law
+    perf plugins check perfcore-power-law
+    """
+    from perf_basics.scaffold import new
+
+    files = new(name, kind, folder)
+    root = files[0].parent
+    for file in files:
+        typer.echo(typer.format_filename(file))
+    typer.echo(f"Next: pip install -e {shlex.quote(str(root))}, then perf plugins check perfcore-{name}")
+
+
 def _check(entries: list[Entry], plugin: str | None) -> None:
     """Import targets and options of all, or of one plugin; a missing optional library is a problem of that one only."""
     chosen = [each for each in registry().plugins if plugin in (None, each.name, each.distribution)]
@@ -472,11 +497,16 @@ def _check(entries: list[Entry], plugin: str | None) -> None:
             )
     if plugin is not None:
         problems += missing
+        if not problems:
+            from perf_basics.scaffold import failures
+
+            problems = [*failures(selected)]
     if problems:
         raise PluginError("; ".join(problems))
     for line in missing:
         typer.echo(f"left out: {line}")
     usable = "all can be imported" if not missing else "all others can be imported"
+    usable += " and keep their contracts" if plugin is not None else ""
     typer.echo(f"{len(chosen)} plugins, {len(selected)} implementations: {usable}")
 
 

@@ -31,8 +31,3 @@ def register_presenters(register: Register) -> None:
     )
     for data in ("perfcore.data.measurements:Measurements", "perfcore.data.series:Series"):
         register(data, "perf_explore.measurement_views:DataPresenter", help="what data report")
-    register(
-        "perfcore.data.trace:Trace#timeline",
-        "perf_explore.timeline.views:TimelinePresenter",
-        help="states of each location over time, with phases, markers and utilization",
-    )

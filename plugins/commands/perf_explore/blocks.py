@@ -352,9 +352,11 @@ def _in_order(blocks: Sequence[Block]) -> list[Block]:
         first = (Headline, Notice, KeyFigures)
         if isinstance(block, first):
             return first.index(type(block))
-        if block is first_chart:
+        if isinstance(block, Form) and Writer.has_slider(block):
             return 3
-        return 5 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 4
+        if block is first_chart:
+            return 4
+        return 6 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 5
 
     return sorted(blocks, key=rank)
 

@@ -157,6 +157,8 @@ class Chart {
       made.setAttribute("aria-pressed", String(this.kinds[name] === "log"));
       tools.append(made);
     }
+    if (this.host.closest(".small-multiples"))
+      tools.append(make("button", { type: "button", className: "quiet enlarge", textContent: "Enlarge" }));
     tools.append(button("Reset", "Show all of it (double-click)", this.reset), button("PNG", "Save what is shown as PNG",
       this.png), button("CSV", "Save the data as CSV", this.csv));
     return tools;
@@ -435,6 +437,15 @@ const indexOf = (values, test) => {
   for (let at = 0; at < (values?.length ?? 0); at += 1) if (test(values[at], at)) return at;
   return undefined;
 };
+
+// A click on the title of a small chart makes it as wide as the page.
+document.addEventListener("click", (event) => {
+  const section = event.target.closest(".small-multiples > section");
+  if (!section || !event.target.closest("h2, h3, button.enlarge")) return;
+  section.classList.toggle("large");
+  const { chart } = section.querySelector("figure.chart");
+  if (chart?.plot) chart.plot.height = section.classList.contains("large") ? 420 : root(chart.content.item).height;
+});
 
 // Charts are drawn when they come near the window: a page of sixty opens as fast as one of three.
 const seen = new IntersectionObserver((entries) => {

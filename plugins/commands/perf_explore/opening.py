@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shlex
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -16,11 +15,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import perfcore
+from perf_explore.command_views import CommandViews, command_views, history_views
 from perf_explore.shelf import Shelf
+from perf_explore.timeline.views import TimelineViews
 from perf_views import contents as page
-from perf_views.drawable import views_of
-from perfcore.base.errors import DataError, OptionError, PerfError
+from perf_views.drawable import brief_blocks, report_blocks, views_of
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import kind_of
+from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import OptionField
@@ -29,7 +32,7 @@ from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load
 from perfcore.models.opening import model_file_entry
 from perfcore.reading import Read, read_file
-from perfcore.results import Presenter, Result, further_presenters, presenter_of
+from perfcore.results import Result
 
 SAVE_AS = "save_as"
 
@@ -106,71 +109,67 @@ def _field(item: OptionField, setting: str) -> page.Field:
     return page.Field(**facts, value=setting or item.default_text)
 
 
-FIT = "fit"
+_TWO = 2
+FIT, _TIMELINE = "fit", "timeline"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class DataViews:
-    """Views of data: what their presenter shows, what other presenters add, and every fit."""
+    """Views of data: what the first command answers about them, those of all commands that show them, and every fit."""
 
-    def __init__(self, data: Any, name: str, has_commands: bool = False) -> None:
-        self._data, self._name, self._has_commands = data, name, has_commands
+    def __init__(self, data: Any, name: str, files: tuple[str, ...] = ()) -> None:
+        self._data, self._name, self.files = data, name, files
         self._fits: OrderedDict[_Key, tuple[Model, page.Viewable]] = OrderedDict()
         self._changed: dict[
             _Key, page.Viewable
         ] = {}  # no file may hold them, and fitting again would not bring them back
-        presenter = presenter_of(data)
-        self._shown = None if type(presenter) is Presenter else presenter.views(data)
-        self._further = {
-            path: (views, help_text)
-            for path, (presenter, help_text) in further_presenters(data).items()
-            if (views := presenter.views(data)) is not None
-        }
+        kind = _kind_of(data)
+        self._commands = command_views(kind, (data,), files)
+        self._timeline = TimelineViews.of(data) if isinstance(data, Trace) else None
 
     @property
     def title(self) -> str:
         return Path(self._name).name or self._name
 
+    @property
+    def data(self) -> Any:
+        """What is shown."""
+        return self._data
+
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The data, a fit with its own views, or one of the views that presenters give; see `Viewable.view`."""
+        """The first view, that of a command, the timeline, or a fit with its own views; see `Viewable.view`."""
         if not path:
-            return page.View(self.title, self._overview(query))
+            return page.View(self.title, self._start(query))
         if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
             return self._fit_view(path[1], path[2:], query)
         top = (page.Link(self.title, ()),)
         try:
-            if path[0] in self._further:
-                inner: page.View = self._further[path[0]][0].view(path[1:], query)
-                return self._link_to_timeline(inner.mounted(path[:1], trail=top))
-            if self._shown is not None:
-                view: page.View = self._shown.view(path, query)
-                return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
+            if (views := self._views().get(path[0])) is not None:
+                view: page.View = views.view(path[1:], query)
+                return view.mounted(path[:1], trail=top)
         except page.NoViewError:
             raise page.NoViewError(path) from None
         raise page.NoViewError(path)
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """The data, then the phases of a curve with their views, then what presenters give."""
+        """The first view, those of commands, the timeline, and the phases of a curve or trace."""
         yield ()
+        for name, views in self._views().items():
+            yield from ((name, *path) for path in views.paths())
         if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may need options
             with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
                 fitter, _ = default_fitter(self._data)
                 yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
-        for name, (views, _) in self._further.items():
-            yield from ((name, *path) for path in views.paths())
-        if self._shown is not None:
-            yield from (path for path in self._shown.paths() if path)
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """What presenters give, then fitters; below a fit that is shown its own. See `Navigable`."""
+        """The timeline, commands, then fitters; below a fit that is shown its own. See `Navigable`."""
         yield page.Link(self.title, ())
-        if self._shown is not None:
-            yield from (way for way in page.nav_links(self._shown, path, query) if way.path)
-        for name, (views, _) in self._further.items():
-            yield page.Link(views.title, (name,))
-            yield from (way.mounted((name,), {}) for way in page.nav_links(views, path[1:], query) if way.path)
+        for name, views in self._views().items():
+            if not getattr(views, "failed", False):
+                yield page.Link(views.title, (name,))
+                yield from (way.mounted((name,), {}) for way in page.nav_links(views, path[1:], query) if way.path)
         options, view_state = given_options(query)
         for fitter in self._fitters():
             yield page.Link(fitter, (FIT, fitter))
@@ -180,17 +179,17 @@ class DataViews:
                     yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Pass a question on to the view that presenters give, or to the fit; see `DataEndpoint.feed`."""
+        """Pass a question on to the timeline, or to the fit; see `DataEndpoint.feed`."""
         if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
             options, view_state = given_options(query)
-            target: tuple[Any, page.ViewPath, page.Query] = self._fitted(path[1], options), path[2:], view_state
+            subject: Any = self._fitted(path[1], options)
+            path, query = path[2:], view_state
         else:
-            views, _ = self._further.get(path[0], (self._shown, "")) if path else (self._shown, "")
-            target = views, path[1:] if path and path[0] in self._further else path, query
-        subject, inner_path, state = target
+            subject = self._views().get(path[0]) if path else None
+            path = path[1:]
         if not isinstance(subject, page.DataEndpoint):
             raise page.NoViewError(path)
-        return subject.feed(inner_path, state)
+        return subject.feed(path, query)
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
@@ -227,29 +226,32 @@ class DataViews:
         summary = f"save {fitter} as {edit.path}"
         return page.Change(self, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
-    def _link_to_timeline(self, view: page.View) -> page.View:
-        """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
-        for name, (views, _) in self._further.items():
-            if isinstance(views, page.Timeline):
-                return page.link_to_timeline(view, views, (name,), {})
-        return view
+    def _views(self) -> dict[str, Any]:
+        """The timeline and the views of commands, by the beginning of their paths."""
+        timeline = {} if self._timeline is None else {_TIMELINE: self._timeline}
+        return {**timeline, **self._commands}
 
-    def _overview(self, query: page.Query) -> tuple[page.Block, ...]:
-        info = perfcore.info(self._data)
-        links = [(page.Link(views.title, (name,)), help_text) for name, (views, help_text) in self._further.items()]
+    def _start(self, query: page.Query) -> tuple[page.Block, ...]:
+        """What the first command answers, or else what the data report; then the timeline, and what else there is."""
+        blocks: tuple[page.Block, ...] = ()
+        for views in self._commands.values():
+            with contextlib.suppress(PerfError):
+                blocks = brief_blocks(views.answer({}).report())
+                break
+        blocks = blocks or report_blocks(self._data.report())
+        if self._timeline is not None:
+            chart = next(block for block in self._timeline.view((), query).blocks if isinstance(block, page.Chart))
+            shown = page.View("", (replace(chart, title=self._timeline.title),)).mounted((_TIMELINE,))
+            notes = [block for block in blocks if isinstance(block, page.Notes)]
+            blocks = (*(block for block in blocks if not isinstance(block, page.Notes)), *shown.blocks, *notes)
+        links = [(page.Link(views.title, (name,)), getattr(views, "help", "")) for name, views in self._views().items()]
         links += [(page.Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((page.Cell(link.text, link), text) for link, text in links)
-        commands = [f"# {_answer(line)}\n{line}" for line in info.facts.get("next", ()) if self._has_commands]
-        blocks = () if self._shown is None else self._shown.view((), query).blocks
-        tables = [block for block in blocks if isinstance(block, page.Table)]
-        return (
-            page.Headline(info.summary()[0]),
-            *(block for block in blocks if not isinstance(block, page.Table)),
-            page.Table(("view", "content"), cells, "Views and models"),
-            *([page.Text(tuple(commands), "Commands", "formula")] if commands else []),
-            *(replace(page.Table.of(*table), title="Contents of the file") for table in info.tables(verbose=False)),
-            *tables,
-        )
+        facts = [
+            replace(page.Table.of(*table), title="Contents of the file", is_folded=True)
+            for table in perfcore.info(self._data).tables(verbose=False)
+        ]
+        return (*blocks, page.Table(("view", "content"), cells, "Views and models"), *facts)
 
     def _fitters(self) -> dict[str, str]:
         """Fitters that take the data, with what they say of themselves."""
@@ -295,11 +297,12 @@ class DataViews:
         return fitter, tuple(sorted(options.items()))
 
 
-def _answer(command: str) -> str:
-    """What a command answers, as its help or that of its fitter says."""
-    words = shlex.split(command)
-    kind, name = ("fitters", words[words.index("--fitter") + 1]) if "--fitter" in words else ("commands", words[1])
-    return registry().entry(kind, name).help.rstrip(".")
+def _kind_of(data: Any) -> str:
+    """The kind of data; empty if it is none that commands or fitters know."""
+    try:
+        return kind_of(data)
+    except PerfError:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -332,13 +335,43 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
         elif _is_model(subject):
             viewables[name] = _model_views(subject, follower, how)
         elif isinstance(subject, str):
-            viewables[name] = DataViews(how.read(subject, ()), subject, how.read is read_file)
+            viewables[name] = _file_views(subject, how)
         else:
             viewables[name] = _object_views(subject, name)
     for option in how.options:
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
-    return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables)
+    return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables, _of_several(viewables))
+
+
+def _file_views(path: str, how: Opening) -> page.Viewable:
+    """Data of a file; a table of many commits is their history."""
+    try:
+        data = how.read(path, ())
+    except (DataError, InputError):
+        if not Path(path).exists() or (history := history_views(path)) is None:
+            raise
+        return history
+    if isinstance(data, Measurements) and "commit" in data.table and data.table["commit"].nunique() > _TWO:
+        history = history_views(path)
+        if history is not None:
+            return history
+    return DataViews(data, path, (path,) if how.read is read_file else ())
+
+
+def _of_several(viewables: Mapping[str, page.Viewable]) -> dict[str, CommandViews]:
+    """What commands answer about several files of one kind: two tables of runs are two versions."""
+    data = [each for each in viewables.values() if isinstance(each, DataViews)]
+    kinds = {_kind_of(each.data) for each in data}
+    if len(data) < len(viewables) or len(kinds) > 1:
+        return {}
+    subjects = tuple(each.data for each in data)
+    files = tuple(file for each in data for file in each.files)
+    files = files if len(files) == len(data) else ()
+    if len(data) == _TWO and all(isinstance(each.data, Measurements) for each in data):
+        # A file of benchmarks says more than its table: which values are compared, and in what order they were run.
+        return command_views("versions", files or subjects)
+    return command_views(f"several {kinds.pop()}s", (subjects,), (files,) if files else ())
 
 
 def _name(subject: Any, existing: Mapping[str, Any]) -> str:

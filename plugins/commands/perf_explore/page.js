@@ -40,7 +40,9 @@ const show = async (address, isStep, top) => {
     put(page);
   } catch (error) {
     if (error.name === "AbortError") return;
-    if (isStep) location.assign(address); else location.reload();
+    main.removeAttribute("aria-busy");
+    if (error instanceof TypeError) document.dispatchEvent(new Event("lost"));
+    else if (isStep) location.assign(address); else location.reload();
     return;
   }
   shown = address;
@@ -90,6 +92,54 @@ addEventListener("popstate", (event) => {
   }
 });
 
+// ---- tables: sorted by a click on a heading, and searched where they are long
+
+const MANY_ROWS = 15;
+const amount = (text) => {
+  const number = Number.parseFloat(text.replaceAll(",", ""));
+  return Number.isNaN(number) ? undefined : number;
+};
+const sort = (heading) => {
+  const table = heading.closest("table"), body = table.tBodies[0], column = heading.cellIndex;
+  const next = heading.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+  for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", next);
+  const value = (row) => row.cells[column].textContent.trim();
+  const order = (one, other) => {
+    const [left, right] = [value(one), value(other)], [first, second] = [amount(left), amount(right)];
+    if (first === undefined && second === undefined) return right.localeCompare(left, "en", { numeric: true });
+    return (second ?? -Infinity) - (first ?? -Infinity);
+  };
+  const rows = [...body.rows].sort(next === "descending" ? order : (one, other) => order(other, one));
+  body.append(...rows);
+};
+const equip = () => {
+  for (const table of document.querySelectorAll("table[data-sortable]:not([data-ready])")) {
+    table.dataset.ready = "";
+    for (const heading of table.tHead.rows[0].cells) {
+      if (!heading.textContent.trim()) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "heading";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => sort(heading));
+    }
+    if (table.tBodies[0].rows.length < MANY_ROWS) continue;
+    const search = document.createElement("input");
+    Object.assign(search, { type: "search", placeholder: "search", className: "search" });
+    search.setAttribute("aria-label", `Search in ${table.closest("[aria-label]").getAttribute("aria-label")}`);
+    search.addEventListener("input", () => {
+      const words = search.value.toLowerCase().split(/\s+/);
+      for (const row of table.tBodies[0].rows)
+        row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+    });
+    table.closest(".wide").before(search);
+  }
+};
+document.addEventListener("shown", equip);
+equip();
+
 // ---- forms
 
 document.addEventListener("input", (event) => {
@@ -97,4 +147,15 @@ document.addEventListener("input", (event) => {
   if (number) number.value = event.target.value;
 });
 document.addEventListener("change", (event) => event.target.closest("form[data-live]")?.requestSubmit());
+
+// ---- the program behind the page was ended
+
+document.addEventListener("lost", () => {
+  if (document.querySelector(".notice.lost")) return;
+  const notice = document.createElement("p");
+  notice.className = "notice warning lost";
+  notice.setAttribute("role", "alert");
+  notice.textContent = "perf explore does not answer any more: start it again, and open the address that it prints.";
+  document.querySelector("main").prepend(notice);
+});
 })();

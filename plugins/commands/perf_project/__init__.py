@@ -24,10 +24,3 @@ def register_commands(register: Register) -> None:
 def register_models(register: Register) -> None:
     """Announce the model that `perfcore.project` makes."""
     register("projection", "perf_project.model:ProjectionModel", help="elapsed time as a sum of components over p")
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how projections are shown."""
-    for result, text in (("model:ProjectionModel", "a projection"), ("projection:Projection", "a projection's answer")):
-        register(f"perf_project.{result}", "perf_project.presenter:ProjectionPresenter", help=text)

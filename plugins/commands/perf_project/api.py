@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
-from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
-    from perf_project.model import ProjectionModel
-    from perf_project.projection import Projection
+    from perf_project.model import Projection, ProjectionModel
     from perfcore.data.measurements import Measurements
     from perfcore.data.trace import Trace
 
@@ -33,8 +31,9 @@ def project(
     compute: Annotated[Sequence[str], Option(metavar="[CLASS=]Kx")] = (),
     balance: Annotated[bool, Option()] = False,
     from_name: str | None = None,
-    read_tables: Read | None = None,
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs_or_tables")] = read_file,
+    reading: Annotated[
+        Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
+    ] = None,
 ) -> ProjectionModel:
     """Project runs at a few scales to the run at another scale.
 
@@ -67,10 +66,8 @@ def project(
     from_name : str, optional
         Pattern of the names of traces; numbers that vary, such as n in ``run_p{p:int}_n{n:int}.prv``, are parameters
         beside p, the number of locations.
-    read_tables : callable, optional
-        Reads tables (default: as ``read``).
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+    reading : mapping of str to Any, optional
+        Options of reading, as of `perfcore.read`.
 
     Returns
     -------
@@ -100,7 +97,7 @@ def project(
     >>> model.answer.at[0].limits.name
     'exchange'
     """
-    from perf_project.making import components_of, projected
+    from perf_project.build import components_of, projected
     from perf_traces.runs import without_sidecars
 
     sources = (
@@ -110,7 +107,7 @@ def project(
         raise OptionError("there is no run; give traces or tables of several scales")
     table_options = {"parameter": parameter, "value": value, "where": where}
     given = {name: given for name, given in table_options.items() if given}
-    components = components_of(sources, given, read, read_tables or read, from_name)
+    components = components_of(sources, given, reading or {}, from_name)
     what_if = {"network": "inf" if ideal_network else network, "compute": list(compute), "balance": balance}
     return projected(components, at, scaling, what_if)
 

@@ -1,41 +1,45 @@
-"""The elapsed time over the scale as a sum of components, with their joint uncertainty.
+"""The elapsed time over the scale as a sum of components, with their joint uncertainty, and what it says at targets.
 
-Each component has its own scaling model, averaged over the posterior. Efficiencies are made
-of the components at the scale that is asked for, never modelled themselves, so that they multiply exactly. What is
-moved from one component of a run to another, such as from computing to waiting, makes their errors correlated: draws
-are put together by a Gaussian copula with the correlation of the residuals, shrunk towards none where runs are few.
-The estimate of the elapsed time is the sum of the components' medians, so that tables add up; medians of sums of skewed
-draws were larger, and farther from held-out runs.
+Each component has its own scaling model. Efficiencies are made of the components at the scale that is asked for, never
+modelled themselves, so that they multiply exactly. What is moved from one component of a run to another, such as from
+computing to waiting, makes their errors correlated: draws are put together by a Gaussian copula with the correlation of
+the residuals, shrunk towards none where runs are few. The estimate of the elapsed time is the sum of the components'
+medians, so that tables add up.
 
-Two things make intervals hold and yet not too wide. Draws beyond the largest run that fall faster than perfect scaling
-or rise faster than the scale, and than the component did between runs, count less. Categories of tables take time
-from each other when a code changes its method: some of their draws, half without a hold-out check, are scaled to those
-of a model of the elapsed time, ranks paired, so that uncertain components give most. Parts of traces have no such gaps.
+Beyond the largest run a scaling model of few scales says little: components go on as `perf_project.extrapolation` says,
+and draws are scaled so that the elapsed time has the spread of held-out runs, ranks paired. A table with a single
+component is predicted by its scaling model alone, as `perf fit` does.
 """
 
 from __future__ import annotations
 
 import functools
-import math
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 
+from perf_project import extrapolation
 from perf_tables.points import check_coverage, named_points
 from perf_traces.pop_steps import factors_of
+from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
 from perfcore.models.design_rows import N_DRAWS, Drawn, PartDraws
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+from perfcore.report import Report
+from perfcore.results import Result
 
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
 _DRAWS, _SEED = 8192, 0
 _PRIOR_RUNS = 0.5  # as many runs say that residuals are not correlated
-_MODELS = ("law", "whole", "counters")
-_SLACK, _FASTEST_RISE, _STEEPEST = 0.05, 1.0, 2.0  # exponents beyond the largest run
-_UNLIKELY = (0.1, 0.3)  # weight of other exponents: of traces, and of tables, whose categories were seen to have them
-_SPREAD = 0.8  # standard deviation of the exponent of a component without a law: that of waiting in other codes
+_MODELS = ("law", "counters")
+_STEEPEST = 2.0  # exponent of what no model fits, if there are several parameters
+_SPREAD = 0.8  # standard deviation of that exponent: that of waiting in other codes
+_SIDES = (0.5, 0.025, 0.975)
+Bounds = tuple[float, float, float]  # estimate, and the 95 % interval
 
 
 def step_of(name: str) -> str:
@@ -67,7 +71,6 @@ class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
     )  # what-if: by what the time of a component is multiplied
     unfitted: dict[str, str] = msgspec.field(default_factory=dict)  # components that no law fits, held constant
     check: Check | None = None
-    weight: float = 0.5  # of the sum of components beside the model of the elapsed time: by the hold-out check
     notes: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # by label: Assumed, Uncertain
 
 
@@ -75,7 +78,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The elapsed time over the scale, in seconds; made by `perfcore.project`."""
 
     law: Model  # of each component
-    whole: Model | None = None  # of the elapsed time of tables
     counters: Model | None = None  # of instructions, cycles per instruction and seconds per cycle
 
     kind: ClassVar[str] = "projection"
@@ -135,11 +137,21 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.asarray(np.sum(list(self.measured.values()), axis=0))
 
     @property
-    def answer(self) -> Any:
+    def answer(self) -> Projection:
         """The components and efficiencies at the targets."""
-        from perf_project.projection import projection_of
+        places = np.array([[point[symbol] for symbol in self.points] for point in self.targets])
+        drawn, laws = self.component_draws(places), self.laws
+        counted = _counter_growth(self, places)
+        return Projection(self, tuple(_at(self, k, place, drawn, laws, counted) for k, place in enumerate(places)))
 
-        return projection_of(self)
+    def report(self, data: Any = None) -> Report:
+        """Return the elapsed time, components and efficiencies at the targets."""
+        return self.answer.report(data)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the elapsed time is not divided: then its scaling model says all."""
+        return len(self.measured) == 1 and not self.alone and self.kinds.get(next(iter(self.measured))) == MEAN
 
     @functools.cached_property
     def _scores(self) -> Floats:
@@ -165,49 +177,56 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             if name in self.kinds:
                 k = law.paths.index(name)
                 times = ascending[k] / size if self.kinds[name] == TOTAL else ascending[k]
-                times = self._at_scores(name, times, size, self._scores[k])
-                times = np.where(size <= self.alone.get(name, 0), 0.0, times)
+                times = times[(self._scores[k] * len(times)).astype(np.int64)]
+            elif len(self.points) == 1:
+                times = np.tile(np.interp(np.log(size), np.log(self.sizes), measured), (_DRAWS, 1))
             else:
                 ratio = np.maximum(size / self.sizes.max(), 1.0)
-                own = self._exponents(name)[-1:].sum()  # of the last step, or 0
-                exponents = own + _SPREAD * np.random.default_rng([_SEED, len(drawn)]).standard_normal((_DRAWS, 1))
-                times = measured[self.largest] * ratio**exponents
-            drawn[name] = times
-        if self.whole is not None:
-            whole: Any = self.whole
-            elapsed = np.sum(list(drawn.values()), axis=0)
-            total = whole.draws(places).runs()[0]
-            chosen = np.flatnonzero(np.diff(np.floor(np.arange(_DRAWS + 1) * (1.0 - self.weight))))
-            order, ranks = np.argsort(elapsed, axis=0)[chosen], (chosen + 0.5) / _DRAWS
-            scale = np.ones_like(elapsed)
-            moved = np.quantile(total, ranks, axis=0) / np.take_along_axis(elapsed, order, axis=0)
-            np.put_along_axis(scale, order, moved, axis=0)
-            drawn = {name: times * scale for name, times in drawn.items()}
+                exponents = np.random.default_rng([_SEED, len(drawn)]).normal(0.0, _SPREAD, (_DRAWS, 1))
+                times = measured[self.largest] * ratio ** np.clip(exponents, -_STEEPEST, _STEEPEST)
+            drawn[name] = np.where(size <= self.alone.get(name, 0), 0.0, times)
+        beyond = np.flatnonzero(size > self.sizes.max())
+        if len(beyond) and len(self.points) == 1 and not self.is_single:
+            for name, times in self._beyond(drawn, size, beyond).items():
+                drawn[name][:, beyond] = times
         return drawn
 
-    def _exponents(self, name: str) -> Floats:
-        """Exponents of a component's time between scales at which it takes any."""
-        times = np.array(self.measured[name])
-        kept = np.flatnonzero((times > 0.0) & (self.sizes > self.alone.get(name, 0)) & (len(self.points) == 1))
-        kept = kept[np.argsort(self.sizes[kept])]
-        steps = np.diff(np.log(times[kept])) / np.diff(np.log(self.sizes[kept]))
-        return np.asarray(np.clip(steps, -_STEEPEST, _STEEPEST))
+    def _beyond(self, drawn: Mapping[str, Floats], size: Floats, beyond: Any) -> dict[str, Floats]:
+        """Draws of the components at scales beyond the largest run."""
+        order = np.argsort(self.sizes)
+        sizes, measured = self.sizes[order], {name: np.array(times)[order] for name, times in self.measured.items()}
+        targets, names = size[beyond], list(self.measured)
+        doublings = np.log2(targets / sizes[-1])
+        times = extrapolation.extrapolate_all(sizes, measured, self.alone, targets)
+        shifted = {}
+        for number, name in enumerate(times):
+            law = np.median(drawn[name][:, beyond], axis=0)
+            if name in self.kinds and len(sizes) >= extrapolation.LAW_SCALES and (law > 0.0).all():
+                times[name] = times[name] ** (1.0 - extrapolation.LAW_WEIGHT) * law**extrapolation.LAW_WEIGHT
+            usual = extrapolation.LOSS if name in self.alone else (
+                extrapolation.COMPUTING if self.alone else extrapolation.CATEGORY)  # fmt: skip
+            errors = extrapolation.check_errors(sizes, measured, self.alone, [name])
+            ranks = self._ranks(name, number)
+            shifted[name] = times[name] * np.exp(extrapolation.log_errors(errors, usual, ranks, doublings))
+        elapsed, total = np.sum(list(shifted.values()), axis=0), np.sum(list(times.values()), axis=0)
+        errors = extrapolation.check_errors(sizes, measured, self.alone, names)
+        usual = extrapolation.TRACES if self.alone else extrapolation.TABLES
+        ascending = total * np.exp(
+            extrapolation.log_errors(errors, usual, (np.arange(_DRAWS) + 0.5) / _DRAWS, doublings)
+        )
+        places = np.argsort(elapsed, axis=0)
+        scale = np.empty_like(elapsed)
+        np.put_along_axis(scale, places, ascending / np.take_along_axis(elapsed, places, axis=0), axis=0)
+        drawn_beyond = {name: values * scale for name, values in shifted.items()}
+        return {name: values * np.divide(times[name], middle, out=np.ones_like(middle), where=middle > 0.0)
+                for name, values in drawn_beyond.items() for middle in [np.median(values, axis=0)]}  # fmt: skip
 
-    def _at_scores(self, name: str, ascending: Floats, size: Floats, scores: Floats) -> Floats:
-        """Draws (N, T) of a component in the order of its scores; those with unlikely exponents count less."""
-        times = ascending[(scores * len(ascending)).astype(np.int64)]
-        measured, largest = self.measured[name][self.largest], self.sizes.max()
-        if len(self.points) > 1 or not measured:
-            return times
-        own = self._exponents(name)
-        low, high = min(float(self.scaling == "weak") - 1.0 - _SLACK, *own), max(_FASTEST_RISE, *own)
-        unlikely = _UNLIKELY[0 if self.alone else 1]
-        for t in np.flatnonzero(size > largest):
-            with np.errstate(divide="ignore"):
-                exponent = np.log(ascending[:, t] / measured) / math.log(size[t] / largest)
-            weight = np.cumsum(np.where((exponent < low) | (exponent > high), unlikely, 1.0))
-            times[:, t] = ascending[np.searchsorted(weight, scores * weight[-1]), t]
-        return times
+    def _ranks(self, name: str, number: int) -> Floats:
+        """Ranks of the joint draws in those of a component, in (0, 1)."""
+        if name in self.kinds:
+            law: Any = self.law
+            return np.asarray(self._scores[law.paths.index(name)])
+        return (np.random.default_rng([_SEED, number]).permutation(_DRAWS) + 0.5) / _DRAWS
 
     def places(self, points: Points) -> Floats:
         """Points as a user gives them as an array (T, q)."""
@@ -215,6 +234,8 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.stack([levels[symbol] for symbol in self.points], axis=1)
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
+        if self.is_single and not self.factors:
+            return self.law.predict(points, interval)
         drawn = self.changed(self.component_draws(self.places(points)))
         value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
         if interval is None:
@@ -290,3 +311,161 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             return cls(**{name: getattr(plain, name) for name in _Plain.__struct_fields__}, **fields)
         except ValueError as error:
             raise msgspec.ValidationError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class ComponentAt:
+    """One component at the target."""
+
+    name: str
+    model: str  # its most probable law
+    measured: float  # time of a location in the largest run
+    time: Bounds
+    share: float  # of the elapsed time
+    lost: float  # against perfect scaling, as a share of the elapsed time
+    probability_largest: float  # of being the largest loss
+
+
+@dataclass(frozen=True)
+class At:
+    """Everything at one target."""
+
+    point: dict[str, float]
+    elapsed: Bounds
+    speedup: Bounds  # over the smallest run
+    efficiencies: dict[str, Bounds]
+    components: tuple[ComponentAt, ...]  # the largest first
+    baseline: float | None  # elapsed without the changes of a what-if
+    counters: dict[str, Bounds]  # growth from the smallest run: of instructions (total), IPC and frequency
+
+    @property
+    def limits(self) -> ComponentAt:
+        """The largest loss."""
+        return max(self.components, key=lambda each: each.lost)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Component names; of call paths the ends that tell them apart."""
+        paths = [each.name for each in self.components if "->" in each.name and " -> " not in each.name]
+        ends = unique_suffixes([name.replace("->", "/") for name in paths])
+        labels = {path: end.replace("/", "->") for path, end in zip(paths, ends, strict=True)}
+        return {each.name: labels.get(each.name, each.name) for each in self.components}
+
+    def to_dict(self, unit: str | None) -> dict[str, Any]:
+        return {
+            "at": self.point,
+            "elapsed": {**_plain(self.elapsed), "unit": unit},
+            "speedup": _plain(self.speedup),
+            "efficiencies": {name: _plain(bounds) for name, bounds in self.efficiencies.items()},
+            "components": [
+                {
+                    "name": each.name, "model": each.model, "measured": each.measured, **_plain(each.time),
+                    "share": each.share, "lost": each.lost, "probability_largest": each.probability_largest,
+                }
+                for each in self.components
+            ],
+            "limits": self.limits.name,
+            **({} if self.baseline is None else {"baseline": self.baseline}),
+            **({"counters": {name: _plain(b) for name, b in self.counters.items()}} if self.counters else {}),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Projection(Result):
+    """The answer of `perf project`."""
+
+    json_kind: ClassVar[str] = "projection"
+
+    model: ProjectionModel
+    at: tuple[At, ...]  # in the order of the targets
+
+    def to_dict(self) -> dict[str, Any]:
+        """The last target; with several all of them under ``projections``."""
+        model = self.model
+        several = {"projections": [each.to_dict(model.unit) for each in self.at]} if len(self.at) > 1 else {}
+        check = model.check
+        return {
+            **self.at[-1].to_dict(model.unit),
+            **several,
+            "measured": [
+                {model.symbol: p, "elapsed": time}
+                for p, time in zip(model.sizes.tolist(), model.elapsed.tolist(), strict=True)
+            ],
+            "check": None if check is None else {name: getattr(check, name) for name in check.__struct_fields__},
+            "scaling": model.scaling,
+            "unfitted": dict(model.unfitted),
+            "notes": {label: list(texts) for label, texts in model.notes.items()},
+        }
+
+    def report(self, data: Any = None) -> Report:
+        """Return the elapsed time, components and efficiencies at the targets."""
+        from perf_project.answers import report_of
+
+        return report_of(self)
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the model."""
+        self.model.save(path)
+        return [f"model: {os.fspath(path)}"]
+
+
+def _at(
+    model: Any, k: int, place: Floats, drawn: Mapping[str, Floats], laws: Mapping[str, str],
+    counted: Mapping[str, Floats],
+) -> At:  # fmt: skip
+    unchanged = {name: draws[:, k] for name, draws in drawn.items()}
+    times = model.changed(unchanged)
+    middle = {name: np.median(draws) for name, draws in times.items()}
+    elapsed, whole = np.sum(list(times.values()), axis=0), sum(middle.values())
+    reference, largest = model.changed(model.reference(place)), model.largest
+    ideal = float(model.ideal_share(place[0]))
+    perfect = {name: 0.0 if name in model.alone else ideal * reference[name] for name in times}
+    lost = np.array([time - perfect[name] for name, time in times.items()])
+    values, efficiencies = (model.efficiencies(each, place[0], reference) for each in (middle, times))
+    winners = np.bincount(lost.argmax(axis=0), minlength=len(times)) / lost.shape[1]
+    components = [
+        ComponentAt(
+            name, laws.get(name, "constant"), model.measured[name][largest], _bounds(time),
+            float(middle[name] / whole), float((middle[name] - perfect[name]) / whole), float(winner),
+        )
+        for (name, time), winner in zip(times.items(), winners, strict=True)
+    ]  # fmt: skip
+    bounds = _bounds(elapsed, whole)
+    if model.is_single and not model.factors:  # as the scaling model itself says
+        middle_time, lower, upper = model.predict(dict(model.targets[k]), 0.95)[0].tolist()
+        bounds = middle_time, lower, upper
+    return At(
+        dict(model.targets[k]),
+        bounds,
+        _bounds(sum(reference.values()) / elapsed, sum(reference.values()) / whole),
+        {name: _bounds(draws, values[name]) for name, draws in efficiencies.items()},
+        tuple(sorted(components, key=lambda each: -each.time[0])),
+        float(sum(map(np.median, unchanged.values()))) if model.factors else None,
+        {name: _bounds(draws[:, k]) for name, draws in counted.items()},
+    )
+
+
+def _counter_growth(model: Any, places: Floats) -> dict[str, Floats]:
+    """Growth of instructions, IPC and frequency from the smallest run to each target, (N, T) draws."""
+    law: Any = model.counters
+    if law is None:
+        return {}
+    runs = law.draws(places).runs()
+    first = law.means[:, int(np.argmin(law.points[model.symbol]))]
+    growth = {name: runs[k] / first[k] for k, name in enumerate(law.paths)}
+    return {
+        "instructions": growth["instructions"],
+        "IPC": 1.0 / growth["cycles per instruction"],
+        "frequency": 1.0 / growth["seconds per cycle"],
+    }
+
+
+def _bounds(draws: Floats, value: Any = None) -> Bounds:
+    """Median, or another estimate, and the ends of the interval."""
+    median, lower, upper = np.quantile(draws, _SIDES).tolist()
+    estimate = median if value is None else float(value)
+    return estimate, min(lower, estimate), max(upper, estimate)
+
+
+def _plain(bounds: Bounds) -> dict[str, float]:
+    return dict(zip(("median", "lower", "upper"), bounds, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,13 @@ def given_quantities(words: Sequence[str]) -> dict[str, Any]:
 def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
     """Inputs as a mapping, also where they are words."""
     return inputs if isinstance(inputs, Mapping) else given_quantities(inputs or ())
+
+
+def with_words(inputs: Any) -> str:
+    """Return inputs as the options that a suggested command repeats, with a space before each; of a mapping none."""
+    if inputs is None or isinstance(inputs, Mapping):
+        return ""
+    return "".join(f" --with {shlex.quote(word)}" for word in inputs)
 
 
 def _typed(text: str) -> Any:

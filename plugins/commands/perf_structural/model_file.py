@@ -33,7 +33,8 @@ def error_context(source: str, key: str) -> Iterator[None]:
     except StructuralModelError:
         raise
     except PerfError as error:
-        raise StructuralModelError(f"{source}: {key}: {error}") from None
+        where = f"{source}: {key}".removeprefix(": ") if key != "equation" or source.endswith(".toml") else source
+        raise StructuralModelError(f"{where}: {error}") from None
 
 
 # Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with

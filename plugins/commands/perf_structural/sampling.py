@@ -138,10 +138,30 @@ class PointwiseEvaluation:
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
         if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
+            beyond = (min(crossing.below, crossing.above) + crossing.zero) / (
+                crossing.below + crossing.zero + crossing.above
+            )
+            names = leaves(divisor)
+            share = f"for {beyond:.1%} of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
-                f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}"
+                f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
+                f"0 or beyond {share}; {self._fix_of(divisor, crossing)}"
             )
         return values
+
+    def _fix_of(self, divisor: Expression, crossing: _Crossing) -> str:
+        """Return what keeps a divisor on the side of zero where it is most often."""
+        names = leaves(divisor)
+        is_sum = isinstance(divisor, Sum) and len(names) == len(divisor.operands) == 1
+        if not isinstance(divisor, Leaf) and not (is_sum and isinstance(divisor.operands[0], Leaf)):
+            return f"--support LOW,HIGH keeps {' and '.join(names)} where it is not"
+        weight, root = 1.0, 0.0
+        if isinstance(divisor, Sum):
+            weight, root = divisor.weights[0], -divisor.constant / divisor.weights[0]
+        low, high = self.supports[names[0]]
+        is_above = (crossing.above >= crossing.below) == (weight > 0.0)  # the quantity, of its root
+        ends = (root, high) if is_above else (min(low, 0.0), root)
+        return f"--support {ends[0]:.4g},{ends[1]:.4g} leaves these out"
 
     def _bounds(self, node: Expression) -> list[float]:
         """Ends of the supports of all quantities below a node."""

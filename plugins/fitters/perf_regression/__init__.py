@@ -13,11 +13,3 @@ def register_fitters(register: Register) -> None:
     for name, text in fitters.items():
         target = f"perf_regression.{name}:{name.capitalize()}Fitter"
         register(name, target, options=f"perf_regression.options:{name.capitalize()}Options", help=text)
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how the models are shown."""
-    for name in ("Regression", "Usl"):
-        model, presenter = f"perf_regression.{name.lower()}:{name}Model", f"perf_regression.presenter:{name}Presenter"
-        register(model, presenter, help="coefficients, the fit over its data, residuals and influence")

@@ -28,6 +28,7 @@ from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.observed import Observed, measurements_for
+from perfcore.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -338,6 +339,12 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
                     columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
+
+    def report(self, data: Any = None) -> Report:
+        """Return the formula with its errors, and the coefficients with tests."""
+        from perf_regression.answers import report_of
+
+        return report_of(self, data)
 
     def details(self) -> dict[str, Any]:
         coefficients = self.plain_tables()[0].records()

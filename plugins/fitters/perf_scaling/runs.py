@@ -116,7 +116,8 @@ OF_VALUE = "value of"  # the column that says which of the measured ones a row i
 def with_values(data: Measurements, columns: Sequence[str] | str | None, path: Sequence[str] | None) -> Measurements:
     """Measurements of one column, or of several, each of which is then a path."""
     others: dict[str, Any] = {} if path is None else {"code": tuple(path), "system": (), "category": ()}
-    names = [columns] if isinstance(columns, str) else list(columns or ())
+    names = [columns] if isinstance(columns, str) else list(columns or data.roles.alternatives)
+    role = "code" if columns else "system"  # alternatives are never added up
     exact = [column for column in data.table.columns if re.split(r"\s*,\s*", column) == names]
     if len(names) > 1 and "run" in data.table.columns and set(names) == set(data.table["run"].unique()):
         names = []  # columns of repetitions, which the reader made rows
@@ -140,8 +141,10 @@ def with_values(data: Measurements, columns: Sequence[str] | str | None, path: S
     table = pd.concat([_rows_of(data, name, names, value) for name in names], ignore_index=True)
     lines = [data.line(row) for row in range(len(data.table))]
     roles = dict(data.with_roles(**others).given_roles)
-    roles |= {"value": value, "code": (*(roles.get("code", data.roles.code)), OF_VALUE)}
-    roles |= {role: getattr(data.roles, role) for role in ("parameters", "system", "category") if role not in roles}
+    roles |= {"value": value, role: (*(roles.get(role, getattr(data.roles, role))), OF_VALUE)}
+    roles |= {
+        role: getattr(data.roles, role) for role in ("parameters", "code", "system", "category") if role not in roles
+    }
     roles.pop("unit", None)
     source_lines = [line for line in lines if line is not None]
     return Measurements(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters", "register_presenters"]
+__all__ = ["register_fitters"]
 
 
 @hookimpl
@@ -25,19 +25,4 @@ def register_fitters(register: Register) -> None:
         options="perf_timing.options:JointOptions",
         help="one timing model of all codes on all systems, with standard errors",
         default_for=("codes x systems",),
-    )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how the models are shown."""
-    register(
-        "perf_timing.individual.model:IndividualModel",
-        "perf_timing.presenters:IndividualPresenter",
-        help="every code on every system with its fit, curves and residuals",
-    )
-    register(
-        "perf_timing.joint.model:JointModel",
-        "perf_timing.presenters:JointPresenter",
-        help="work of the codes and speed of the systems, curves, residuals",
     )

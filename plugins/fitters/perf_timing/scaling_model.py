@@ -63,6 +63,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     observations: FittedObservations
     root_weights: tuple[float, ...]  # square roots of the observations' weights
 
+    is_joint: ClassVar[bool] = False  # whether work of codes and speed of systems are shared by all pairs
     needed_options: ClassVar[tuple[str, ...]] = ("weights",)  # of the fit, which predictions and tables go by
 
     def __post_init__(self) -> None:

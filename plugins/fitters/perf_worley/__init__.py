@@ -75,6 +75,7 @@ def register_commands(register: Register) -> None:
         function="perf_worley.iterations.api:iterations",
         shows=("plot", "table"),
         saves="Write an iteration's duration in seconds as a value.",
+        default_for=("trace",),
     )
 
 

@@ -47,6 +47,23 @@ def relative_errors(predicted: Floats, measured: Floats) -> Floats:
     return np.abs(predicted - measured) / measured
 
 
+def normal_quantiles(values: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Return the normal quantile of each value (n,), the line where normal values lie, and the correlation.
+
+    The line is given by its ends, as two arrays; both and the correlation are undefined (empty, NaN) of constants.
+    """
+    from scipy.stats import probplot
+
+    quantiles = np.zeros(len(values))
+    if len(values) > 1:
+        quantiles[np.argsort(values, kind="stable")] = probplot(values, fit=False)[0]
+    if len(values) < 3 or np.ptp(values) == 0.0:
+        return quantiles, np.empty(0), np.empty(0), np.nan
+    slope, intercept, correlation = probplot(values)[1]
+    ends = np.array([quantiles.min(), quantiles.max()])
+    return quantiles, ends, intercept + slope * ends, float(correlation)
+
+
 _SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonferroni)
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993: beyond 3.5 robust standard deviations.
 _ROBUST_LIMIT = 3.5

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perf_traces.options import LEVELS, TraceOptions
-from perfcore.cli.reading import HowToRead, key_values
+from perfcore.base.errors import OptionError
+from perfcore.base.files import atomic_path
+from perfcore.cli.reading import HowToRead
 from perfcore.data.columns import is_processors
 from perfcore.hooks.options import describe
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
@@ -46,21 +52,13 @@ class HowToReadTraces(HowToRead):
         return super().named | {name: (_FIELDS[name].flag, value) for name, value in values.items()}
 
     @property
-    def of_runs(self) -> dict[str, Any]:
-        """Parameters of a function that identifies runs by their names: these, what several files are, how to read."""
+    def reading_of_runs(self) -> dict[str, Any]:
+        """Parameters of a function that identifies runs by their names and reads them with these options."""
         from perf_traces.ranks import RANK
         from perfcore.reading.many_files import NamePattern
 
         of_ranks = self.from_name is not None and RANK in NamePattern(self.from_name).types
-        files = dict(key_values(self.read_pairs or (), "--read")).get("files", "auto")
-        reading = self if of_ranks else replace(self, from_name=None)
-        return {"from_name": self.from_name, "files": files, "read": reading.read_file}
-
-    @property
-    def of_runs_or_tables(self) -> dict[str, Any]:
-        """The same of a function that takes tables too, which get what names say as columns."""
-        of_runs = self.of_runs
-        return {"from_name": self.from_name, "read": of_runs["read"], "read_tables": self.read_file}
+        return {"from_name": self.from_name, "reading": (self if of_ranks else replace(self, from_name=None)).options}
 
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
@@ -75,3 +73,11 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
         return f"next: {fit}"
     over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
     return f"next: runs at {needed} or more {over}, from which {fit} fits models; these are {len(points)}"
+
+
+def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table to a .csv file; refuse other endings."""
+    if not os.fspath(path).lower().endswith(".csv"):
+        raise OptionError(f"--output {path}: the ending must be .csv")
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False)

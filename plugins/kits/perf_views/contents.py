@@ -121,6 +121,7 @@ class Text:
     title: str = ""
     kind: Literal["plain", "formula"] = "plain"  # A formula keeps its line breaks and scrolls when it is wide
     links: tuple[Link, ...] = ()  # below the lines, in one row
+    is_folded: bool = False  # only its title is shown until it is opened
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,14 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class Graphs:
+    """Small plots of many things side by side, such as benchmarks; a click makes one larger."""
+
+    graphs: tuple[Graph, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
 class Notes:
     """What must be known to read the answer, by label, and what to do next."""
 
@@ -234,7 +243,7 @@ class KeyFigures:
     figures: tuple[KeyFigure, ...]
 
 
-Block = Text | Table | Chart | Graph | Form | Action | Headline | Notice | Notes | KeyFigures
+Block = Text | Table | Chart | Graph | Graphs | Form | Action | Headline | Notice | Notes | KeyFigures
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from perf_views import contents as page
-from perf_views.marks import panels_of
+from perf_views.marks import heading_of, panels_of
 from perfcore.models import answers
 from perfcore.models.model import Model
 from perfcore.report import Figure, Report, interval_text
 from perfcore.results import Result, draw_panels, presenter_of
 
 _MOST_TILES = 8
+_MANY_PLOTS, _SMALL = 4, 2.0  # plots of this height, in inches, stand side by side where they are many
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
 _CALLED = {
@@ -53,23 +54,38 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
 
 
 def report_blocks(report: Report) -> tuple[page.Block, ...]:
-    """Return the blocks of a report, from the answer to the next command."""
-    blocks: list[page.Block] = [page.Headline(report.answer)]
-    if report.figures:
-        blocks.append(page.KeyFigures(tuple(map(key_figure, report.figures[:_MOST_TILES]))))
-    if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
-        blocks.append(page.Text(details))
-    blocks += (page.Graph(plot, plot.title) for plot in report.plots)
+    """Return the blocks of a report, from the answer to the next command; what --all adds is folded."""
+    blocks = list(_answer(report))
+    few = len(report.plots) < _MANY_PLOTS or any(plot.height > _SMALL for plot in report.plots)
+    graphs = [page.Graph(plot, plot.title) for plot in report.plots]
+    blocks += graphs if few else [page.Graphs(tuple(graphs))]
     formula = report.formula
     if formula and not any(formula in line for line in report.lines):
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
-    for table in report.shown_tables:
-        is_folded = table.importance == "verbose" and bool(table.title)
-        blocks.append(replace(page.Table.of(*table), is_folded=is_folded))
-    if report.notes or report.next:
-        blocks.append(page.Notes(report.notes_by_label(), report.next))
-    return tuple(blocks)
+    brief = report.brief_tables
+    blocks += (page.Table.of(table.title, *table.shown(verbose=table.importance == "default")) for table in brief)
+    for number, table in enumerate(each for each in report.shown_tables if each.importance == "verbose"):
+        is_folded = bool(brief) or number > 0
+        blocks.append(replace(page.Table.of(*table), title=table.title or "All rows", is_folded=is_folded))
+    if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
+        blocks.append(page.Text(details, "Details", is_folded=True))
+    return (*blocks, *_closing(report))
+
+
+def brief_blocks(report: Report) -> tuple[page.Block, ...]:
+    """Return the answer of a report, its figures, and the tables that the terminal shows."""
+    tables = (page.Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables)
+    return (*_answer(report), *tables, *_closing(report))
+
+
+def _answer(report: Report) -> tuple[page.Block, ...]:
+    figures = tuple(map(key_figure, report.figures[:_MOST_TILES]))
+    return (page.Headline(report.answer), *([page.KeyFigures(figures)] if figures else ()))
+
+
+def _closing(report: Report) -> tuple[page.Block, ...]:
+    return (page.Notes(report.notes_by_label(), report.next),) if report.notes or report.next else ()
 
 
 def key_figure(figure: Figure) -> page.KeyFigure:
@@ -90,7 +106,7 @@ def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...]
 
     def draw(figure: Any) -> None:
         if report.plots:
-            draw_panels(figure, panels_of(report), report.title)
+            draw_panels(figure, panels_of(report), heading_of(report))
         else:
             subject.draw(figure, data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,21 @@ from perf_views.colours import (
     RULE,
     SERIES,
     STEPS,
+    pale,
     size_colour,
 )
 from perf_views.data_pictures import readable_unit
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, legend_below, set_logarithmic
+from perf_views.style import (
+    LABEL_POINTS,
+    MOST_VECTORS,
+    SMALL_POINTS,
+    TINY_POINTS,
+    add_legend,
+    legend_below,
+    set_logarithmic,
+    set_plain,
+)
 from perfcore.base.arrays import Floats
 from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Report, Rule, Spans, Steps, Text
 from perfcore.results import Panel, Panels
@@ -56,8 +67,8 @@ def colour_of(name: str) -> str:
         return _COLOURS[name]
     if kind == "size":
         return size_colour(float(which))
-    if kind == "class":
-        return CLASS_COLOURS[which]
+    if kind in ("class", "pale"):
+        return CLASS_COLOURS[which] if kind == "class" else pale(CLASS_COLOURS[which])
     colours = {"series": SERIES, "area": AREAS, "step": STEPS}[kind]
     return colours[int(which) % len(colours)]
 
@@ -67,8 +78,15 @@ def panels_of(report: Report) -> Panels:
     return {plot.name: Panel(partial(draw_plot, plot), plot.height, plot.width) for plot in report.plots}
 
 
+def heading_of(report: Report) -> str:
+    """The title over all plots of a report, and what must be known to read them."""
+    notes = "; ".join(plot.note for plot in report.plots if plot.note)
+    return "\n".join([shortened(report.title, 110), *textwrap.wrap(notes, 150)])
+
+
 def draw_plot(plot: Plot, axes: Axes) -> None:
     """Draw a plot into axes of any size."""
+    set_plain(axes)
     x, y = (_scaling(axis, plot.marks, name) for axis, name in ((plot.x, "x"), (plot.y, "y")))
     for mark in plot.marks:
         _DRAW[type(mark)](axes, mark, x, y)
@@ -89,12 +107,12 @@ def _scaling(axis: Axis, marks: Sequence[Mark], name: str) -> Scaling:
 
 
 def _time_unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
-    ends = [abs(end) for end in axis.limits if end is not None]
-    return readable_unit(max(ends or [abs(value) for value in extent(marks, name)]), axis.unit or "ns")
+    ends = [found if end is None else end for end, found in zip(axis.limits, extent(marks, name), strict=True)]
+    return readable_unit(max(abs(end) for end in ends), axis.unit or "ns")
 
 
-def extent(marks: Sequence[Mark], name: str) -> tuple[float, float]:
-    """Smallest and largest finite value of marks on an axis; 0 and 1 without any."""
+def extent(marks: Sequence[Mark], name: str, is_log: bool = False) -> tuple[float, float]:
+    """Smallest and largest finite value of marks on an axis, of a log one above 0; 0 and 1 without any."""
     attributes = {
         "x": ("x", "edges", "starts", "ends", "left", "right"),
         "y": ("y", "low", "high", "values", "bottoms", "tops"),
@@ -106,7 +124,7 @@ def extent(marks: Sequence[Mark], name: str) -> tuple[float, float]:
         if len(values := getattr(mark, attribute, ())) and not isinstance(values, str)
     ]
     values = np.concatenate(parts) if parts else np.array([0.0, 1.0])
-    values = values[np.isfinite(values)]
+    values = values[np.isfinite(values) & ((values > 0.0) | (not is_log))]
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
 
 
@@ -125,7 +143,8 @@ def _set_axis(axes: Axes, name: str, axis: Axis, marks: Sequence[Mark]) -> None:
     if axis.scale == "log":
         low, high = (given if given is not None else end for given, end in zip(limits, get_limits(), strict=True))
         if limits == (None, None):
-            smallest, largest = extent(marks, name)
+            # Of lines and points: a band may reach down to 0, which has no place on the axis.
+            smallest, largest = extent([m for m in marks if not isinstance(m, Band)] or marks, name, is_log=True)
             low, high = (smallest / 1.15, largest * 1.15) if smallest > 0.0 else (low, high)
         set_logarithmic(axes, name, low, high, base=axis.base)
     elif limits != (None, None):
@@ -177,9 +196,11 @@ def _draw_points(axes: Axes, mark: Points, x: Scaling, y: Scaling) -> None:
         errors["xerr"] = np.maximum([places - x(mark.left), x(mark.right) - places], 0.0)
     colour = _colours(mark)
     if errors:
-        axes.errorbar(places, values, **errors, fmt="none", ecolor=colour, elinewidth=0.8, capsize=2.0)
-    style: dict[str, Any] = {"color": colour, "markersize": mark.size, "zorder": 3, "label": _label(mark)}
-    axes.plot(places, values, _SHAPES[mark.shape], markerfacecolor=colour if mark.is_filled else "none", **style)
+        axes.errorbar(places, values, **errors, fmt="none", ecolor=colour, elinewidth=0.8, capsize=2.0, zorder=3)
+    axes.plot(
+        places, values, _SHAPES[mark.shape], color=colour, markersize=mark.size, label=_label(mark), zorder=3,
+        markerfacecolor=colour if mark.is_filled else "none", rasterized=len(places) > MOST_VECTORS,
+    )  # fmt: skip
 
 
 def _draw_band(axes: Axes, mark: Band, x: Scaling, y: Scaling) -> None:

@@ -79,22 +79,22 @@ def _split(text: str, separators: str) -> list[str]:
     return [part for part in parts if part] or [""]
 
 
-def short_name(name: str) -> str:
+def short_name(name: str, most: int = _MOST_LETTERS) -> str:
     """The plain name of a function, short enough for a line of text."""
-    return shortened(plain_name(name), _MOST_LETTERS)
+    return shortened(plain_name(name), most)
 
 
-def plain_names(names: Sequence[str]) -> list[str]:
+def plain_names(names: Sequence[str], most: int = _MOST_LETTERS) -> list[str]:
     """Short names for a table; those that would look alike keep their templates, else all, and else are numbered."""
-    labels = [short_name(name) for name in names]
+    labels = [short_name(name, most) for name in names]
     for k in _alike(labels):
-        labels[k] = shortened(plain_name(names[k], templates=True), _MOST_APART)
+        labels[k] = shortened(plain_name(names[k], templates=True), max(most, _MOST_APART))
     for k in _alike(labels):
-        labels[k] = shortened(names[k], _MOST_APART)
+        labels[k] = shortened(names[k], max(most, _MOST_APART))
     counts = Counter[str]()
     for k in _alike(labels):
         counts[labels[k]] += 1
-        labels[k] = f"{short_name(names[k])} [{counts[labels[k]]}]"
+        labels[k] = f"{short_name(names[k], most)} [{counts[labels[k]]}]"
     return labels
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_views.marks import panels_of
+from perf_views.marks import heading_of, panels_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
 from perfcore.results import Panels, Shown, draw_panels, presenter_of
@@ -176,7 +176,7 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
     elif model is None:
         draw_panels(figure, _panels_of_data(data))
     elif (report := model.report(data)).plots:
-        draw_panels(figure, panels_of(report), report.title)
+        draw_panels(figure, panels_of(report), heading_of(report))
     else:
         model.draw(figure, data)
     finish(figure)

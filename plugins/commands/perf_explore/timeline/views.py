@@ -7,7 +7,7 @@ import io
 import itertools
 import struct
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-import perfcore
 from perf_explore.blocks import class_colour
 from perf_explore.timeline.lanes import MOST_COLUMNS, ROWS, Lane, Window
 from perf_explore.timeline.shown import CLASS_PREFIX, Bins, TimelineData, state_name, timeline_data
@@ -25,110 +24,48 @@ from perf_traces.windows import model_edges
 from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.data_pictures import time_axis
-from perf_views.drawable import drawing_of, summary_blocks
 from perf_views.names import shortened_apart
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
 from perfcore.models.fitting import default_fitter, fit
-from perfcore.results import Presenter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perf_views.contents import Viewable
-
-_MOST_ROWS = 100
-
-
-def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], page.Link]) -> tuple[page.Block, ...]:
-    """What `perf iterations` says and draws of the trace, and its iterations in order; of many the longest."""
-    try:
-        iterations = perfcore.iterations(data.given)
-    except PerfError as error:  # such as that no state is known to compute
-        return (page.Text((str(error),)),)
-    headline, summary = summary_blocks(iterations)
-    if not iterations.count:
-        return headline, summary
-    times = np.rint(
-        np.column_stack([iterations.starts, iterations.ends]) * nanoseconds_per(iterations.time_unit)
-    ).astype(np.int64)
-    times -= data.run_ns[0]
-    durations = times[:, 1] - times[:, 0]
-    typical = float(np.median(durations))
-    longest = np.argsort(-durations, kind="stable")[:_MOST_ROWS]
-    rows = []
-    for number in np.sort(longest).tolist():
-        start, end = times[number].tolist()
-        link = way(state_name(iterations.labels[number]) if iterations.labels else str(number + 1), start, end)
-        begins = readable(start + data.shown_from_ns, "ns")
-        rows.append(
-            (page.Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
-        )
-    few = iterations.count <= _MOST_ROWS
-    title = "Iterations" if few else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
-    figures = [
-        page.KeyFigure("iterations", f"{iterations.count:,}"),
-        page.KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
-        page.KeyFigure(
-            "shortest to longest",
-            " .. ".join(readable(float(f"{end:.4g}"), "ns") for end in (durations.min(), durations.max())),
-        ),
-    ]
-    if iterations.spread is not None:
-        figures.append(page.KeyFigure("CV", f"{iterations.spread:.1%}"))
-    header = ("iteration", "start", "duration", "relative to median")
-    table = page.Table(header, tuple(rows), title, "Click an iteration to see it on the timeline.")
-    return (headline, page.KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)
-
 
 _KIND = "timeline"  # of what the page's script draws
-_ITERATIONS = page.Link("Iterations", ("iterations",))
 _MOST_MARKERS, _MOST_LISTED = 400, 40  # in an answer, and in the table
 _MOST_OFFERED, _LONGEST_OFFERED = 300, 80  # states that are offered while one is searched, and their letters
 _JSON = "application/json"
 
 
-class TimelinePresenter(Presenter):
-    """Presents traces by their lanes."""
-
-    def title(self, result: Trace) -> str:
-        return "Timeline"
-
-    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
-        try:
-            return TimelineViews(
-                timeline_data(result), self.title(result), data if getattr(data, "phases", ()) else None
-            )
-        except DataError:
-            return None
-
-
 class TimelineViews:
     """One view, every state of which has an address."""
 
-    def __init__(self, data: TimelineData, title: str, model: Any = None) -> None:
-        self.data, self._title, self._model = data, title, model
+    title, help = "Timeline", "states of each location over time, with phases, markers and utilization"
+
+    def __init__(self, data: TimelineData, model: Any = None) -> None:
+        self.data, self._model = data, model
         self._lock = threading.Lock()
 
-    @property
-    def title(self) -> str:
-        return self._title
+    @classmethod
+    def of(cls, trace: Trace, model: Any = None) -> TimelineViews | None:
+        """Return the timeline of a trace, with the phases of a model; None if it has no intervals that can be shown."""
+        try:
+            return cls(timeline_data(trace), model if getattr(model, "phases", ()) else None)
+        except DataError:
+            return None
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The window that the address names, and where its classes and markers are; or the run's iterations."""
-        if path == _ITERATIONS.path:
-            return page.View(
-                _ITERATIONS.text, iteration_blocks(self.data, self._link), path, (page.Link(self.title, ()),)
-            )
+        """The window that the address names, and where its classes and markers are."""
         if path:
             raise page.NoViewError(path)
-        window = self.data.window(query)
-        return page.View(self.title, (self._chart(window), page.Text((), links=(_ITERATIONS,)), *self._tables()))
+        return page.View(self.title, (self._chart(self.data.window(query)), *self._tables()))
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """The timeline, and the iterations of the run."""
-        return [(), _ITERATIONS.path]
+        """The timeline."""
+        return [()]
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """What the page's script asks for; see `DataEndpoint.feed`."""

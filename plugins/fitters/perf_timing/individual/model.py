@@ -21,6 +21,7 @@ from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
+from perfcore.report import Report
 
 _STEP = 0.7  # between proportions of two functions, in the logarithm; what lies between, the tilt reaches
 _TILT = 0.6 * _STEP  # standard deviation of the proportion about a step
@@ -402,6 +403,12 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
         }
+
+    def report(self, data: Any = None) -> Report:
+        """Return the errors of the fits, and each pair with its coefficients."""
+        from perf_timing.answers import individual_report
+
+        return individual_report(self, data)
 
     @property
     def formula(self) -> str:

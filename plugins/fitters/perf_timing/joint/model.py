@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -31,6 +31,7 @@ from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
+from perfcore.report import Report
 
 # Bounds of single runs of the joint model: what a pair of a code and a system misses, and what its points say of it.
 #
@@ -272,6 +273,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     ranking: tuple[Candidate, ...]
 
     kind: ClassVar[str] = "joint timing model"
+    is_joint: ClassVar[bool] = True
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
 
     def __post_init__(self) -> None:
@@ -518,6 +520,12 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         predicted = np.array([np.nan if value is None else value for value in self.left_out])
         measured = np.array(self.observations.value)
         return relative_errors(predicted, measured)
+
+    def report(self, data: Any = None) -> Report:
+        """Return how well unmeasured pairs are predicted, work and speed, and all parameters."""
+        from perf_timing.answers import joint_report
+
+        return joint_report(self, data)
 
     @property
     def formula(self) -> str:

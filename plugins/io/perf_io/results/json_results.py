@@ -35,6 +35,9 @@ class _Commands(msgspec.Struct):
     results: list[_Command]
 
 
+_MEAN_CELL = re.compile(r"\| *`?(?P<command>.*?)`? *\| *(?P<mean>[0-9.]+)(?: ± (?P<stddev>[0-9.]+))? *\|")
+
+
 class HyperfineReader(ResultReader):
     """Runs of commands timed by hyperfine (``--export-json FILE``); each run is a row, in ``--export-csv`` each mean.
 
@@ -47,8 +50,19 @@ class HyperfineReader(ResultReader):
 
     starts = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
     shape, description = _Commands, "JSON of hyperfine"
-    table = re.compile(rb"(?:\xef\xbb\xbf)?command,mean,stddev,median,")
+    table = re.compile(rb"(?:\xef\xbb\xbf)?command,mean,stddev,median,|\| *Command *\| *Mean \[m?s\] *\|")
     value, words_are_code = "time_s", True
+
+    def _content(self, source: Source) -> Any:
+        if not source.head.startswith(b"|"):
+            return super()._content(source)
+        lines = [text for _, text in numbered_lines(source) if text.startswith("|")]
+        factor = 1e-3 if "Mean [ms]" in lines[0] else 1.0
+        rows = [_MEAN_CELL.match(line) for line in lines[2:]]
+        return _Commands([
+            _Command(row["command"], [], float(row["mean"]) * factor, float(row["stddev"] or "nan") * factor)
+            for row in rows if row is not None
+        ])  # fmt: skip
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
         prefix = "parameter_"
@@ -86,8 +100,8 @@ class HyperfineReader(ResultReader):
         found.code = ["command"] if len(set(series)) > 1 or not found.user_columns else []
 
 
-# Means of runs are rows with these columns, from which fitters take the spread and number of the runs.
-def _spread(deviation: float | None, runs: float | None, unit: str = "") -> Row:
+def spread_columns(deviation: float | None, runs: float | None, unit: str = "") -> Row:
+    """Return the columns of a mean, from which fitters take the spread and number of its runs."""
     return {} if deviation is None else {f"stddev{unit}": deviation, **({"n_runs": runs} if runs else {})}
 
 
@@ -136,12 +150,17 @@ class GoogleBenchmarkReader(ResultReader):
     starts = re.compile(rb'\s*\{\s*"(?:context|benchmarks)"\s*:')
     holds = (re.compile(rb'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'),)
     shape, description = _GoogleRuns, "JSON of Google Benchmark"
-    table = re.compile(rb"(?:[^\n]*\n){0,20}?name,iterations,real_time,cpu_time,time_unit,")
+    table = re.compile(
+        rb"(?:[^\n]*\n){0,40}?(?:name,iterations,real_time,cpu_time,time_unit,|Benchmark +Time +CPU +Iterations)"
+    )
     code = ("benchmark",)
 
     def _content(self, source: Source) -> Any:
-        if not self.table.match(source.head):
+        if (match := self.table.match(source.head)) is None:
             return super()._content(source)
+        if match[0].endswith(b"Iterations"):
+            return _GoogleRuns([_console_run(found) for _, text in numbered_lines(source)
+                                if (found := _CONSOLE.match(text))])  # fmt: skip
         lines = [text for _, text in numbered_lines(source)]
         begin = next(number for number, text in enumerate(lines) if text.startswith("name,iterations,"))
         numbers = ("iterations", "real_time", "cpu_time")
@@ -182,7 +201,7 @@ class GoogleBenchmarkReader(ResultReader):
         for index, run, fields in runs:
             if run.real_time is None:
                 found.refuse(f"`$.benchmarks[{index}]` ({run.name[:60]!r}) has no `real_time`")
-            code, arguments = _benchmark_arguments(run.run_name or run.name, run.threads)
+            code, arguments = benchmark_arguments(run.run_name or run.name, run.threads)
             factor = NANOSECONDS[run.time_unit] / NANOSECONDS[unit]
             columns = {
                 "benchmark": code,
@@ -195,13 +214,26 @@ class GoogleBenchmarkReader(ResultReader):
                 _, deviation, _ = alone[name].get("stddev", (0, _GoogleRun(""), {}))
                 del columns["repetition"], columns["iterations"]
                 spread = None if deviation.real_time is None else deviation.real_time * factor
-                columns |= _spread(spread, run.repetitions or run.iterations, f"_{unit}")
+                columns |= spread_columns(spread, run.repetitions or run.iterations, f"_{unit}")
             others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
             counters = {name: value for name, value in others.items() if type(value) in (int, float)}
             found.add(columns, arguments, counters=counters)
 
 
-def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
+_CONSOLE = re.compile(
+    r"(?P<name>\S.*?)\s+(?P<real_time>[0-9.]+(?:e[+-]?[0-9]+)?) (?P<time_unit>[num]?s)\s+"
+    r"(?P<cpu_time>[0-9.]+(?:e[+-]?[0-9]+)?) [num]?s\s+(?P<iterations>[0-9]+)(?:\s.*)?"
+)
+
+
+def _console_run(match: re.Match[str]) -> dict[str, Any]:
+    """The fields of a line of the console, as JSON has them."""
+    numbers = ("real_time", "cpu_time", "iterations")
+    return {name: float(text) if name in numbers else text for name, text in match.groupdict().items()}
+
+
+def benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
+    """Return the code and the arguments of a name such as ``BM_copy/1024/n:8``."""
     code: list[str] = []
     arguments: dict[str, str] = {}
     unnamed = 0
@@ -251,7 +283,20 @@ class PytestBenchmarkReader(ResultReader):
 
     starts = re.compile(rb'\s*\{\s*"machine_info"\s*:')
     shape, description = _PytestBenchmarks, "JSON of pytest-benchmark"
+    table = re.compile(rb"name,(?:param:[^\n]*,)?min,max,mean,stddev,")
     value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
+
+    def _of_table(self, rows: list[dict[str, str]]) -> Any:
+        prefix = "param:"
+        benchmarks = []
+        for row in rows:
+            name, _, words = row["name"].partition("[")
+            params = {key.removeprefix(prefix): cell for key, cell in row.items() if key.startswith(prefix)}
+            params = params or {f"arg{k}": word for k, word in enumerate(words.rstrip("]").split("-"), 1) if word}
+            stats = {key: row[key] for key in ("mean", "stddev", "rounds") if row.get(key)}
+            numbers = {key: number_or_text(cell) for key, cell in params.items()}
+            benchmarks.append({"name": name, "stats": stats, "params": numbers})
+        return {"machine_info": {}, "benchmarks": benchmarks}
 
     def _take(self, content: _PytestBenchmarks, found: Found, options: Any) -> None:
         machine = str(content.machine_info.get("node", ""))
@@ -261,7 +306,7 @@ class PytestBenchmarkReader(ResultReader):
             for repetition, time in enumerate(stats.data, start=1):
                 found.add({**columns, "repetition": repetition, "time_s": time}, benchmark.params)
             if not stats.data:
-                columns |= _spread(stats.stddev, stats.rounds, "_s")
+                columns |= spread_columns(stats.stddev, stats.rounds, "_s")
                 found.add({**columns, "time_s": stats.mean}, benchmark.params)
 
 
@@ -320,7 +365,7 @@ class CriterionReader(ResultReader):
                 continue
             if result.unit not in NANOSECONDS:
                 found.refuse(f"the unit {result.unit[:20]!r} is not one of {', '.join(NANOSECONDS)}", line)
-            code, arguments = _benchmark_arguments(result.id, None)
+            code, arguments = benchmark_arguments(result.id, None)
             factor = NANOSECONDS[result.unit]
             samples = [time / count * factor for time, count in zip(result.times, result.iters, strict=False) if count]
             for repetition, time in enumerate(samples, start=1):
@@ -328,7 +373,7 @@ class CriterionReader(ResultReader):
             if not samples and result.mean is not None:
                 of_run = result.std_dev.point_estimate if result.std_dev else None
                 time = result.mean.point_estimate or result.mean.estimate
-                found.add({"benchmark": code, "time_ns": time, **_spread(of_run, None, "_ns")}, arguments, line)
+                found.add({"benchmark": code, "time_ns": time, **spread_columns(of_run, None, "_ns")}, arguments, line)
 
 
 class _Bench(msgspec.Struct):
@@ -381,14 +426,14 @@ class BenchmarkActionReader(ResultReader):
         else:
             rows = [({}, bench) for bench in content]
         for about, bench in rows:
-            code, arguments = _benchmark_arguments(bench.name, None)
+            code, arguments = benchmark_arguments(bench.name, None)
             spread, rounds = _RANGE.fullmatch(str(bench.range or "").strip()), _ROUNDS.search(bench.extra)
             factor = (bench.value or 0.0) / 100 if spread and spread[2] else 1.0
             runs = int(rounds[1] or rounds[2]) if rounds else None
             metric = "time" if is_time(bench.unit) else "rate" if is_rate(bench.unit) else "result"
             columns = {**about, "benchmark": code, "metric": metric, "value": bench.value}
             columns["unit"] = same_unit(bench.unit)
-            found.add(columns | _spread(float(spread[1]) * factor if spread else None, runs), arguments)
+            found.add(columns | spread_columns(float(spread[1]) * factor if spread else None, runs), arguments)
 
 
 _MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
@@ -426,7 +471,26 @@ class JmhReader(ResultReader):
     starts = re.compile(rb'\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:')
     holds = (re.compile(rb'"(?:jmhVersion|primaryMetric)"'),)
     shape, description = list[_JmhBenchmark], "JSON of JMH"
+    table = re.compile(rb'"Benchmark","Mode","Threads","Samples","Score","Score Error')
     code, words_are_code = ("benchmark",), True
+
+    def _of_table(self, rows: list[dict[str, str]]) -> Any:
+        prefix = "Param: "
+        return [
+            {
+                "benchmark": row["Benchmark"],
+                "mode": row["Mode"],
+                "threads": row["Threads"] or None,
+                "measurementIterations": row["Samples"] or 0,
+                "primaryMetric": {
+                    "score": _with_point(row["Score"]),
+                    "scoreUnit": row["Unit"],
+                    "scoreError": next((_with_point(row[key]) for key in row if key.startswith("Score Error")), None),
+                },
+                "params": {key.removeprefix(prefix): cell for key, cell in row.items() if key.startswith(prefix)},
+            }
+            for row in rows
+        ]
 
     def _take(self, content: list[_JmhBenchmark], found: Found, options: Any) -> None:
         for index, result in enumerate(content):
@@ -442,8 +506,14 @@ class JmhReader(ResultReader):
             runs = max(result.forks, 1) * result.measurement_iterations
             half = metric.score_error if isinstance(metric.score_error, float) and runs > 1 else None
             deviation = None if half is None else half * runs**0.5 / _student(runs - 1)
-            found.add({**about, "value": metric.score, **_spread(deviation, runs)}, result.params)
+            found.add({**about, "value": metric.score, **spread_columns(deviation, runs)}, result.params)
         found.parameters = [*found.user_columns, "threads"]
+
+
+def _with_point(text: str) -> float | str:
+    """A number of any locale; the text of what is none, such as NaN."""
+    number = number_or_text(text if "." in text else text.replace(",", "."))
+    return number if isinstance(number, str) else float(number)
 
 
 def _student(freedom: int) -> float:

@@ -238,6 +238,7 @@ class ResultReader(Reader):
     unit: ClassVar[str | None] = None
     code: ClassVar[Sequence[str]] = ()
     system: ClassVar[Sequence[str]] = ()
+    category: ClassVar[Sequence[str]] = ()
     words_are_code: ClassVar[bool] = False  # columns of the user that hold texts
 
     def sniff(self, source: Source) -> float:
@@ -268,6 +269,7 @@ class ResultReader(Reader):
             value=found.value,
             code=[*found.code, *(texts if self.words_are_code else ())],
             system=self.system,
+            category=self.category,
             unit=self.unit,
             lines=found.lines or None,
         )

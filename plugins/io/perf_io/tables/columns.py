@@ -14,7 +14,7 @@ from perf_io.options import TableOptions
 from perf_io.tables.measurement_table import levels_of_columns, numbered_runs
 from perf_io.tables.table import Column, Table, one_line
 from perfcore.base.errors import InputError, UnknownNameError, listing
-from perfcore.data.columns import existing_column, guess_roles, is_processors
+from perfcore.data.columns import alternatives_of, existing_column, guess_roles, is_processors, parts_of_time, sizes_of
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
 TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time
@@ -359,7 +359,12 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
         return True
-    if "command" in bare and roles.value is not None:
+    if "command" in bare and roles.value is not None and not moments:
+        return True
+    names = [column.name for column in columns if column.name in numbers]
+    if not roles.parameters and not moments and sizes_of(names, numbers):
+        return roles.value is not None or bool(alternatives_of(names))
+    if roles.parameters and parts_of_time(names):
         return True
     if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
         # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.

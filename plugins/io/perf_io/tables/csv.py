@@ -45,6 +45,8 @@ _LOOKED_AT = 50  # rows behind the column names
 _BARS = re.compile(r"[|\u2502\u2503\u2551]")
 _RULER = re.compile(r"[\s\-=+:|_\u2500-\u257f]*[-=\u2500\u2501\u2550][\s\-=+:|_\u2500-\u257f]*")
 _COMMENT = re.compile(r"\s*(?:#|%|//)")
+_HASH_LINE, _COMMENTS_SOUGHT = re.compile(rb"\n[ \t]*#"), 1 << 24  # bytes at the beginning of a file
+_LINE_END = "\r\n"
 _WORDS = re.compile(r'"[^"]*"|\S+')
 _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
 
@@ -102,6 +104,10 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         count, words = (len(by_blanks(lines[n].lstrip("#%/ \t")).split("\t")) for n in (first, marked))
         if is_number(by_blanks(lines[first]).split("\t")[0]) and count == words:
             first, rewrite = marked, _behind_mark(by_blanks, lines[marked])
+    n_comments = 0 if rewrite else _count_comments(source, lines, first)
+    if n_comments or (rewrite is None and "\r\r\n" in text):
+        rewrite = _without_comment
+        steps += [f"{n_comments} lines that begin with # left out"] if n_comments else []
     if rewrite is not None:
         lines = [rewrite(line) + "\n" for line in lines]
     names, length = _fields(source, lines, first, delimiter)
@@ -113,15 +119,12 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
     if 1 < len(above) == len(names) and not any(map(is_number, above)):
         names, skip, first = above, first, first - 1
-    if len(names) == 1 and is_number(names[0]):
-        names, skip = ("value",), first
-        steps.append("no line of column names: the column is called value")
-    if all(is_number(name) for name in names):
-        raise InputError(
-            source.name,
-            f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
-            line=first + 1,
-        )
+    if not any(name and not is_number(name) for name in names):
+        names, skip = _names_of_numbers(source, names, lines, first, delimiter), first
+        steps.append(f"no line of column names: assumed {' and '.join(filter(None, names))}")
+    elif not _may_be_names(names):
+        problem = f"the first line {lines[first].strip()[:40]!r} holds numbers and no column names"
+        raise InputError(source.name, f"{problem}; put a line of names above", line=first + 1)
     rows = list[list[str]]()
     with contextlib.suppress(csv.Error):  # which the reading of the rows says with its line
         rows += [row for row in csv.reader(lines[skip : skip + _LOOKED_AT], delimiter=delimiter) if any(row)]
@@ -158,6 +161,34 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
         decimal=decimal,
     )
+
+
+def _names_of_numbers(
+    source: Source, names: Sequence[str], lines: Sequence[str], first: int, delimiter: str
+) -> tuple[str, ...]:
+    """Names of one or two columns of numbers without a line of names: a value, or processors and times."""
+    filled = [name for name in names if name]
+    if len(filled) > 2 or not filled or any(names[len(filled) :]):
+        raise InputError(
+            source.name,
+            f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
+            line=first + 1,
+        )
+    assumed: tuple[str, ...] = ("value",)
+    if len(filled) == 2:
+        cells = [line.split(delimiter)[0].strip() for line in lines[first : first + _LOOKED_AT] if line.strip()]
+        levels = [float(cell) for cell in cells if is_number(cell)]
+        rises = all(level % 1.0 == 0.0 for level in levels) and levels == sorted(levels) and levels[0] >= 1.0
+        assumed = ("p", "time") if rises else ("x", "y")
+    return (*assumed, *[""] * (len(names) - len(filled)))
+
+
+def _may_be_names(names: Sequence[str]) -> bool:
+    """Whether numbers among names are levels of what was varied, whole and increasing; a row is no header."""
+    levels = [float(name) for name in names if is_number(name)]
+    if len(levels) < 2:
+        return True
+    return all(level % 1.0 == 0.0 for level in levels) and all(a < b for a, b in itertools.pairwise(levels))
 
 
 def _below_title(lines: Sequence[str], first: int) -> int:
@@ -230,6 +261,20 @@ def _by_several_blanks(line: str) -> str:
 
 def _is_no_row(line: str) -> bool:
     return not line.strip() or _COMMENT.match(line) is not None or _RULER.fullmatch(line.strip()) is not None
+
+
+def _without_comment(line: str) -> str:
+    return "" if line.lstrip().startswith("#") else line.rstrip(_LINE_END)
+
+
+def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
+    """How many lines below the column names begin with ``#``, in the beginning and the end of a large file."""
+    with source.open() as stream:
+        body = stream.read(_COMMENTS_SOUGHT)
+    if len(body) == _COMMENTS_SOUGHT and not source.compression:
+        body += b"\n" + tail_of(source.path)
+    above = sum(line.lstrip().startswith("#") for line in lines[: first + 1])
+    return max(0, len(_HASH_LINE.findall(b"\n" + body)) - above)
 
 
 def _behind_mark(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
@@ -305,7 +350,6 @@ def _decoded(source: Source) -> tuple[str, str]:
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
 
 
-_LINE_END = "\r\n"
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
 _BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
 _FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from

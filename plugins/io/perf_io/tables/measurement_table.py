@@ -17,9 +17,9 @@ from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_processors
+from perfcore.data.columns import guess_roles, is_processors, parts_of_time
 from perfcore.data.measurements import Measurements
-from perfcore.data.units import is_time, split_unit
+from perfcore.data.units import is_time, split_unit, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     """The table after all steps."""
     tidy = Tidy(frame)
     named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (_repetitions_in_columns, _levels_in_columns, _commands, _total_processors):
+    for step in (_repetitions_in_columns, _levels_in_columns, _parts_in_columns, _commands, _total_processors):
         step(tidy, named)
     return tidy
 
@@ -170,6 +170,20 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
+
+
+def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
+    """Make rows of columns that are parts of one time: together they are the total."""
+    frame = tidy.frame
+    numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
+    parts = parts_of_time(numeric)
+    if tidy.roles or named or not parts or not guess_roles(numeric, set(numeric)).parameters:
+        return
+    unit = unit_of(parts[0])
+    names = [split_unit(part)[0] or part for part in parts]
+    _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
+    tidy.roles["category"] = ["category"]
+    tidy.notes.append(f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --value)")
 
 
 def _melt(tidy: Tidy, left: pd.DataFrame, group: Group) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.chrome import ChromeReader
+from perf_io.traces.gpu_tables import GpuTableReader
 from perf_io.traces.intervals import UNLAUNCHED, clip_at_next
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.rocprofv3 import RocprofReader
@@ -195,7 +196,9 @@ def read_gpu_activity(
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as named:
-        converter = next((each for each in (RocprofReader(), XplaneReader()) if each.sniff(named)), None)
+        converter = next(
+            (each for each in (RocprofReader(), GpuTableReader(), XplaneReader()) if each.sniff(named)), None
+        )
         source = converter.convert(named) if converter else named
         return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
 

@@ -1,4 +1,4 @@
-"""How timing models of codes on systems are shown: tables of pairs and parameters, panels of curves, residuals."""
+"""What timing models of codes on systems report: pairs, parameters with intervals, and what limits them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,158 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_timing.individual.fits import LEAST_FREEDOM, PairFit, freedom_warning
-from perf_timing.individual.model import IndividualModel
-from perf_timing.joint.model import JointModel
-from perf_timing.joint.solver import JointStatus
 from perf_views.names import existing_file
 from perfcore.models.ranking import candidate_table
-from perfcore.results import Column, Panels, Presenter, Table, Tables
+from perfcore.report import Column, Figure, Note, Report, Table
+
+if TYPE_CHECKING:
+    from perf_timing.individual.fits import PairFit
+    from perf_timing.individual.model import IndividualModel
+    from perf_timing.joint.model import JointModel
 
 _MOST_PAIRS = 40
 _MOST_CANDIDATES = 20
+_PLACES = ("function", "code", "system")
+_MOST_CELLS = 40
+_MOST_JOINT_CANDIDATES = 10
+_MOST_CORRELATED = 16  # parameters whose correlation matrix still fits on a line
+_FEW_CELLS = 30  # with 16, bootstrap intervals of 95% hold the truth in 80% (docs/explanation/codes-on-systems.md)
+_WIDE_SCALE = 20.0  # the paper's values differ by 4 to 7 after all three steps of section 3
+_FAR_APART = 1.0  # relative standard error from which an asymptotic interval is not to be trusted
 
 
-def _outliers(model: IndividualModel | JointModel, title: str) -> Tables:
+def individual_report(model: IndividualModel, data: Any = None) -> Report:
+    """Return the errors of the fits, and each pair with its coefficients."""
+    from perf_timing.individual.fits import LEAST_FREEDOM, freedom_warning
+
+    count = len(model.pairs)
+    name = f"{count} individual fit{'s' if count > 1 else ''} of {Path(model.origin.source).name}"
+    mean, worst = _error_figures(model)
+    few = sum(pair.degrees_of_freedom < LEAST_FREEDOM for pair in model.pairs)
+    return Report(
+        title=name,
+        answer=f"{name}: {_error_line(mean, worst)}",
+        figures=[mean, worst],
+        tables=[
+            _pairs(model),
+            *_outliers(model, "Outliers (studentized residuals within their pair)"),
+            *_ranking(model, "The same functions for all pairs" if count > 1 else "All models", _MOST_CANDIDATES),
+            _coefficients(model),
+        ],
+        draw=lambda: _plots(model, data),
+        notes=[Note("Uncertain", freedom_warning(few, count))] if few else [],
+        details=[*model.data_lines(), _fit_line(model.statistics)],
+        formula=model.formula,
+    )
+
+
+def joint_report(model: JointModel, data: Any = None) -> Report:
+    """Return how well unmeasured pairs are predicted, work and speed, and every parameter with its interval."""
+    title = f"Joint model {' + '.join(model.functions)} of {Path(model.origin.source).name}"
+    name = f"{title}, {len(model.codes)} codes x {len(model.systems)} systems"
+    figures, reached = model.statistics, f"{model.starts_reached} of {model.starts} start{'s' * (model.starts > 1)}"
+    mean, worst = _error_figures(model)
+    left_out: Any = figures.get("mean_relative_error_left_out_cells")
+    if left_out is None or not np.isfinite(left_out):
+        shown, answer = [mean, worst], f"{name}: {_error_line(mean, worst)}"
+    else:
+        error = Figure("error of unmeasured pairs", left_out, format=".1%", key="mean_relative_error_left_out_cells")
+        key = "max_relative_error_left_out_cells"
+        largest = Figure("worst unmeasured pair", figures[key], format=".1%", key=key)
+        shown = [error, largest, mean, worst]
+        answer = f"{name}: predicts unmeasured pairs within {error.text} (worst {largest.text})"
+    file, parameters = existing_file(model.origin.source), _parameters(model)
+    return Report(
+        title=title,
+        answer=answer,
+        figures=shown,
+        tables=[
+            _work_and_speed(model),
+            replace(parameters, importance="verbose"),
+            _cells(model),
+            *_outliers(model, "Outliers (studentized residuals; drop with --drop-outliers)"),
+            *_correlations(model),
+            *_ranking(model, "Model selection", _MOST_JOINT_CANDIDATES),
+            replace(parameters, title="", importance="data"),
+        ],
+        draw=lambda: _plots(model, data),
+        notes=[Note("Uncertain", text) for text in _uncertain(model)],
+        next=f"perf rank {file}" if file and not model.ranking else "",
+        details=[
+            *model.data_lines(),
+            f"reference system {model.reference}; {model.status}; {reached} reached this optimum"
+            + ("; confirm with more --starts" if 2 * model.starts_reached <= model.starts else ""),
+            _fit_line(figures),
+            _error_line(mean, worst),
+        ],
+        formula=model.formula,
+    )
+
+
+def _plots(model: IndividualModel | JointModel, data: Any) -> Sequence[Any]:
+    from perf_timing.plots import scaling_plots
+
+    return scaling_plots(model, data)
+
+
+def _error_figures(model: IndividualModel | JointModel) -> tuple[Figure, Figure]:
+    keys = ("mean_relative_error", "max_relative_error")
+    mean, worst = (Figure(key.replace("_", " "), model.statistics[key], format=".1%", key=key) for key in keys)
+    return mean, worst
+
+
+def _error_line(mean: Figure, worst: Figure) -> str:
+    return f"relative error: mean {mean.text}, max {worst.text}"
+
+
+def _fit_line(figures: dict[str, Any]) -> str:
+    uncentered, centered = (
+        "-" if value is None or not np.isfinite(value) else format(value, ".5f")
+        for value in (figures["r2_uncentered"], figures["r2_centered"])
+    )
+    return (
+        f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} (total SS {figures['sst_uncentered']:.6g}); "
+        f"R^2 uncentered {uncentered}, centered {centered}"
+    )
+
+
+def _uncertain(model: JointModel) -> list[str]:
+    """Return what could make the answer wrong, most important first."""
+    from perf_timing.joint.solver import JointStatus
+
+    lines: list[str] = []
+    if model.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
+        lines.append("warning: model not usable for prediction")
+    spread = _spread_of_cells(model)
+    if spread > _WIDE_SCALE and not model.relative:
+        lines.append(
+            f"values span x{spread:,.0f}, so the largest dominate the fit; reduce with --operations and --peak, "
+            "or use --weights relative"
+        )
+    if any(model.undetermined):
+        names = [n for n, open_ in zip(model.parameter_names, model.undetermined, strict=True) if open_]
+        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        lines.append(f"individually not identifiable: {shown}")
+    if model.left_out and (unknown := int(np.isnan(model.left_out_errors()).sum())):
+        of_all = "no pair is" if unknown == len(model.left_out) else f"{unknown} observations are not"
+        lines.append(f"cross-validation: {of_all} identifiable from the other pairs")
+    if model.dropped:
+        lines.append(f"outliers dropped: {'; '.join(model.dropped)}")
+    cells = len({*zip(model.observations.code, model.observations.system, strict=True)})
+    if model.origin.options["intervals"] == "bootstrap" and cells < _FEW_CELLS:
+        lines.append(f"bootstrap intervals from {cells} pairs are too narrow; use --intervals profile")
+    wide = [p.name for p in model.parameters if p.standard_error and p.standard_error > _FAR_APART * abs(p.estimate)]
+    if wide and not model.intervals:
+        shown = ", ".join(wide[:6]) + (", ..." if len(wide) > 6 else "")
+        lines.append(f"standard error above the estimate: {shown} (try --intervals profile)")
+    return lines
+
+
+def _outliers(model: IndividualModel | JointModel, title: str) -> list[Table]:
     judged = model.outliers()
     places = np.flatnonzero(judged.flagged)
     places = places[np.argsort(-np.abs(judged.robust[places]), kind="stable")]
@@ -36,19 +171,15 @@ def _outliers(model: IndividualModel | JointModel, title: str) -> Tables:
     return [Table(columns, title=title, importance="verbose")] if len(places) else []
 
 
-def _ranking(model: IndividualModel | JointModel, title: str, most: int) -> Tables:
+def _ranking(model: IndividualModel | JointModel, title: str, most: int) -> list[Table]:
     if not model.ranking:
         return []
     first = model.ranking[:most]
     return [candidate_table(first, f"{title} (best {len(first)} of {len(model.ranking)})", "verbose")]
 
 
-def _worst_first(model: IndividualModel) -> list[PairFit]:
-    return sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
-
-
 def _pairs(model: IndividualModel) -> Table:
-    pairs = _worst_first(model)
+    pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
     columns = [
         *([Column("code", "code")] if len(model.codes) > 1 else []),
         *([Column("system", "system")] if len(model.systems) > 1 else []),
@@ -73,7 +204,7 @@ def _coefficients_of(pair: PairFit) -> str:
 
 def _coefficients(model: IndividualModel) -> Table:
     """Every pair, worst first; a function has its coefficient and the standard error, NaN where there is none."""
-    pairs = _worst_first(model)
+    pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
     columns = [
         Column("code", [pair.code for pair in pairs]),
         Column("system", [pair.system for pair in pairs]),
@@ -92,15 +223,6 @@ def _coefficients(model: IndividualModel) -> Table:
                 ]
                 columns.append(Column(label, values, key=label))
     return Table(columns, importance="data")
-
-
-_PLACES = ("function", "code", "system")
-_MOST_CELLS = 40
-_MOST_JOINT_CANDIDATES = 10
-_MOST_CORRELATED = 16  # parameters whose correlation matrix still fits on a line
-_FEW_CELLS = 30  # with 16, bootstrap intervals of 95% hold the truth in 80% (docs/explanation/codes-on-systems.md)
-_WIDE_SCALE = 20.0  # the paper's values differ by 4 to 7 after all three steps of section 3
-_FAR_APART = 1.0  # relative standard error from which an asymptotic interval is not to be trusted
 
 
 def _spread_of_cells(model: JointModel) -> float:
@@ -211,7 +333,7 @@ def _cells(model: JointModel) -> Table:
     return Table(columns, pairs, title=f"Fit error by code and system{more}", limit=_MOST_CELLS, importance="verbose")
 
 
-def _correlations(model: JointModel) -> Tables:
+def _correlations(model: JointModel) -> list[Table]:
     names = model.parameter_names
     if not 1 < len(names) <= _MOST_CORRELATED or model.covariance is None:
         return []
@@ -229,129 +351,3 @@ def _end(value: float) -> str:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
-
-
-def _shown(value: Any, form: str) -> str:
-    return "-" if value is None or not np.isfinite(value) else format(value, form)
-
-
-class _ScalingPresenter(Presenter):
-    def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
-        from perf_timing.pictures import picture_heading
-
-        return picture_heading(result, data)
-
-    def panels(self, result: IndividualModel | JointModel, data: Any = None) -> Panels:
-        from perf_timing.pictures import scaling_panels
-
-        return scaling_panels(result, data)
-
-
-def _fit_line(figures: dict[str, Any]) -> str:
-    return (
-        f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} (total SS {figures['sst_uncentered']:.6g}); "
-        f"R^2 uncentered {_shown(figures['r2_uncentered'], '.5f')}, centered {_shown(figures['r2_centered'], '.5f')}"
-    )
-
-
-def _error_line(figures: dict[str, Any]) -> str:
-    return f"relative error: mean {figures['mean_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
-
-
-class IndividualPresenter(_ScalingPresenter):
-    """Text, tables, picture and page of `IndividualModel`."""
-
-    def title(self, result: IndividualModel) -> str:
-        count = len(result.pairs)
-        return f"{count} individual fit{'s' if count > 1 else ''} of {Path(result.origin.source).name}"
-
-    def answer(self, result: IndividualModel) -> str:
-        return f"{result.title}: {_error_line(result.statistics)}"
-
-    def summary(self, result: IndividualModel) -> list[str]:
-        return [self.answer(result), *result.data_lines(), _fit_line(result.statistics)]
-
-    def caveats(self, result: IndividualModel) -> dict[str, Sequence[str]]:
-        few = sum(pair.degrees_of_freedom < LEAST_FREEDOM for pair in result.pairs)
-        return {"Uncertain": [freedom_warning(few, len(result.pairs))] if few else []}
-
-    def tables(self, result: IndividualModel) -> Tables:
-        title = "The same functions for all pairs" if len(result.pairs) > 1 else "All models"
-        return [
-            _pairs(result),
-            *_outliers(result, "Outliers (studentized residuals within their pair)"),
-            *_ranking(result, title, _MOST_CANDIDATES),
-            _coefficients(result),
-        ]
-
-
-class JointPresenter(_ScalingPresenter):
-    """Text, tables, picture and page of `JointModel`."""
-
-    def title(self, result: JointModel) -> str:
-        return f"Joint model {' + '.join(result.functions)} of {Path(result.origin.source).name}"
-
-    def answer(self, result: JointModel) -> str:
-        figures, name = result.statistics, f"{result.title}, {len(result.codes)} codes x {len(result.systems)} systems"
-        mean = figures.get("mean_relative_error_left_out_cells")
-        if mean is None or not np.isfinite(mean):
-            return f"{name}: {_error_line(figures)}"
-        worst = figures["max_relative_error_left_out_cells"]
-        return f"{name}: predicts unmeasured pairs within {mean:.1%} (worst {worst:.1%})"
-
-    def summary(self, result: JointModel) -> list[str]:
-        reached = f"{result.starts_reached} of {result.starts} start{'s' if result.starts > 1 else ''}"
-        return [
-            self.answer(result),
-            *result.data_lines(),
-            f"reference system {result.reference}; {result.status}; {reached} reached this optimum"
-            + ("; confirm with more --starts" if 2 * result.starts_reached <= result.starts else ""),
-            _fit_line(result.statistics),
-            _error_line(result.statistics),
-        ]
-
-    def next_command(self, result: JointModel) -> str:
-        file = existing_file(result.origin.source)
-        return f"perf rank {file}" if file and not result.ranking else ""
-
-    def caveats(self, result: JointModel) -> dict[str, Sequence[str]]:
-        lines = []
-        if result.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
-            lines.append("warning: model not usable for prediction")
-        spread = _spread_of_cells(result)
-        if spread > _WIDE_SCALE and not result.relative:
-            lines.append(
-                f"values span x{spread:,.0f}, so the largest dominate the fit; reduce with --operations and --peak, "
-                "or use --weights relative"
-            )
-        if any(result.undetermined):
-            names = [n for n, open_ in zip(result.parameter_names, result.undetermined, strict=True) if open_]
-            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-            lines.append(f"individually not identifiable: {shown}")
-        if result.left_out and (unknown := int(np.isnan(result.left_out_errors()).sum())):
-            of_all = "no pair is" if unknown == len(result.left_out) else f"{unknown} observations are not"
-            lines.append(f"cross-validation: {of_all} identifiable from the other pairs")
-        if result.dropped:
-            lines.append(f"outliers dropped: {'; '.join(result.dropped)}")
-        cells = len({*zip(result.observations.code, result.observations.system, strict=True)})
-        if result.origin.options["intervals"] == "bootstrap" and cells < _FEW_CELLS:
-            lines.append(f"bootstrap intervals from {cells} pairs are too narrow; use --intervals profile")
-        wide = [
-            p.name for p in result.parameters if p.standard_error and p.standard_error > _FAR_APART * abs(p.estimate)
-        ]
-        if wide and not result.intervals:
-            shown = ", ".join(wide[:6]) + (", ..." if len(wide) > 6 else "")
-            lines.append(f"standard error above the estimate: {shown} (try --intervals profile)")
-        return {"Uncertain": lines}
-
-    def tables(self, result: JointModel) -> Tables:
-        parameters = _parameters(result)
-        return [
-            _work_and_speed(result),
-            replace(parameters, importance="verbose"),
-            _cells(result),
-            *_outliers(result, "Outliers (studentized residuals; drop with --drop-outliers)"),
-            *_correlations(result),
-            *_ranking(result, "Model selection", _MOST_JOINT_CANDIDATES),
-            replace(parameters, title="", importance="data"),
-        ]

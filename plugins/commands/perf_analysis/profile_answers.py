@@ -1,37 +1,65 @@
-"""How profiles are shown."""
+"""What is said of profiles: the answer, tables and the plot of one run and of several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_analysis.categories import NO_STATE
 from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
-from perf_analysis.profiles import NO_STATE, Profiles, RunProfile, imbalance_of
 from perf_analysis.scaling_efficiencies import time_column
-from perf_views.colours import AREAS, INK
 from perf_views.names import existing_file, plain_names
 from perfcore.data.units import readable
-from perfcore.results import Column, Panels, Presenter, Table, Tables
+from perfcore.report import Axis, Bars, Column, Figure, Line, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
+    from perf_analysis.profiles import Profiles, RunProfile
 
-
-_MOST_FUNCTIONS = 20
-_MOST_RUNS = 8
-_MOST_BARS, _MOST_LINES = 15, 8
+_LETTERS = 60  # of a name, where there is room
+_MOST_FUNCTIONS, _MOST_RUNS = 20, 8
+_MOST_BARS, _MOST_LINES, _MOST_AREAS = 15, 8, 10
 _MOST_PARTS = 40
-_MOST_IN_MIXTURE = 4
-_LEAST_SHARE = 0.005  # of what is named in a mixture
+_MOST_IN_MIXTURE, _LEAST_SHARE = 4, 0.005  # functions, and of what is named in a mixture
+_IMBALANCED = 1.1  # longest by mean time, from which on it matters which location
+
+
+def report_of(profiles: Profiles) -> Report:
+    """Return the report of profiles of one run or of several."""
+    run, n_runs = profiles.runs[-1], len(profiles)
+    largest = np.argsort(-run.by_function_ns, kind="stable")[:2].tolist()
+    names = plain_names([run.functions[k] for k in largest], _LETTERS)
+    figures = [Figure(name, int(run.by_function_ns[k]) / run.total_ns, format=".1%")
+               for k, name in zip(largest, names, strict=True)]  # fmt: skip
+    n, source = len(run.locations), Path(run.source).name or run.source
+    size = f"{n} location{'s' * (n != 1)} x {readable(run.elapsed_ns, 'ns', 4)}"
+    before = f"{n_runs} runs over {', '.join(profiles.parameters)}, last " if n_runs > 1 else ""
+    answer = f"{before}{source}: {', '.join(f'{each.text} {each.name}' for each in figures)} of {size}"
+    tables = [_flat(run)] if n_runs == 1 else [_over_runs(profiles)]
+    if profiles.by != "function":
+        tables += [_parts(profiles, each) for each in profiles.runs[-_MOST_RUNS:]]
+    frame = profiles.table()
+    data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")
+    notes = [Note("Uncertain", text) for text in profiles.remarks()]
+    return Report(
+        f"Time by function: {profiles.source}", answer, figures, [data, *tables],
+        lambda: [_plot_of_run(profiles) if n_runs == 1 else _plot_of_runs(profiles)], notes, _next(profiles),
+    )  # fmt: skip
+
+
+def _next(profiles: Profiles) -> str:
+    """By location where one of the longest functions is not balanced."""
+    run, file = profiles.runs[0], existing_file(profiles.runs[0].source)
+    if not file or len(profiles) > 1 or profiles.by != "function" or len(run.locations) < 2:
+        return ""
+    longest = np.argsort(-run.by_function_ns, kind="stable")[:2]
+    return f"perf profile {file} --by location" if (run.imbalance[longest] > _IMBALANCED).any() else ""
 
 
 def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
-    """The functions with the longest times, and the time in none of them wherever it stands by its length."""
+    """Return the functions with the longest times, and the time in none of them wherever it stands by its length."""
     total = dict.fromkeys(profiles.functions, 0.0)
     for run in profiles:
         for name, time in zip(run.functions, run.by_function_ns.tolist(), strict=True):
@@ -41,7 +69,7 @@ def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
 
 
 def mixture(names: Sequence[str], times_ns: Any) -> str:
-    """Names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``."""
+    """Return names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``."""
     total = float(times_ns.sum())
     if not total:
         return "-"
@@ -51,7 +79,7 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
 
 
 def label_of(profiles: Profiles, run: RunProfile) -> str:
-    """What distinguishes a run from the others: ``ranks=4``, and its place where several are alike."""
+    """Return what distinguishes a run from the others: ``ranks=4``, and its place if several are alike."""
 
     def parameters_of(each: RunProfile) -> str:
         return ", ".join(f"{column}={each.parameters[column]:g}" for column in profiles.parameters.values()) + "".join(
@@ -62,30 +90,29 @@ def label_of(profiles: Profiles, run: RunProfile) -> str:
     return parameters_of(run) if len(same_label) == 1 else f"{parameters_of(run)} ({same_label.index(run) + 1})"
 
 
-_FLAT = [
-    Column("function", "function"),
-    Column("share", "share", format=".2%"),
-    Column("total time", "time", "ns", "time"),
-    Column("mean per location", "mean", "ns", "time", key="mean_ns"),
-    Column("longest", "longest", "ns", "time", importance="verbose"),
-    Column("imbalance", "imbalance", format=".2f"),
-    Column("slowest location", "slowest"),
-    Column("inclusive", "inclusive", "ns", "time"),
-    Column("calls", "calls"),
-    Column(INSTRUCTIONS, INSTRUCTIONS, format=".4g"),
-    Column("IPC", "ipc", format=".2f"),
-]
-
-
 def _flat(run: RunProfile) -> Table:
     """A row for each function with its share, times and imbalance."""
     order = [index for index in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[index]]
     listed, others = order[:_MOST_FUNCTIONS], order[_MOST_FUNCTIONS:]
-    names = plain_names([run.functions[index] for index in listed])
+    names = plain_names([run.functions[index] for index in listed], _LETTERS)
     groups = [(name, [index]) for name, index in zip(names, listed, strict=True)]
     groups += [(f"{len(others)} others", others)] if others else []
     rows = [_flat_row(run, name, group) for name, group in [*groups, ("total", order)]]
-    return Table(_FLAT, rows, "Exclusive time by function")
+    nests = any(row.get("inclusive") not in (None, row["mean"]) for row in rows)
+    several = len(run.locations) > 1
+    columns = [
+        Column("function", "function", least=_LETTERS),
+        Column("share", "share", format=".1%"),
+        Column("total time", "time", "ns", "time"),
+        *([Column("imbalance", "imbalance", format=".2f"), Column("slowest location", "slowest")] if several else []),
+        Column("calls", "calls"),
+        *([Column("inclusive", "inclusive", "ns", "time")] if nests else []),
+        *([Column("mean per location", "mean", "ns", "time", key="mean_ns", importance="verbose"),
+           Column("longest", "longest", "ns", "time", importance="verbose")] if several else []),
+        Column(INSTRUCTIONS, INSTRUCTIONS, format=".4g"),
+        Column("IPC", "ipc", format=".2f"),
+    ]  # fmt: skip
+    return Table(columns, rows)
 
 
 def _flat_row(run: RunProfile, name: str, group: list[int]) -> dict[str, Any]:
@@ -94,7 +121,7 @@ def _flat_row(run: RunProfile, name: str, group: list[int]) -> dict[str, Any]:
     row: dict[str, Any] = {"function": name, "share": time / run.total_ns, "time": time, "mean": time / n}
     if len(group) == 1 and time and name != "total":
         times = run.by_location_ns[group]
-        row |= {"longest": int(times.max()), "imbalance": float(imbalance_of(times)[0])}
+        row |= {"longest": int(times.max()), "imbalance": float(run.imbalance[group[0]])}
         row |= {"slowest": run.locations[times.argmax()]} if n > 1 else {}
     if run.has_calls and name != "total" and [run.functions[index] for index in group] != [NO_STATE]:
         row |= {"calls": int(run.calls[group].sum())}
@@ -112,13 +139,14 @@ def _over_runs(profiles: Profiles) -> Table:
     names = longest_functions(profiles, _MOST_FUNCTIONS)
     last, rest = runs[-1], [name for name in profiles.functions if name not in names]
     groups = [*([name] for name in names), *([rest] if rest else []), list(profiles.functions)]
-    spread = dict(zip(last.functions, imbalance_of(last.by_location_ns).tolist(), strict=True))
-    columns = [Column("function", [*plain_names(names), *([f"{len(rest)} others"] if rest else []), "sum"])]
+    spread = dict(zip(last.functions, last.imbalance.tolist(), strict=True))
+    shown = [*plain_names(names, _LETTERS), *([f"{len(rest)} others"] if rest else []), "sum"]
+    columns = [Column("function", shown)]
     for run in runs:
         columns.append(time_column(label_of(profiles, run), [_mean_ns(run, group) for group in groups]))
     shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
     imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
-    columns += [Column("last share", shares, format=".2%"), Column("last imbalance", imbalances, format=".2f")]
+    columns += [Column("last share", shares, format=".1%"), Column("last imbalance", imbalances, format=".2f")]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
     return Table(columns, title=f"Mean exclusive time per location{more}")
 
@@ -130,7 +158,7 @@ def _parts(profiles: Profiles, run: RunProfile) -> Table:
         columns = [
             Column(profiles.by, run.parts),
             Column("duration", run.parts_ns, "ns", "time"),
-            Column("share", run.parts_ns / run.elapsed_ns, format=".2%"),
+            Column("share", run.parts_ns / run.elapsed_ns, format=".1%"),
             Column("functions", [mixture(called, times) for times in run.times_ns.sum(axis=1).T]),
         ]
     else:
@@ -140,7 +168,7 @@ def _parts(profiles: Profiles, run: RunProfile) -> Table:
         times = [run.by_location_ns[:, [each == name for each in names]].sum(axis=1) for name in distinct]
         columns = [
             Column(profiles.by, [name or "(no rank)" for name in distinct]),
-            Column("computing", [each[computes].sum() / each.sum() for each in times], format=".2%"),
+            Column("computing", [each[computes].sum() / each.sum() for each in times], format=".1%"),
             Column("functions", [mixture(called, each) for each in times]),
         ]
     which = f" of {run.source}" if len(profiles) > 1 else ""
@@ -159,97 +187,44 @@ def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
     return sum(int(run.by_function_ns[place[name]]) for name in names if name in place) / len(run.locations)
 
 
-def _draw_run(profiles: Profiles, axes: Axes) -> None:
+def _plot_of_run(profiles: Profiles) -> Plot:
     """The longest functions of the only run: bars of the mean, whiskers from the shortest to the longest location."""
-    from perf_views.style import legend_below
-
     run = profiles[0]
     names = [name for name in longest_functions(profiles, _MOST_BARS + 1) if name != NO_STATE][:_MOST_BARS]
     rows = [run.functions.index(name) for name in names]
     n = len(run.locations)
-    left, places = np.zeros(len(rows)), np.arange(len(rows))
-    few = len(run.parts) <= len(AREAS)
-    by_part = run.times_ns.sum(axis=1) if few else run.by_function_ns[:, None]
+    few = len(run.parts) <= _MOST_AREAS
+    by_part = (run.times_ns.sum(axis=1) if few else run.by_function_ns[:, None])[rows] / n / run.elapsed_ns
+    left, bars = np.zeros(len(rows)), []
+    times = run.by_location_ns[rows] / run.elapsed_ns
     for part, name in enumerate(run.parts if few else [""]):
-        width = 100.0 * by_part[rows, part] / n / run.elapsed_ns
-        axes.barh(places, width, left=left, color=AREAS[part], label=name or None)
-        left += width
-    if n > 1:
-        times = 100.0 * run.by_location_ns[rows] / run.elapsed_ns
-        low, high = times.min(axis=1), times.max(axis=1)
-        # The mean of equal numbers is off by the last bit of it.
-        reach = np.maximum([left - low, high - left], 0.0)
-        axes.errorbar(left, places, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.0, capsize=2.5)
-    axes.set_yticks(places, plain_names(names), fontsize=8, parse_math=False)
-    axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel="share of runtime [%]", xlim=(0.0, None))
-    if n > 1:
-        axes.set_xlabel(f"share of runtime [%] (mean and range of {n} locations)")
-    if few and len(run.parts) > 1:
-        legend_below(axes)
+        last = n > 1 and part == by_part.shape[1] - 1
+        low, high = (times.min(axis=1).tolist(), times.max(axis=1).tolist()) if last else ((), ())
+        bars.append(Bars(range(len(rows)), by_part[:, part].tolist(), name, f"area:{part}", left.tolist(), True,
+                         low=low, high=high))  # fmt: skip
+        left = left + by_part[:, part]
+    label = "share of runtime (mean, range)" if n > 1 else "share of runtime"
+    of_names = Axis(scale="category", names=plain_names(names), is_reversed=True)
+    return Plot("functions", bars, Axis(label, format=".0%", limits=(0.0, None)), of_names, legend="below")
 
 
-def _draw_runs(profiles: Profiles, axes: Axes) -> None:
+def _plot_of_runs(profiles: Profiles) -> Plot:
     """The longest functions over the first parameter, or side by side where it is the same in all runs."""
-    from perf_views.style import legend_below
-
     names = longest_functions(profiles, _MOST_LINES)
     column = next(iter(profiles.parameters.values()))
     levels = np.array([float(run.parameters[column]) for run in profiles])
     varied = len(set(levels.tolist())) > 1 and bool((levels > 0).all())
     places = levels if varied else np.arange(float(len(levels)))
     order = np.argsort(places, kind="stable")
-    for name, text, colour in zip(names, plain_names(names), AREAS, strict=False):
+    marks: list[Any] = []
+    for number, (name, text) in enumerate(zip(names, plain_names(names), strict=True)):
         times = [run.by_function_ns[run.functions.index(name)] if name in run.present else 0 for run in profiles]
         seconds = np.array([time / len(run.locations) / 1e9 for time, run in zip(times, profiles, strict=True)])
-        drawn = np.where(seconds > 0, seconds, np.nan)  # of which there is no logarithm
-        axes.plot(places[order], drawn[order], "o-" if varied else "o", color=colour, label=text, ms=4)
-    if varied:
-        axes.set_xscale("log", base=2)
-        ticks = sorted(set(levels.tolist()))
-        axes.set_xticks(ticks, [f"{level:g}" for level in ticks])
-        axes.set_xlabel(column, parse_math=False)
-    else:
-        axes.set_xticks(places, [label_of(profiles, run) for run in profiles], fontsize=7, parse_math=False)
-    axes.set_yscale("log")
-    axes.set_ylabel("mean time per location [s]")
-    legend_below(axes)
-
-
-class ProfilesPresenter(Presenter):
-    """One run, or several side by side."""
-
-    def title(self, result: Profiles) -> str:
-        return f"Time by function: {result.source}"
-
-    def answer(self, result: Profiles) -> str:
-        run = result.runs[-1]
-        largest = np.argsort(-run.by_function_ns, kind="stable")[:2].tolist()
-        names = plain_names([run.functions[k] for k in largest])
-        shares = [f"{run.by_function_ns[k] / run.total_ns:.1%} {name}" for k, name in zip(largest, names, strict=True)]
-        n, source = len(run.locations), Path(run.source).name or run.source
-        size = f"{n} location{'s' * (n != 1)} x {readable(run.elapsed_ns, 'ns', 4)}"
-        before = f"{len(result)} runs over {', '.join(result.parameters)}, last " if len(result) > 1 else ""
-        return f"{before}{source}: {', '.join(shares)} of {size}"
-
-    def caveats(self, result: Profiles) -> dict[str, Sequence[str]]:
-        return {"Uncertain": result.remarks()}
-
-    def next_command(self, result: Profiles) -> str:
-        file = existing_file(result[0].source)
-        return f"perf overheads {file}" if file and len(result) == 1 else ""
-
-    def tables(self, result: Profiles) -> Tables:
-        tables = [_flat(result[0])] if len(result) == 1 else [_over_runs(result)]
-        if result.by != "function":
-            tables += [_parts(result, run) for run in result.runs[-_MOST_RUNS:]]
-        return tables
-
-    def plain_tables(self, result: Profiles) -> Tables:
-        frame = result.table()
-        return [Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)])]
-
-    def frame(self, result: Profiles) -> pd.DataFrame:
-        return result.table()
-
-    def panels(self, result: Profiles, data: Any = None) -> Panels:
-        return {"functions": partial(_draw_run if len(result) == 1 else _draw_runs, result)}
+        drawn = np.where(seconds > 0, seconds, np.nan)[order].tolist()  # there is no logarithm of 0
+        x, colour = places[order].tolist(), f"area:{number}"
+        marks += [Line(x, drawn, text, colour), Points(x, drawn, colour=colour)] if varied else [
+            Points(x, drawn, text, colour)]  # fmt: skip
+    ticks = sorted(set(levels.tolist()))
+    runs = Axis(column, scale="log", base=2, ticks=ticks, format="g") if varied else (
+        Axis(scale="category", names=[label_of(profiles, run) for run in profiles]))  # fmt: skip
+    return Plot("functions", marks, runs, Axis("mean time per location", "s", "log"), legend="below")

@@ -58,22 +58,24 @@ class Components:
 
 
 def components_of(
-    sources: Sequence[Any], options: dict[str, Any], read: Any, read_tables: Any, from_name: str | None
+    sources: Sequence[Any], options: dict[str, Any], reading: Mapping[str, Any], from_name: str | None
 ) -> Components:
     """The components of traces, or of tables."""
     first = sources[0]
-    data = read(os.fspath(first), (Trace, Measurements)) if isinstance(first, (str, os.PathLike)) else first
+    is_file = isinstance(first, (str, os.PathLike))
+    data = perfcore.read(first, wanted=(Trace, Measurements), **reading) if is_file else first
     if isinstance(data, SeparateRuns):
-        return components_of([*data.files, *sources[1:]], options, read, read_tables, from_name)
+        return components_of([*data.files, *sources[1:]], options, reading, from_name)
     if isinstance(data, Trace):
         if options:
             raise OptionError(f"--{next(iter(options))} is for tables; {data.source} is a trace")
         pattern = None if from_name is None else NamePattern(from_name)
-        return _of_traces([data, *sources[1:]], read, _named(sources, pattern))
+        return _of_traces([data, *sources[1:]], reading, _named(sources, pattern))
     tables = [data] if from_name is None else []
     for source in sources[len(tables) :]:
         is_file = isinstance(source, (str, os.PathLike))
-        tables.append(read_tables(os.fspath(source), (Measurements,)) if is_file else source)
+        options_of_tables = reading if from_name is None else {**reading, "from_name": from_name}
+        tables.append(perfcore.read(source, wanted=(Measurements,), **options_of_tables) if is_file else source)
     tables = [Measurements(each) if isinstance(each, pd.DataFrame) else each for each in tables]
     for each, source in zip(tables, sources, strict=True):
         if not isinstance(each, Measurements):
@@ -104,10 +106,10 @@ def _named(sources: Sequence[Any], pattern: NamePattern | None) -> dict[str, Flo
     return {name: fields[name].to_numpy(float) for name in names if fields[name].nunique() > 1}
 
 
-def _of_traces(sources: Sequence[Any], read: Any, others: dict[str, Floats]) -> Components:
+def _of_traces(sources: Sequence[Any], reading: Mapping[str, Any], others: dict[str, Floats]) -> Components:
     if len(sources) < 2:
         raise DataError("one run: a projection needs runs at two or more scales, and three to be checked")
-    runs = perfcore.overheads(sources, read=read)
+    runs = perfcore.overheads(sources, reading=reading)
     if len(runs) < len(sources):
         raise DataError("efficiencies of other tools have no times; give traces or tables of times only")
     if others and len(next(iter(others.values()))) != len(runs):
@@ -214,7 +216,7 @@ def projected(
         uncertain.append(f"too few scales ({n_scales}): three or more show how a component grows")
     for why in dict.fromkeys(reasons.values()):
         names = " and ".join(name for name, reason in reasons.items() if reason == why)
-        uncertain.insert(0, f"no scaling model of {names} ({why}): exponent of the last step, or 0, ± 1.6 (95%)")
+        uncertain.insert(0, f"no scaling model of {names} ({why}): each goes on as in its last scales")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
     counters = (
@@ -222,13 +224,12 @@ def projected(
         if components.counters is None
         else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
     )
-    check, weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
-        unfitted=reasons, law=law, whole=_whole(measured, points, components), counters=counters,
-        check=check, weight=weight,
+        unfitted=reasons, law=law, counters=counters,
+        check=_check(components, law, scaling, measured, points),
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
@@ -308,32 +309,21 @@ def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: M
     return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > limit else "strong"
 
 
-def _whole(
-    measured: Mapping[str, Sequence[float]], points: Mapping[str, Sequence[float]], components: Components
-) -> Any:
-    """A model of the elapsed time itself, of tables with several components."""
-    if components.alone or len(measured) < 2:
-        return None
-    frame = pd.DataFrame({**points, "elapsed": np.sum(list(measured.values()), axis=0)})
-    data = Measurements(frame, source=components.source)
-    return perfcore.fit(data, _FITTER, parameter=",".join(points), value="elapsed")
-
-
 def _check(
     components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
     points: Mapping[str, Sequence[float]],
-) -> tuple[Check | None, float]:  # fmt: skip
-    """The largest scale predicted from the others, None where these are too few; and what the sum then counts."""
+) -> Check | None:  # fmt: skip
+    """The largest scale predicted from the others; None if these are too few."""
     symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
     largest = float(sizes.max())
     if len(set(sizes.tolist())) < 3:
-        return None, 0.5
+        return None
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
         smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
         smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
-        return None, 0.5
+        return None
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
     at = np.flatnonzero(sizes == largest).tolist()
@@ -342,23 +332,11 @@ def _check(
         origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},
         measured=times, kinds={name: components.kinds.get(name, MEAN) for name in times if name in smaller.paths},
         alone=components.alone, targets=targets, scaling=scaling, law=smaller,
-        whole=_whole(times, {s: [values[k] for k in kept] for s, values in points.items()}, components),
     )  # fmt: skip
     place = {s: np.array([t[s] for t in targets]) for s in points}
     true = float(sum(values[at[-1]] for values in measured.values()))
     median, lower, upper = model.predict(place, 0.95)[-1].tolist()
-    weight = 0.5
-    if model.whole is not None:
-        bounds = (_replace(model, whole=None).predict(place, 0.95)[-1], model.whole.predict(place, 0.95)[-1])
-        of_sum, of_whole = (_density(math.log(true), *np.log(np.maximum(each, 1e-300))) for each in bounds)
-        weight = of_sum / (of_sum + of_whole)
-    return Check(largest, true, median, lower, upper), weight
-
-
-def _density(value: float, median: float, low: float, high: float) -> float:
-    """Student's t with 3 degrees of freedom through the ends of a 95% interval: errors have heavy tails."""
-    scale = (high - low) / 2.0 / 3.182
-    return float((1.0 + ((value - median) / scale) ** 2 / 3.0) ** -2 / scale)
+    return Check(largest, true, median, lower, upper)
 
 
 def targets_of(

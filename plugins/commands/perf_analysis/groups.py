@@ -1,0 +1,94 @@
+"""Groups of one trace that are runs of their own: its applications; and locations that no state is recorded of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from perf_traces.joined_trace import JoinedTrace, run_of
+from perf_traces.levels import LocatedTrace, parts_of
+from perf_traces.messages.communication import FACT, Communication, carry
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import cut_trace
+from perfcore.base.arrays import Ints
+from perfcore.base.errors import listing
+from perfcore.data.trace import Trace
+
+LEFT_OUT = "are left out"
+_NUMBERED = re.compile(r"(\d+)\.\d+\.\d+")  # application, task and thread, as Paraver numbers them
+
+
+def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
+    """Yield each application of a trace with its name, without locations that are never in a state.
+
+    A trace of one application whose locations all have states is yielded as it is, with an empty name.
+    """
+    if isinstance(trace, (SummarizedTrace, LocatedTrace, JoinedTrace)):
+        yield trace, ""
+        return
+    with_states = np.zeros(len(trace.locations), bool)
+    for first, part in parts_of(trace):
+        with_states[np.unique(part.location[part.end_ns > part.start_ns]) + first] = True
+    matches = [_NUMBERED.fullmatch(name) for name in trace.locations]
+    applications = [match[1] if match else "" for match in matches]
+    distinct = list(dict.fromkeys(name for name, lasts in zip(applications, with_states, strict=True) if lasts))
+    if not with_states.any() or (with_states.all() and len(distinct) == 1):
+        yield trace, ""
+        return
+    for application in distinct:
+        members = np.array([each == application for each in applications])
+        chosen = np.flatnonzero(members & with_states)
+        yield _only(trace, chosen, np.flatnonzero(members & ~with_states)), (
+            f"application {application}" if len(distinct) > 1 else "")  # fmt: skip
+
+
+def _only(trace: Trace, chosen: Ints, silent: Ints) -> Trace:
+    """A trace with these locations, in its whole span; a note names those that are left out."""
+    span, notes = run_of(trace), trace.notes
+    if len(silent):
+        names = listing([trace.locations[place] for place in silent.tolist()], 4)
+        n = len(silent)
+        notes = (*notes, f"{n} location{'s' * (n != 1)} without states {LEFT_OUT}: {names}")
+    facts = {
+        "time_unit": trace.time_unit, "busy_states": trace.busy_states, "span_ns": trace.span_ns,
+        "source": trace.source, "notes": notes, "markers": trace.markers,
+        "levels": {name: [values[place] for place in chosen.tolist()] for name, values in trace.levels.items()},
+        "facts": dict(trace.facts),
+    }  # fmt: skip
+    part = cut_trace(trace, span[0], span[1] + 1, chosen.tolist(), range(len(trace.states)), facts)
+    assert part is not None  # each of its locations is in a state
+    if (read := trace.facts.get(FACT)) is not None:
+        carry(part, lambda: _of_locations(read(), chosen))
+    return part
+
+
+def _of_locations(communication: Communication, chosen: Ints) -> Communication:
+    """Calls of some locations, and the messages and collectives between them."""
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    place = np.full(len(communication.locations), -1)
+    place[chosen] = np.arange(len(chosen))
+    kept = place[calls.location] >= 0
+    new = np.cumsum(kept) - 1
+    ends = ("send_call", "send_done_call", "post_call", "receive_call")
+    inside = np.all([kept[getattr(messages, name)] for name in ends], axis=0)
+    messages = messages.only(inside)
+    members = kept[collectives.member_call]
+    collectives = replace(
+        collectives, member_of=collectives.member_of[members], member_call=collectives.member_call[members],
+        member_is_root=collectives.member_is_root[members],
+    )  # fmt: skip
+    collectives = collectives.only(np.bincount(collectives.member_of, minlength=len(collectives)) > 0)
+    fields = ("location", "enter_ns", "leave_ns", "operation")
+    columns = {name: getattr(calls, name)[kept] for name in fields}
+    columns["location"] = place[columns["location"]].astype(np.int32)
+    return replace(
+        communication,
+        locations=tuple(communication.locations[k] for k in chosen.tolist()),
+        end_ns=communication.end_ns[chosen],
+        calls=replace(calls, **columns),
+        messages=replace(messages, **{name: new[getattr(messages, name)] for name in ends}),
+        collectives=replace(collectives, member_call=new[collectives.member_call]),
+    )

@@ -1,0 +1,180 @@
+"""What is said of GPU time by operator, of GPU memory, and of launches and queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perf_io.traces.gpu_activity import WAITING
+from perf_views.names import existing_file, plain_names, shortened_apart
+from perfcore.data.units import readable
+from perfcore.report import Axis, Column, Figure, Note, Plot, Report, Steps, Table
+
+if TYPE_CHECKING:
+    from perf_analysis.launches import LaunchTimes
+    from perf_analysis.operators import GpuMemory, OperatorTimes
+
+_UNITS, _MOST_STACK = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")), 3
+_MOST_ROWS, _MOST_RATED, _LETTERS = 10, 6, 60
+_FINER = {"group": "operator", "module": "operator", "operator": "shape", "shape": "kernel"}
+_RATES = [
+    Column("shape", "label", least=44),
+    Column("calls", "calls"),
+    Column("time", "flop_ns", "ns", "time"),
+    Column("TFLOP/s", lambda row: row["flop_s"] / 1e12, format=".4g"),
+    Column("FLOP/B", "flop_per_byte", format=".4g"),
+    Column("roof", lambda row: row["roof_flop_s"] / 1e12 if row["roof_flop_s"] else None, format=".4g"),
+    Column("of roof", "share_of_roof", format=".1%"),
+]
+_FULL, _LATE, _MOST_SHORT, _MOST_STREAMS = 1000, 1 / 3, 0.2, 8
+_STREAMS = [
+    Column("GPU / stream", "stream"),
+    Column("pieces", "pieces"),
+    Column("delay", "median_delay_ns", "ns", "time"),
+    Column("p95", "p95_delay_ns", "ns", "time"),
+    Column("max", "most_delay_ns", "ns", "time"),
+    Column("call", "median_call_ns", "ns", "time"),
+    Column("under 10 us", lambda row: row["short"] / row["pieces"], format=".0%", key="short_share"),
+    Column("queue", "mean_queued", format=".3g"),
+    Column("max", "most_queued", key="most_queued"),
+    Column("empty", "empty_share", format=".1%"),
+]
+
+
+def report_of_operators(result: OperatorTimes) -> Report:
+    """Return the largest own times, and the sum of the others."""
+    rows = result.last_rows
+    first, whole = rows[0], max(sum(row["own_ns"] for row in rows), 1)
+    name = Path(result.sources[-1]).name
+    if len(result.sources) > 1:
+        name = f"{len(result.sources)} runs, last {name}" if result.parameters[0] else f"{len(result.sources)} files"
+    largest = _labels(result.by, [first["name"]])[0]
+    figures = [
+        Figure(largest, first["own_ns"] / whole, format=".1%", key="largest"),
+        Figure("GPU busy", result.busy_ns / max(result.elapsed_ns, 1), format=".1%"),
+    ]
+    rate = ""
+    if rated := [row for row in rows if row.get("flop")]:
+        time = sum(row["flop_ns"] for row in rated)
+        figures.append(Figure("rate", sum(row["flop"] for row in rated) / time / 1e3, "TFLOP/s", format=".4g"))
+        rate = f"; {figures[-1].text} in {time / whole:.0%} of it"
+    calls = first["calls"]
+    answer = (
+        f"{name}: {figures[0].text} of the GPU work ({readable(whole, 'ns', 4)}) is {largest} ({calls} "
+        f"call{'s' * (calls != 1)}); GPU busy {figures[1].text} of {readable(result.elapsed_ns, 'ns', 4)}{rate}"
+    )
+    file, finer = existing_file(result.sources[0]), _FINER.get(result.by, "")
+    following = f"perf profile {file} --by {finer}" if file and finer and len(result.sources) == 1 else ""
+    frame = result.table()
+    data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")
+    notes = [Note("Not recorded", note) for note in result.notes]
+    title = f"GPU time by {result.by}: {result.sources[0]}"
+    return Report(title, answer, figures, [data, *_operator_tables(result, rows, whole)], notes=notes, next=following)
+
+
+def _operator_tables(result: OperatorTimes, last: Sequence[Mapping[str, Any]], whole: int) -> list[Table]:
+    """The rows with most own time, those of other rows together, and rates where they are known."""
+    rated = sorted((row for row in last if row.get("flop")), key=lambda row: -row["flop_ns"])[:_MOST_RATED]
+    n_shown = min(_MOST_RATED if rated else _MOST_ROWS, max(sum(row["own_ns"] > 0 for row in last), 1))
+
+    def table(n: int, importance: Any) -> Table:
+        shown, rest = last[:n], last[n:]
+        names = _labels(result.by, [row["name"] for row in shown])
+        rows = [{**row, "label": name} for row, name in zip(shown, names, strict=True)]
+        if rest:
+            own, pieces = (sum(row[key] for row in rest) for key in ("own_ns", "pieces"))
+            rows.append({"label": f"{len(rest)} other{'s' * (len(rest) > 1)}", "own_ns": own, "pieces": pieces})
+        rows.append({"label": "sum", "own_ns": whole, "pieces": sum(row["pieces"] for row in last)})
+        total = any(row["total_ns"] != row["own_ns"] for row in last)
+        counts = any(row["calls"] != row["pieces"] for row in last)
+        columns = [
+            Column(result.by, "label", least=_LETTERS),
+            Column("own" if total else "time", "own_ns", "ns", "time"),
+            Column("share", lambda row: row["own_ns"] / whole, format=".1%"),
+            *([Column("total", "total_ns", "ns", "time")] if total else []),
+            *([Column("calls", "calls")] if counts else []),
+            Column("pieces", "pieces"),
+            Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "ns", "time"),
+        ]
+        return Table(columns, rows, importance=importance)
+
+    labels = _labels("shape", [row["name"] for row in rated])
+    rates = [{**row, "label": name} for row, name in zip(rated, labels, strict=True)]
+    several = [Table(_RATES, rates, "Matrix products, convolutions, attention")] * bool(rated)
+    return [table(n_shown, "brief"), table(len(last), "verbose"), *several]
+
+
+def _labels(by: str, names: Sequence[str]) -> list[str]:
+    return plain_names(names, _LETTERS) if by == "kernel" else shortened_apart(names, _LETTERS)
+
+
+def report_of_memory(result: GpuMemory) -> Report:
+    """Return the peak, and what each operator allocates and frees."""
+    at, where = result.peak, " < ".join(result.stack[:_MOST_STACK]) or "no operator"
+    peak, reserved, lost = (int(amount) for amount in (
+        result.allocated[at], result.reserved.max(), result.reserved[at] - result.allocated[at]))  # fmt: skip
+    figures = [Figure("peak", peak, "B", format=",d"), Figure("reserved", reserved, "B", format=",d"),
+               Figure("unused at the peak", lost, "B", format=",d")]  # fmt: skip
+    when = readable(int(result.time_ns[at]), "ns")
+    answer = (
+        f"{Path(result.source).name}: {result.device} has at most {_amount(peak)} allocated, {when} after the first "
+        f"change, in {where}; at most {_amount(reserved)} reserved, {_amount(lost)} of it unused at the peak"
+    )
+    blocks, live = result.live
+    allocated, freed = map(_amount, result.totals)
+    total = f"{allocated} allocated, {freed} freed; {blocks} blocks of {_amount(live)} still live"
+    notes = [*(Note("Assumed", text) for text in result.chosen), *(Note("Not recorded", n) for n in result.notes)]
+    columns = [
+        Column("operator", "name"),
+        Column("allocated [B]", "allocated", key="allocated"),
+        Column("freed [B]", "freed", key="freed"),
+        Column("changes", "changes"),
+    ]
+
+    def plots() -> list[Plot]:
+        edges = [*result.time_ns.tolist(), int(result.time_ns[-1])]
+        steps = [Steps(edges, getattr(result, name).tolist(), name, colour)
+                 for name, colour in (("reserved", "muted"), ("allocated", "accent"))]  # fmt: skip
+        return [Plot("memory", steps, Axis("time", "ns", "time"), Axis("memory", "B", limits=(0.0, None)))]
+
+    title = f"Memory of {result.device}: {Path(result.source).name}"
+    return Report(title, answer, figures, [Table(columns, result.operators)], plots, [Note("Note", total), *notes])
+
+
+def _amount(amount: int) -> str:
+    """Bytes in the largest decimal unit that keeps them at least 1."""
+    unit, name = next(((size, name) for size, name in _UNITS if amount >= size), (1, "B"))
+    return f"{amount / unit:.4g} {name}"
+
+
+def report_of_launches(result: LaunchTimes) -> Report:
+    """Return a row for each stream, and idle time by cause."""
+    whole, first = result.all, result.streams[0]
+    n, span = len(result.sources), max(result.span_ns, 1)
+    name = Path(result.sources[0]).name if n == 1 else f"{n} files"
+    call, time = (readable(whole[key], "ns", 2) for key in ("mean_call_ns", "mean_time_ns"))
+    figures = [Figure("waiting for the host", result.idle_ns[WAITING] / span, format=".0%")]
+    mean, empty = first["mean_queued"] or 0.0, Figure("queue empty", first["empty_share"] or 0.0, format=".0%")
+    if first["most_queued"] >= _FULL:
+        verdict = f"the launch queue is full: mean queue length {mean:.4g}, {whole['long_calls']} calls are long"
+    elif figures[0].value >= _LATE:
+        verdict = f"the host is late: {call} to launch, kernels of {time}; queue empty {empty.text} of the time"
+    else:
+        verdict = (f"the GPU waits {figures[0].text} of the time for the host; mean queue length {mean:.3g}, queue "
+                   f"empty {empty.text} of the time")  # fmt: skip
+    short, pieces = whole["shorter_than_call"], whole["pieces"]
+    hint = ": CUDA graphs or fusing would help" if short >= _MOST_SHORT * pieces else ""
+    idle = {**result.idle_ns, "busy": result.busy_ns}
+    parts = [f"{part / span:.1%} {cause}" for cause, part in idle.items() if part]
+    notes = [Note("Note", f"{short:,} of {pieces:,} pieces are shorter than their launch{hint}")] * bool(short)
+    notes.append(Note("Note", f"GPU ({readable(result.span_ns, 'ns', 4)}): {', '.join(reversed(parts))}"))
+    notes += [Note("Not recorded", note) for note in result.notes]
+    file = existing_file(result.sources[0])
+    data = Table([Column(name, name, key=name) for name in first], result.streams, importance="data")
+    tables = [Table(_STREAMS, result.streams, "", "brief", _MOST_STREAMS), Table(_STREAMS, result.streams, "",
+              "verbose"), data]  # fmt: skip
+    return Report(
+        f"Launches and queues: {result.sources[0]}", f"{name}: {verdict}", [*figures, empty], tables, notes=notes,
+        next=f"perf profile {file} --by {result.finer}" if file and n == 1 else "",
+    )  # fmt: skip

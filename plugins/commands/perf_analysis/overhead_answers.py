@@ -1,0 +1,595 @@
+"""What is said of lost cycles: the answer, tables and plots of one run and of several."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_analysis.categories import UNSEEN
+from perf_analysis.concurrency import WAITING_CATEGORY
+from perf_analysis.efficiencies import COMPUTING, DEFINITIONS, factors_in_order, level_factors, meanings, of_gpus
+from perf_analysis.groups import LEFT_OUT
+from perf_analysis.scaling_efficiencies import (
+    MOST_RUNS,
+    burst_table,
+    burst_tables,
+    efficiencies_of_runs,
+    limit,
+    scaling_table,
+    time_column,
+    work_differs,
+)
+from perf_traces.pop_steps import FACTORS
+from perf_views.names import existing_file, plain_names, short_name, shortened, unique_suffixes
+from perfcore.data.units import readable, shown_origin
+from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
+
+if TYPE_CHECKING:
+    from perf_analysis.overhead_profile import OverheadProfile
+    from perf_analysis.overheads import By, OverheadRuns
+    from perf_analysis.remedies import Remedies
+
+_JOINED = re.compile(r" \(\d+ ranks\)$")  # behind the name of files that are one run
+_MOST_MARKERS = 30
+_LEAST_SHARE = 5e-5  # what is 0.00% in print
+_LEAST_LISTED = 1e-3  # of all time; categories with less are one row
+_NEARLY_ALL = 0.995  # factors above it limit nothing
+_MOST_FACTORS, _MOST_GAINS = 3, 2  # that a sentence names
+_LEAST_GAIN = 0.005  # of the run, that is worth a word
+_DOMINATES = 0.5  # from this share on, start-up is what a run does
+_HOST_BOUND, _EXPOSED = 0.2, 0.1  # of a GPU's time
+_HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
+_NO_MESSAGES = "serialisation and transfer need messages of a whole run, and the default classes"
+_HOST, _NOT_STARTED, _EXPOSED_COMMUNICATION = "waiting for the host", "launched, not started", "exposed communication"
+_WHILE_BUSY = (_EXPOSED_COMMUNICATION, WAITING_CATEGORY)
+_IDLE = (_HOST, _NOT_STARTED, "idle", "other")  # categories in which a GPU does nothing
+_MOST_COLUMNS = 16  # whose numbers can be read; of more, some that lie evenly between the first and the last
+# Efficiencies below have the darkest colour; POP's own tables are red from 80 % down, but half is not all.
+_DARKEST, _LIGHTEST, _BRIGHT = 0.4, 1.0, 0.5
+# The class of states whose colour a category has, so that the timeline and this say the same; those of other sets take
+# what is left.
+_CLASS_OF = {
+    "pure computation": "class:computing", "computing": "class:computing", "other": "class:other",
+    "load imbalance": "class:waiting", "waiting for other ranks": "class:waiting",
+    "insufficient parallelism": "class:idle", "communication loss": "class:communicating",
+    "exposed communication": "class:communicating", "synchronization loss": "class:synchronizing",
+    "exposed copies": "class:transferring", "input and output": "class:io",
+    "resource contention": "class:contending", "runtime overhead": "class:runtime",
+    "waiting for the host": "class:runtime", "launched, not started": "class:unknown", "idle": "class:idle",
+    "not running": "class:not_running", "hidden communication": "pale:communicating",
+    "hidden copies": "pale:transferring",
+}  # fmt: skip
+_MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_MOST_TICKS = 8  # of an axis that counts locations
+_MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
+_BAR, _LEAST_HEIGHT = 0.13, 4.1  # inches of a bar with its name, and of the plot
+_DEVICES = [
+    Column("GPU", "device"),
+    Column("streams", "n_streams"),
+    time_column("span", "span_ns"),
+    time_column("computing", "computing_ns"),
+    time_column("communicating", "communicating_ns"),
+    Column("overlapped", lambda row: _ratio(row.hidden_communication_ns, row.communicating_ns), format=".3%",
+           key="hidden_communication"),
+    time_column("copying", "copying_ns"),
+    Column("overlapped", lambda row: _ratio(row.hidden_copies_ns, row.copying_ns), format=".3%", key="hidden_copies"),
+]  # fmt: skip
+_RANKS = [
+    Column("rank", "rank"),
+    time_column("computing", "computing_ns"),
+    time_column("delay imposed", "held_up_ns", key="held_up_all_others_by"),
+    Column("last arrivals", "n_last", key="times_last"),
+    time_column("wait time", "waited_ns", key="waited_for_others"),
+]
+
+
+def report_of_profile(profile: OverheadProfile, data_table: Table) -> Report:
+    """Return the report of one run."""
+    return _single([profile], "category" if profile.n_phases == 1 else "phase", None, data_table)
+
+
+def report_of(runs: OverheadRuns) -> Report:
+    """Return the report of one run, of the groups of a run, or of several runs side by side."""
+    if runs.is_comparison:
+        return _comparison(runs)
+    return _single(list(runs), runs.by or "category", runs.remedies, runs.data_table)
+
+
+def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, data_table: Table) -> Report:
+    n = len(profiles)
+    title = f"Lost cycles of {n} runs" if n > 1 else f"Lost cycles: {_name(profiles[0])}"
+    answers = [_answer(profile, remedies) for profile in profiles]
+    sentences, figures = zip(*answers, strict=True)
+    is_grouped = len(profiles) > 1 and all(profile.group for profile in profiles)
+    answer = f"{len(profiles)} applications: {'; '.join(sentences)}" if is_grouped else sentences[0]
+    brief: list[Table] = []
+    full: list[Table] = []
+    for profile in profiles:
+        run = f"{_name(profile)}: " if len(profiles) > 1 else ""
+        first, *others = _brief(profile, by)
+        longest = [] if remedies is None or not remedies.longest else [_longest_table(remedies)]
+        named = (replace(each, title=f"{run}{each.title}".removesuffix(": ")) for each in [first, *others])
+        brief += [next(named), *longest, *named]
+        full += [replace(table, title=f"{run}{table.title}") for table in profile_tables(profile, by)]
+    notes = _notes(profiles[0].notes if len(profiles) == 1 else common_notes(profiles))
+    notes = [note for profile in profiles[:1] for note in _about(profile)] + notes
+    return Report(
+        title, answer, [each for part in figures for each in part],
+        [data_table, *(replace(table, importance="data") for table in full[1:]),
+         *(replace(table, importance="brief") for table in brief),
+         *(replace(table, importance="verbose") for table in full)],
+        lambda: profile_plots(profiles[0]), notes, _next(profiles[0], remedies) if len(profiles) == 1 else "",
+        [*(() if is_grouped else sentences[1:]), *(() if of_gpus(profiles[0]) else DEFINITIONS)],
+    )  # fmt: skip
+
+
+def _comparison(runs: OverheadRuns) -> Report:
+    profiles = list(runs)
+    check = limit(profiles)
+    n = len(profiles)
+    head = f"{n} run{'s' * (n != 1)}"
+    sentence, figures = check or (f"{head}: {_answer(profiles[-1])[0]}", _answer(profiles[-1])[1])
+    bursts = burst_tables(profiles) if runs.by == "burst" else []
+    if runs.by == "burst" and not bursts:  # all runs have one size
+        bursts = [table for profile in profiles if (table := burst_table(profile)) is not None]
+    tables = [*scaling_table(profiles, runs.others), *_breakdown_by_run(profiles), *bursts]
+    files = " ".join(existing_file(profile.source) for profile in profiles)
+    sizes = {len(profile.locations) for profile in profiles}
+    following = ""
+    if files and all(existing_file(profile.source) for profile in profiles) and not runs.others:
+        largest = max(sizes)
+        following = f"perf project {files} --at p={2 * largest}" if len(sizes) > 1 else (
+            "a run at another number of locations: perf project needs two or more")  # fmt: skip
+    return Report(
+        f"Lost cycles of {n} runs", f"{head}: {sentence}" if check else sentence, figures, [runs.data_table, *tables],
+        lambda: comparison_plots(runs), _notes(common_notes(profiles)), following, work_differs(profiles),
+    )  # fmt: skip
+
+
+def _name(profile: OverheadProfile) -> str:
+    return f"{Path(profile.source).name or profile.source}{f', {profile.group}' if profile.group else ''}"
+
+
+def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple[str, list[Figure]]:
+    """The sentence on one run, and its numbers."""
+    n, elapsed = len(profile.locations), Figure("elapsed time", readable(profile.elapsed_ns, "ns", 4), key="elapsed")
+    if of_gpus(profile):
+        figures = _gpu_figures(profile)
+        size = f"{n} GPUs x {elapsed.text}" if n > 1 else elapsed.text
+        if remedies is not None and remedies.steps > 1:
+            size = f"{remedies.steps} steps of {readable(remedies.step_ns, 'ns', 4)}"
+        words = {each.name: f"{each.name} {each.text}" for each in figures}
+        exposed = ", ".join(words.pop(name) for name in _WHILE_BUSY if name in words)
+        busy, *others = words.values()
+        text = f"{_name(profile)}, {size}: {', '.join([f'{busy} ({exposed})' if exposed else busy, *others])}"
+    else:
+        size = f"{n} location{'s' * (n != 1)} x {elapsed.text}"
+        parallel, factors = _limits(profile)
+        losses = [Figure(name, time / profile.total_ns, format=".1%") for name, time, _ in _losses(profile)]
+        if parallel is None:
+            figures = losses[:2]
+            text = f"{_name(profile)}: {', '.join(f'{each.text} {each.name}' for each in figures)} of {size}"
+        else:
+            lost = factors or [each for each in losses if each.name not in ("pure computation", "computing")][:2]
+            figures = [parallel, *lost]
+            parts = ", ".join(f"{each.name} {each.text}" for each in lost)
+            text = f"{_name(profile)}, {size}: {parallel.name} {parallel.text}{f': {parts}' if parts else ''}"
+    dominates = profile.startup_ns >= _DOMINATES * profile.elapsed_ns
+    if dominates:
+        figures = [Figure("start-up", profile.startup_ns / profile.elapsed_ns, format=".1%"), *figures]
+        head, _, tail = text.partition(": ")
+        text = f"{head}: start-up {figures[0].text} (until MPI_Init ends); {tail}"
+    gains = (
+        []
+        if remedies is None or dominates
+        else [each for each in remedies.gains if each.share >= _LEAST_GAIN][:_MOST_GAINS]
+    )
+    if gains:
+        text += f"; {', '.join([gains[0].text, *(each.short_text for each in gains[1:])])}"
+        figures += [Figure(each.question, each.share, format=".1%") for each in gains]
+    return text, figures
+
+
+def _gpu_figures(profile: OverheadProfile) -> list[Figure]:
+    """Shares of GPUs' time: busy, and what they wait for."""
+    shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
+    named = {
+        _HOST: _HOST, "launched but not started": _NOT_STARTED, "idle": "idle",
+        _EXPOSED_COMMUNICATION: _EXPOSED_COMMUNICATION, WAITING_CATEGORY: WAITING_CATEGORY,
+    }  # fmt: skip
+    parts = [Figure(name, shares.get(category, 0.0), format=".1%") for name, category in named.items()]
+    busy = 1.0 - sum(shares.get(name, 0.0) for name in _IDLE)
+    return [Figure("device busy", busy, format=".1%"), *(each for each in parts if each.value >= _LEAST_SHARE)]
+
+
+def _limits(profile: OverheadProfile) -> tuple[Figure | None, list[Figure]]:
+    """Parallel efficiency, and the lowest of the factors that the table shows; none of a run without communication."""
+    efficiencies = profile.efficiencies()
+    if efficiencies is None or np.isnan(efficiencies.parallel[0]):
+        return None, []
+    factors = factors_in_order(profile)
+    parallel = Figure("parallel efficiency", float(efficiencies.parallel[0]), format=".1%")
+    lowest = sorted(factors.items(), key=lambda item: item[1])[:_MOST_FACTORS]
+    if not (profile.threads or profile.communicates):
+        return parallel, []
+    limiting = [(name, value) for name, value in lowest if value < _NEARLY_ALL]
+    order = list(factors)
+    limiting.sort(key=lambda item: order.index(item[0]))
+    return parallel, [Figure(name, value, format=".1%") for name, value in limiting]
+
+
+def _about(profile: OverheadProfile) -> list[Note]:
+    """Notes on how categories and factors go together, and on start-up."""
+    notes = []
+    efficiencies = profile.efficiencies()
+    if efficiencies is not None and profile.communicates and not profile.threads and not profile.devices:
+        lost = 1.0 - float(efficiencies.load_balance[0])
+        if lost > 1.0 - _NEARLY_ALL:
+            text = f"load imbalance ({lost:.1%}) is time inside communication calls, which categories count there"
+            notes.append(Note("Note", text))
+    if profile.startup_ns and profile.startup_ns < _DOMINATES * profile.elapsed_ns:
+        share = profile.startup_ns / profile.elapsed_ns
+        notes.append(Note("Note", f"start-up (until MPI_Init ends): {share:.1%} of the run"))
+    return notes
+
+
+def _notes(texts: Sequence[str]) -> list[Note]:
+    assumed = [Note("Assumed", text.removeprefix("assumes: ")) for text in texts if text.startswith("assumes: ")]
+    left_out = [Note("Left out", text.replace(f" {LEFT_OUT}", "")) for text in texts if LEFT_OUT in text]
+    others = [Note("Uncertain", text) for text in texts
+              if not text.startswith(("assumes: ", UNSEEN)) and LEFT_OUT not in text]  # fmt: skip
+    unseen = [Note("Not recorded", text.removeprefix(UNSEEN)) for text in texts if text.startswith(UNSEEN)]
+    return [*assumed, *others, *unseen, *left_out]
+
+
+def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
+    """The command that follows from what is lost most."""
+    file = existing_file(_JOINED.sub("", profile.source))
+    if not file:
+        return ""
+    if profile.startup_ns >= _DOMINATES * profile.elapsed_ns:
+        return f"perf overheads {file} --from {profile.startup_ns / 1e9:.9g}s"
+    shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
+    if profile.devices:
+        if shares.get(_HOST, 0.0) >= _HOST_BOUND:
+            return f"perf overheads {file} --by launch"
+        exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
+        return f"perf messages {file}" if exposed >= _EXPOSED else f"perf profile {file}"
+    if remedies is not None and remedies.gains and remedies.gains[0].share >= _LEAST_GAIN:
+        return f"perf whatif {file} {remedies.gains[0].option}"
+    factors = factors_in_order(profile)
+    if profile.replayed is not None and factors and min(factors.values()) < _NEARLY_ALL:
+        lowest = min(factors, key=lambda name: factors[name])
+        return f"perf whatif {file} {'--balance computing' if 'balance' in lowest else '--network 0'}"
+    return f"perf profile {file}"
+
+
+def common_notes(profiles: Sequence[OverheadProfile]) -> list[str]:
+    """What must be known about several runs; notes that differ in one number are one."""
+    texts: dict[str, set[int]] = {}
+    for note in (note for profile in profiles for note in profile.notes):
+        number = re.match(r"\d+ ", note)  # a note that counts something begins with the count
+        text, counts = (note[number.end() :], {int(number[0])}) if number else (note, set[int]())
+        texts.setdefault(text, set()).update(counts)
+    ranges = {text: f"{min(counts)} to {max(counts)} " for text, counts in texts.items() if len(counts) > 1}
+    return [ranges.get(text, "".join(f"{count} " for count in counts)) + text for text, counts in texts.items()]
+
+
+def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
+    """Return tables by category, which come always, and as asked; then of GPUs, ranks and efficiencies."""
+    known = [
+        None if name in profile.untold and not time else int(time)
+        for name, time in zip(profile.categories, profile.by_category_ns, strict=True)
+    ]
+    times = [*known, profile.total_ns]
+    columns = [
+        Column("category", [*profile.categories, "total"]),
+        time_column("total time", times),
+        Column("share", [None if time is None else time / profile.total_ns for time in times], format=".2%"),
+        Column("meaning", [*profile.texts, "locations x elapsed time"]),
+    ]
+    tables = [Table(columns, title="Lost cycles by category"), *_asked(profile, by)]
+    if profile.devices:
+        idle = Column("idle", lambda device: device.idle_ns / profile.elapsed_ns, format=".2%")
+        title = "GPU overlap (overlapped: concurrent with compute on another stream)"
+        tables.append(Table([*_DEVICES, idle], profile.devices, title))
+    if profile.ranks:
+        ranks = sorted(profile.ranks, key=lambda each: -each.held_up_ns)
+        tables.append(Table(_RANKS, ranks, "Wait time in collectives by rank"))
+    by_phase = by == "phase" and profile.n_phases > 1
+    efficiencies = _gpu_table(profile) if of_gpus(profile) else _efficiency_table(profile, by_phase)
+    return [*tables, *efficiencies, *_level_table(profile)]
+
+
+def _brief(profile: OverheadProfile, by: By) -> list[Table]:
+    """Categories that occur, the largest first, the breakdown that was asked for, and efficiencies."""
+    rows = _losses(profile)
+    small = [row for row in rows if row[1] < _LEAST_LISTED * profile.total_ns]
+    if len(small) > 1:
+        rows = [*rows[: -len(small)], (f"{len(small)} others", sum(row[1] for row in small), "")]
+    rows.append(("total", profile.total_ns, "locations x elapsed time"))
+    columns = [
+        Column("category", 0),
+        Column("total time", 1, "ns", "time"),
+        Column("share", lambda row: row[1] / profile.total_ns, format=".1%"),
+        Column("meaning", 2),
+    ]
+    if of_gpus(profile):
+        return [Table(columns, rows), *_asked(profile, by), *_gpu_table(profile)]
+    efficiencies = [replace(each, title="", drops_empty=True) for each in _efficiency_table(profile, by_phase=False)]
+    return [Table(columns, rows), *_asked(profile, by), *efficiencies, *_level_table(profile)]
+
+
+def _asked(profile: OverheadProfile, by: By) -> list[Table]:
+    """The table next to the categories."""
+    if by == "location":
+        columns = [Column("location", profile.locations), *_shares(profile.categories, profile.by_location_ns)]
+        return [Table(columns, title="Time breakdown by location")]
+    if by == "phase":
+        return [_phase_table(profile)]
+    if by == "marker":
+        return [_marker_table(profile)]
+    bursts = burst_table(profile) if by == "burst" else None
+    return [] if bursts is None else [bursts]
+
+
+def _losses(profile: OverheadProfile) -> list[tuple[str, int, str]]:
+    """Name, time and meaning of the categories that occur, the largest first."""
+    rows = zip(profile.categories, profile.by_category_ns.tolist(), profile.texts, strict=True)
+    return sorted((row for row in rows if row[1]), key=lambda row: -row[1])
+
+
+def _longest_table(remedies: Remedies) -> Table:
+    names = plain_names([name for name, *_ in remedies.longest])
+    rows = [(name, *row[1:]) for name, row in zip(names, remedies.longest, strict=True)]
+    columns = [
+        Column(f"longest {remedies.kind}s{remedies.where}", 0, key=remedies.kind),
+        Column("time", 1, "ns", "time"),
+        Column("share", lambda row: row[1] / remedies.whole_ns, format=".1%"),
+        Column("calls", 2),
+    ]
+    return Table(columns, rows)
+
+
+def _breakdown_by_run(profiles: Sequence[OverheadProfile]) -> list[Table]:
+    """A row for each category and a column for each run, the smallest first."""
+    names = unique_suffixes([each.source for each in profiles])
+    shares = np.array([each.by_category_ns / each.total_ns for each in profiles]).T
+    chosen = [row for row in np.argsort(-shares.max(axis=1), kind="stable").tolist()
+              if (shares[row] >= _LEAST_SHARE).any()]  # fmt: skip
+    runs = sorted(range(len(profiles)), key=lambda run: len(profiles[run].locations))
+    sizes = [len(each.locations) for each in profiles]
+
+    def head(run: int) -> str:
+        name = f"p={sizes[run]}" if sizes.count(sizes[run]) == 1 else names[run]
+        return f"{name}, {readable(profiles[run].elapsed_ns, 'ns', 4)}"
+
+    columns = [Column(head(run), shares[chosen, run], format=".1%", key=names[run]) for run in runs]
+    categories = Column("category", [profiles[0].categories[row] for row in chosen])
+    brief = columns if len(columns) <= MOST_RUNS else [columns[0], *columns[1 - MOST_RUNS :]]
+    return [Table([categories, *brief], importance="brief"), Table([categories, *columns], importance="verbose")]
+
+
+def _phase_table(profile: OverheadProfile) -> Table:
+    edges = profile.edges_ns
+    origin = int(shown_origin(int(edges[0]), int(edges[-1])))
+    columns = [
+        Column("phase", np.arange(1, len(edges))),
+        Column("start", edges[:-1] - origin, "ns", "time"),
+        Column("duration", np.diff(edges), "ns", "time"),
+        *_shares(profile.categories, profile.by_phase_ns),
+    ]
+    if _hides_besides(profile):
+        columns += _shares(_HIDDEN, profile.hidden_ns.sum(axis=1), profile.by_phase_ns.sum(axis=0))
+    since = f", start since {origin} ns" if origin else ""
+    return Table(columns, title=f"Time breakdown by phase{since}")
+
+
+def _marker_table(profile: OverheadProfile) -> Table:
+    markers = profile.markers
+    cycles = np.array([each.cycles_ns for each in markers]).T
+    columns = [
+        Column("marker", [short_name(each.name) for each in markers]),
+        Column("times", [each.count for each in markers]),
+        time_column("elapsed", [each.elapsed_ns for each in markers]),
+        *_shares(profile.categories, cycles),
+    ]
+    if _hides_besides(profile):
+        hidden = np.array([(each.hidden_communication_ns, each.hidden_copies_ns) for each in markers]).T
+        columns += _shares(_HIDDEN, hidden, cycles.sum(axis=0))
+    return Table(columns, title="Time breakdown by marker", limit=_MOST_MARKERS)
+
+
+def _hides_besides(profile: OverheadProfile) -> bool:
+    """Whether overlap with computing is no category."""
+    return bool(profile.devices) and "hidden communication" not in profile.categories
+
+
+def _gpu_table(profile: OverheadProfile) -> list[Table]:
+    """What GPUs lose by cause, each as a share of 1; of one GPU the categories say it."""
+    efficiencies = profile.efficiencies()
+    if len(profile.locations) == 1 or efficiencies is None:
+        return []
+    shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
+    busy = 1.0 - sum(shares.get(name, 0.0) for name in _IDLE)
+    rows = [
+        ("device busy", busy, "mean time in which a GPU does anything / elapsed"),
+        ("host", 1.0 - shares.get(_HOST, 0.0), "1 - waiting for the host"),
+        ("launch", 1.0 - shares.get(_NOT_STARTED, 0.0), "1 - launched, not started"),
+        ("communication", _ratio(shares.get(COMPUTING, 0.0), busy), "computing / device busy"),
+        ("load balance", float(efficiencies.load_balance[0]), "mean / longest computing of a GPU"),
+    ]
+    columns = [Column("GPU efficiency", 0), Column("value", 1, format=".1%"), Column("meaning", 2)]
+    return [Table(columns, rows)]
+
+
+def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> list[Table]:
+    efficiencies = profile.efficiencies()
+    if efficiencies is None:
+        return []
+    parts = profile.efficiencies(by_phase=True) if by_phase else None
+    n_parts = 0 if parts is None else profile.n_phases
+    columns = [Column("POP efficiency", ["run", *(f"phase {number}" for number in range(1, n_parts + 1))])]
+    for name, shares in efficiencies.columns.items():
+        of_parts = None if parts is None else parts.columns[name]
+        values = [np.nan] if shares is None else shares.tolist()
+        values += [np.nan] * n_parts if of_parts is None else of_parts.tolist()
+        columns.append(Column(name.replace("_", " "), values, format=".1%"))
+    reason = _NO_MESSAGES
+    if (replayed := profile.replayed) is not None:
+        whose = "inferred from the trace" if replayed.definition == "strict" else "of BSC's tools"
+        reason = (
+            f"synchronisation rules {whose}, violated by {replayed.contradictions} of {replayed.calls} calls; ideal "
+            f"network {readable(replayed.ideal_ns, 'ns')}"
+        )
+    elif profile.devices:
+        reason = "serialisation and transfer: the kernels of collectives both wait and transfer"
+    return [Table(columns, title=f"Efficiencies ({reason})", drops_empty=False)]
+
+
+def _level_table(profile: OverheadProfile) -> list[Table]:
+    """Factors of MPI x OpenMP, and what each means."""
+    factors, factor_meanings = level_factors(profile), meanings(profile)
+    if not factors:
+        return []
+    title = "Efficiencies of GPUs, as TALP defines them"
+    if not of_gpus(profile):
+        counts = sorted({each.n_threads for each in profile.threads})
+        each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        n = len(profile.threads)
+        title = f"Efficiencies of MPI x OpenMP ({n} process{'es' if n > 1 else ''} of {each} threads)"
+    meaning = Column("meaning", lambda row: factor_meanings[row[0]])
+    return [Table([Column("factor", 0), Column("value", 1, format=".1%"), meaning], list(factors.items()), title)]
+
+
+def _shares(names: Sequence[str], times: Any, totals: Any = None) -> list[Column]:
+    """Columns of (n_names, n) times as shares of the sum of all; none of those in which nothing is lost."""
+    shares = times / (times.sum(axis=0) if totals is None else totals)
+    return [
+        Column(name, row, format=".2%") for name, row in zip(names, shares, strict=True) if (row >= _LEAST_SHARE).any()
+    ]
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def profile_plots(profile: OverheadProfile) -> list[Plot]:
+    """Return categories over time, stacked, and by location."""
+    edges = profile.timeline_edges_ns
+    origin = int(shown_origin(int(edges[0]), int(edges[-1])))
+    places = (edges - origin).tolist()
+    below = np.zeros(len(edges) - 1)
+    areas: list[Any] = []
+    for index, label, colour in _present(profile):
+        above = below + profile.timeline_ns[index] / np.diff(edges)
+        areas.append(Steps(places, above.tolist(), label, colour, is_filled=True, base=below.tolist()))
+        below = above
+    if profile.n_phases > 1:
+        areas.append(Rule((profile.edges_ns[1:-1] - origin).tolist(), label="phases", colour="data"))
+    time = Axis(f"time since {origin} ns" if origin else "time", "ns", "time", (places[0], places[-1]))
+    height = max(_LEAST_HEIGHT, _BAR * min(len(profile.locations), _MOST_BARS) + 0.5)
+    n = len(profile.locations)
+    count = Axis("locations", limits=(0.0, n), ticks=range(n + 1) if n <= _MOST_TICKS else ())
+    return [
+        Plot("time", areas, time, count, height=height, width=0.75, legend="below"),
+        _by_location(profile),
+    ]
+
+
+def _by_location(profile: OverheadProfile) -> Plot:
+    count = len(profile.locations)
+    shares, title = profile.by_location_ns / profile.elapsed_ns, "by location"
+    members = np.split(np.arange(count), count)
+    if count > _MOST_BARS:  # the extreme ones, and the others as means of those that are like them
+        category = int(np.argmax(np.ptp(profile.by_location_ns, axis=1)))
+        order = np.argsort(-shares[category], kind="stable")
+        groups = np.array_split(order[_EXTREME:-_EXTREME], min(count, _MOST_BARS) - 2 * _EXTREME)
+        members = [*np.split(order[:_EXTREME], _EXTREME), *groups, *np.split(order[-_EXTREME:], _EXTREME)]
+        title = f"by location: most and least\n{shortened(profile.categories[category], _MOST_LETTERS)}"
+    shares = np.column_stack([shares[:, group].mean(axis=1) for group in members])
+    names = [
+        shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
+        for group in members
+    ]
+    bars = _stacked_bars(shares, _present(profile), 1.0 if 20 <= len(names) <= _MOST_BARS else 0.9)
+    of_time, of_rows = Axis("share of time", limits=(0.0, 1.0), format=".0%"), _rows_axis(names)
+    return Plot("locations", bars, of_time, of_rows, title, width=0.25, legend="below")
+
+
+def _rows_axis(names: Sequence[str], label: str = "") -> Axis:
+    return Axis(label, scale="category", names=names, is_reversed=True)
+
+
+def _stacked_bars(shares: Any, present: Sequence[tuple[int, str, str]], width: float = 0.8) -> list[Bars]:
+    """Bars (n,) of each category, one behind the other."""
+    left, bars = np.zeros(shares.shape[1]), []
+    for index, label, colour in present:
+        values = shares[index]
+        bars.append(Bars(range(len(left)), values.tolist(), label, colour, left.tolist(), True, width))
+        left = left + values
+    return bars
+
+
+def _present(profile: OverheadProfile) -> list[tuple[int, str, str]]:
+    """Number, label and colour of each category that has any time."""
+    used = set(_CLASS_OF.values())
+    others = (colour for colour in itertools.cycle(f"area:{k}" for k in range(10)) if colour not in used)
+    colours = [_CLASS_OF.get(name) or next(others) for name in profile.categories]
+    present = np.flatnonzero(profile.by_category_ns).tolist()
+    return [(index, shortened(profile.categories[index], _MOST_LETTERS), colours[index]) for index in present]
+
+
+def comparison_plots(runs: OverheadRuns) -> list[Plot]:
+    """Return the share of each category in each of several runs, and the table of their efficiencies."""
+    profiles = list(runs)
+    shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
+    present = {each for profile in profiles for each in _present(profile)}
+    names = [
+        f"{shortened(name, _MOST_LETTERS)} ({len(profile.locations)})"
+        for name, profile in zip(unique_suffixes([each.source for each in profiles]), profiles, strict=True)
+    ]
+    of_time = Axis("share of the run's cycles", limits=(0.0, 1.0), format=".0%")
+    bars = _stacked_bars(shares, sorted(present))
+    plots = [Plot("categories", bars, of_time, _rows_axis(names, "run (locations)"), height=2.4, width=1.0,
+                  legend="below")]  # fmt: skip
+    rows = efficiencies_of_runs(profiles) or []
+    columns = [(len(each.locations), each.source, row) for each, row in zip(profiles, rows, strict=False)]
+    columns += [(other.p, other.source, dict(other.factors)) for other in runs.others]
+    columns.sort(key=lambda column: column[0])
+    return [*plots, *([_efficiency_plot(columns)] if columns else [])]
+
+
+def _efficiency_plot(columns: list[tuple[int, str, dict[str, float | None]]]) -> Plot:
+    """Numbers in cells, darker for less, so that they can be read without colours."""
+    if len(columns) > _MOST_COLUMNS:
+        columns = [columns[index] for index in np.unique(np.linspace(0, len(columns) - 1, _MOST_COLUMNS).astype(int))]
+    factors = [name for name in FACTORS if any(values.get(name) is not None for *_, values in columns)]
+    cells = [(column, row, values.get(name)) for row, name in enumerate(factors)
+             for column, (*_, values) in enumerate(columns)]  # fmt: skip
+    known = [(column, row, share) for column, row, share in cells if share is not None]
+    sizes = [(share - _DARKEST) / (_LIGHTEST - _DARKEST) for *_, share in known]
+    spans = Spans(
+        [column - 0.48 for column, *_ in known], [column + 0.48 for column, *_ in known], "",
+        [f"size:{min(max(size, 0.0), 1.0):.4f}" for size in sizes],
+        [row - 0.48 for _, row, _ in known], [row + 0.48 for _, row, _ in known],
+    )  # fmt: skip
+    texts = [
+        Text([column for column, *_ in each], [row for _, row, _ in each], [f"{share:.1%}" for *_, share in each],
+             colour, "center")
+        for colour, each in (
+            ("paper", [cell for cell, size in zip(known, sizes, strict=True) if size < _BRIGHT]),
+            ("data", [cell for cell, size in zip(known, sizes, strict=True) if size >= _BRIGHT]),
+        )
+        if each
+    ]  # fmt: skip
+    heads = [f"{p} ({shortened(Path(source).name, _MOST_LETTERS)})" for p, source, _ in columns]
+    title = "POP efficiencies (darker is less)"
+    runs = Axis("locations", scale="category", names=heads)
+    return Plot("efficiencies", [spans, *texts], runs, _rows_axis(factors), title, height=3.2, width=1.0)

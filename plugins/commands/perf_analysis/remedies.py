@@ -1,0 +1,162 @@
+"""What would help a run most without other hardware, and its longest operators or functions, for one first answer.
+
+Replays are those of `perf whatif`. They are left out where a run has so many intervals that they would take longer
+than reading it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_analysis.categories import NO_STATE
+from perf_analysis.concurrency import devices_of
+from perf_analysis.efficiencies import of_gpus
+from perf_traces.levels import parts_of
+from perfcore.base.errors import PerfError
+from perfcore.data.trace import Trace
+
+if TYPE_CHECKING:
+    from perf_analysis.gpu_whatif import Scenario
+    from perf_analysis.overhead_profile import OverheadProfile
+
+_MOST_INTERVALS, _MOST_CALLS = 1_000_000, 300_000
+_LONGEST = 3
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a run would take if something were different."""
+
+    question: str
+    runtime_ns: int
+    recorded_ns: int
+    option: str  # of `perf whatif`
+    is_bound: bool = False  # whether no more than this can be saved
+
+    @property
+    def share(self) -> float:
+        """What is saved, of the runtime."""
+        return 1.0 - self.runtime_ns / self.recorded_ns
+
+    @property
+    def text(self) -> str:
+        """What a sentence says of it."""
+        return f"{self.question} would save {'at most ' if self.is_bound else ''}{self._saved}"
+
+    @property
+    def short_text(self) -> str:
+        """The same behind another one."""
+        return f"{self.question} {self._saved}"
+
+    @property
+    def _saved(self) -> str:
+        return f"{self.share:.1%} (whatif {self.option})"
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """Replays, those that save most first, and what takes longest."""
+
+    gains: tuple[Gain, ...] = ()
+    kind: str = "function"  # of the longest
+    longest: tuple[tuple[str, int, int | None], ...] = ()  # name, time in nanoseconds, calls
+    whole_ns: int = 1  # what the times of all of them sum to
+    where: str = ""  # of which part of the run they are the longest
+    steps: int = 0  # that the trace marks, and their mean length
+    step_ns: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        gains = [{**asdict(each), "share": each.share} for each in self.gains]
+        names = ("name", "time_ns", "calls")
+        return {"gains": gains, "kind": self.kind, "longest": [dict(zip(names, each, strict=True)) for each in
+                self.longest], "steps": self.steps, "step_ns": self.step_ns}  # fmt: skip
+
+
+def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
+    """Return what would help a run, and its longest operators or functions; None where that would take too long."""
+    if trace.n_intervals > _MOST_INTERVALS:
+        return None
+    try:
+        if devices_of(trace) is not None:
+            return _of_gpus(trace) if of_gpus(profile) else None
+        kind, longest, whole = _longest_functions(trace)
+        return Remedies(_gains_of_calls(trace, profile), kind, longest, whole)
+    except PerfError:  # the commands of their own say why
+        return None
+
+
+def _of_gpus(trace: Trace) -> Remedies | None:
+    from perf_analysis.gpu_whatif import gpu_answers
+    from perf_analysis.operators import rows_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
+
+    paths = [part.source for _, part in parts_of(trace)]
+    if not os.path.exists(paths[0]):  # noqa: PTH110 - the names of data may be too long for a path
+        return None
+    activity = read_gpu_activity(paths[0], with_shapes=False)
+    if activity is None:
+        return None
+    answers = gpu_answers(trace.source, paths, None, {}, lambda *_: trace, first=activity)
+    scenarios = () if answers is None else answers.scenarios
+    gains = [
+        Gain(each.question, each.runtime_ns, answers.runtime_ns, f"--faster {each.part}={_factor(each)}")
+        for each in scenarios
+        if answers is not None and each.zero_time == (each.part == "collectives")
+    ]
+    by = "operator" if activity.has_operators else "kernel"
+    rows = sorted(rows_of(activity, by), key=lambda row: -row["own_ns"])
+    longest = tuple((row["name"], row["own_ns"], row["calls"]) for row in rows[:_LONGEST] if row["own_ns"])
+    starts, ends = activity.step_spans()
+    whole = max(sum(row["own_ns"] for row in rows), 1)
+    where = " (first rank)" if len(paths) > 1 else ""
+    length = float((ends - starts).mean()) if len(starts) else 0.0
+    return Remedies(_sorted(gains), by, longest, whole, where, len(starts), length)
+
+
+def _factor(scenario: Scenario) -> str:
+    return "inf" if scenario.zero_time else "2"
+
+
+def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
+    """Balanced computing, and messages that take no time."""
+    from perf_analysis.whatif import balanced
+    from perf_traces.messages.bursts import BurstTimes
+    from perf_traces.messages.communication import communication_of
+    from perf_traces.messages.replay import Replay
+    from perfcore.data.trace import busy_mask
+
+    communication = None if profile.replayed is None or profile.threads else communication_of(trace)
+    if communication is None or profile.replayed is None or len(communication.calls) > _MOST_CALLS:
+        return ()
+    elapsed, gains = profile.elapsed_ns, []
+    if profile.replayed.definition == "strict":
+        gains.append(Gain("hiding all transfers", profile.replayed.ideal_ns, elapsed, "--network 0", is_bound=True))
+    if int((np.diff(communication.first_call) > 0).sum()) > 1:
+        replay, times = Replay(communication), BurstTimes(trace, communication)
+        busy = busy_mask(trace.states, trace.busy_states, None, None)
+        inside = np.minimum(times.within(busy), replay.burst_ns)
+        after, _ = balanced(replay.burst_ns, inside, communication, times)
+        silent = max(0, elapsed - replay.runtime_ns())
+        runtime = replay.runtime_ns(burst_ns=after) + silent
+        gains.append(Gain("balancing computing", runtime, elapsed, "--balance computing", is_bound=True))
+    return _sorted(gains)
+
+
+def _sorted(gains: Sequence[Gain]) -> tuple[Gain, ...]:
+    return tuple(sorted(gains, key=lambda each: each.runtime_ns))
+
+
+def _longest_functions(trace: Trace) -> tuple[str, tuple[tuple[str, int, int | None], ...], int]:
+    from perf_analysis.profile import profile_of
+
+    run = profile_of(trace)
+    order = np.argsort(-run.by_function_ns, kind="stable").tolist()
+    named = [k for k in order if run.functions[k] != NO_STATE and run.by_function_ns[k]][:_LONGEST]
+    calls = run.calls.sum(axis=(1, 2)).tolist()
+    longest = tuple((run.functions[k], int(run.by_function_ns[k]), calls[k] if run.has_calls else None) for k in named)
+    return "function", longest, run.total_ns

@@ -1,0 +1,35 @@
+"""The command ``perf example MODEL``: what a model predicts at twice the largest measured point."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import perfcore
+from perfcore.hooks.parameters import Argument
+from perfcore.report import Figure, Report
+from perfcore.results import Result
+
+
+@dataclass(frozen=True, repr=False)
+class Doubled(Result):
+    """A prediction."""
+
+    value: float
+    unit: str
+
+    def report(self, data: Any = None) -> Report:
+        """Return the answer and its number."""
+        figure = Figure("prediction", self.value, self.unit)
+        return Report("Prediction at twice the largest point", f"At twice the largest point: {figure.text}", [figure])
+
+
+def example(model: Annotated[Any, Argument("MODEL")]) -> Doubled:
+    """Predict at twice the largest measured point of the first parameter.
+
+    Parameters
+    ----------
+    model : Model, str or path
+        A model of one parameter.
+    """
+    loaded = perfcore.load(model) if isinstance(model, str) else model
+    largest = next(iter(loaded.ranges.values()))[1]
+    return Doubled(float(loaded.predict([2.0 * largest])[0]), loaded.unit or "")

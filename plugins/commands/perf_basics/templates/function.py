@@ -1,0 +1,10 @@
+"""The function ``p^(-2/3)``: the surface of subdomains in three dimensions."""
+
+from perf_formulas.formula import FormulaFunction
+
+
+class Example(FormulaFunction):
+    """Surface of a cube's share over p processors; the name is what users type, the formula is what it computes."""
+
+    name = formula = "p^(-2/3)"
+    variables = ("p",)

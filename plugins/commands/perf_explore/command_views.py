@@ -1,0 +1,213 @@
+"""What commands answer about data, as views: each is the report of the command's public function.
+
+A command that is registered with ``default_for=(kind,)`` is listed on the page of data of that kind, and takes them as
+its first argument; ``"several KIND"`` is for several files of one kind, and ``"versions"`` for two of measurements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import typing
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from perf_views import contents as page
+from perf_views.drawable import views_of
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.hooks.parameters import Option, help_of, parameters_of, value_type
+from perfcore.hooks.registry import Entry, registry
+from perfcore.results import Result
+
+# Titles of commands in the order of the menu; others follow by their names.
+_TITLES = {
+    "overheads": "Lost time", "profile": "Profile", "whatif": "What-if", "messages": "Messages",
+    "iterations": "Iterations", "project": "Project", "gate": "Versions",
+}  # fmt: skip
+_MOST_ANSWERS = 16  # that are remembered
+# Sliders of the questions that a result says that it answers: label, limits, step, and the value that asks nothing.
+_SLIDERS = {
+    "network": ("network, times as fast", "1", "16", "0.5", "1"),
+    "computing": ("computation, times as fast", "1", "10", "0.25", "1"),
+    "noise": ("noise of computation [%]", "0", "30", "1", "0"),
+    "gpu": ("GPU, times as fast", "1", "10", "0.25", "1"),
+    "host": ("host, times as fast", "1", "10", "0.25", "1"),
+    "collectives": ("collectives, times as fast", "1", "10", "0.25", "1"),
+    "balance": ("balance", "0", "1", "1", "0"),
+}
+_ASK = "ask."  # before the name of a slider in the address
+
+
+def entries_for(kind: str) -> dict[str, Entry]:
+    """Return the commands that show data of a kind, by name, in the order of the menu."""
+    found = {name: entry for name, entry in registry().entries("commands").items() if kind in entry.default_for}
+    order = {name: place for place, name in enumerate(_TITLES)}
+    return {name: found[name] for name in sorted(found, key=lambda name: order.get(name, len(order)))}
+
+
+class CommandViews:
+    """The report of a command about data; its options stand in the address."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        subjects: tuple[Any, ...],
+        files: tuple[Any, ...] = (),
+        title: str = "",
+        **options: Any,
+    ) -> None:
+        self._entry, self._subjects, self._files, self._given = entry, subjects, files, options
+        self.title = title or _TITLES.get(entry.name, entry.name.capitalize())
+        self._answers: OrderedDict[tuple[tuple[str, str], ...], Result] = OrderedDict()
+        self.failed = False  # whether it answers nothing about these data
+
+    @property
+    def help(self) -> str:
+        return self._entry.help
+
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
+        """The report with the options that the address names; see `Viewable.view`."""
+        forms = self._forms(query)
+        try:
+            result = self.answer(query)
+        except PerfError as error:
+            self.failed = self.failed or not any(query.values())
+            return page.View(self.title, (page.Notice(str(error), "error"), *forms))
+        inner = views_of(result).view(path, query)
+        blocks = (*inner.blocks[:1], *self._sliders(result, query), *inner.blocks[1:], *forms)
+        return replace(inner, title=self.title, blocks=blocks)
+
+    def paths(self) -> list[page.ViewPath]:
+        """The view, if the command answers anything."""
+        try:
+            self.answer({})
+        except PerfError:
+            self.failed = True
+            return []
+        return [()]
+
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
+        raise page.NoViewError(path)
+
+    def answer(self, query: page.Query) -> Result:
+        """What the command finds, with the options of a query."""
+        key = tuple(sorted((name, text) for name, text in query.items() if text))
+        if key not in self._answers:
+            self._answers[key] = self._ask({**self._given, **self._options(query)})
+            if len(self._answers) > _MOST_ANSWERS:
+                self._answers.popitem(last=False)
+        self._answers.move_to_end(key)
+        return self._answers[key]
+
+    def _ask(self, options: Mapping[str, Any]) -> Result:
+        """Call the command; some answers need more of a file than data that were read hold."""
+        function = self._function()
+        try:
+            result: Result = function(*self._subjects, **options)
+        except PerfError:
+            if not self._files:
+                raise
+            result = function(*self._files, **options)
+        return result
+
+    def _function(self) -> Callable[..., Any]:
+        return self._entry.load_function(next(iter(self._entry.functions)))
+
+    def _parameters(self) -> dict[str, tuple[Any, Any, Option]]:
+        """Options of the command by name: the default, the type of the value, and what is declared."""
+        found = {}
+        for name, (parameter, kind, notes) in parameters_of(self._function()).items():
+            note = next((each for each in notes if isinstance(each, Option)), None)
+            # What is needed for another option, such as the name of a file to write, is of the command line alone.
+            if note is None and not notes and parameter.kind is parameter.KEYWORD_ONLY:
+                note = Option() if value_type(kind) in (str, int, float) else None
+            # A page only looks: switches, such as that which runs programs, and files to write are no part of it.
+            if note is None or note.needs or note.metavar.startswith("FILE") or value_type(kind) is bool:
+                continue
+            found[name] = parameter.default, value_type(kind), note
+        return found
+
+    def _options(self, query: page.Query) -> dict[str, Any]:
+        """Values of the options that a query names, and of the sliders."""
+        options: dict[str, Any] = {}
+        for name, (_, kind, _) in self._parameters().items():
+            if text := query.get(name, "").strip():
+                options[name] = _value(name, text, kind)
+        factors = {}
+        for name in _SLIDERS:
+            text = query.get(_ASK + name, "")
+            if not text or float(text) == float(_SLIDERS[name][4]):
+                continue
+            if name == "network":
+                options["network"] = f"x{text}"
+            elif name == "noise":
+                options["noise"] = f"{text}%"
+            elif name == "balance":
+                options["balance"] = "computing"
+            else:
+                factors[name] = float(text)
+        return {**options, "faster": {**options.get("faster", {}), **factors}} if factors else options
+
+    def _sliders(self, result: Result, query: page.Query) -> list[page.Block]:
+        """A form of sliders for the questions that a result answers."""
+        questions = [name for name in getattr(result, "questions", ()) if name in _SLIDERS]
+        if not questions:
+            return []
+        fields = []
+        for name in questions:
+            label, least, most, step, neutral = _SLIDERS[name]
+            value = query.get(_ASK + name) or neutral
+            fields.append(page.Field(_ASK + name, label, value, "range", (), least, most, step))
+        hidden = [page.Field(name, "", text, "hidden") for name, text in query.items() if not name.startswith(_ASK)]
+        return [page.Form((*hidden, *fields), (), "Ask", "What would change")]
+
+    def _forms(self, query: page.Query) -> list[page.Form]:
+        """Choices in one row, which are shown at once, and all other options."""
+        choices, others = [], []
+        helps = help_of(self._function())[1]
+        for name, (default, kind, note) in self._parameters().items():
+            if name in _SLIDERS or name in ("faster", "balance") or name in self._given:
+                continue
+            shown = name.replace("_", " ")
+            value = query.get(name) or ("" if default is None or default == () else str(default))
+            if typing.get_origin(kind) is Literal:
+                words = typing.get_args(kind)
+                empty = () if default in words else ("",)
+                choices.append(page.Field(name, shown, value, "choice", (*empty, *map(str, words))))
+            else:
+                others.append(page.Field(name, shown, value, help=note.help or helps.get(name, "")))
+        forms = []
+        for fields, title in ((choices, ""), (others, "Options")):
+            if not fields:
+                continue
+            own = {item.name for item in fields}
+            hidden = [page.Field(name, "", text, "hidden") for name, text in query.items() if name not in own]
+            forms.append(page.Form((*hidden, *fields), (), "Show", title, is_folded=bool(title)))
+        return forms
+
+
+def _value(name: str, text: str, kind: Any) -> Any:
+    """A value of an option from its text, as the command line takes it."""
+    if typing.get_origin(kind) is list:
+        return [word.strip() for word in text.split(",") if word.strip()]
+    try:
+        return kind(text) if kind in (int, float) else text
+    except ValueError:
+        raise OptionError(f"{name} {text!r}: a number is expected") from None
+
+
+def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] = ()) -> dict[str, CommandViews]:
+    """Return the views of all commands that show data of a kind, by name."""
+    return {name: CommandViews(entry, subjects, files) for name, entry in entries_for(kind).items()}
+
+
+def history_views(path: str) -> CommandViews | None:
+    """Return the view of a file that is a history of commits; None if it is none."""
+    for entry in entries_for("history").values():
+        views = CommandViews(entry, (path,), title=Path(path).name, commit="commit")
+        with contextlib.suppress(PerfError):
+            views.answer({})
+            return views
+    return None

@@ -1,0 +1,261 @@
+"""What a projection reports: the elapsed time at the last target, its components and efficiencies, and two plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_views.names import existing_file, shortened
+from perfcore.base.arrays import Floats
+from perfcore.data.units import readable
+from perfcore.report import RANGE, Axis, Bars, Figure, Line, Mark, Note, Plot, Points, Report, Rule
+from perfcore.results import Column, Table
+
+if TYPE_CHECKING:
+    from perf_project.model import At, Bounds, Projection
+
+_MOST_ROWS = 5  # of components above efficiencies, in the short form
+_MOST_AREAS, _LETTERS, _ANSWER_LETTERS = 7, 24, 48  # of the plot, its legend, and the answer
+_DRAWN_EFFICIENCIES = ("global", "parallel", "computation scalability", "scaling")
+_REMEDIES = {"load imbalance": "--balance", "transfer": "--network 2x", "GPU communication": "--network 2x"}
+
+
+def report_of(projection: Projection) -> Report:
+    """Return the report of a projection, or of the model that it is the answer of."""
+    model, at = projection.model, projection.at[-1]
+    unit, largest, scale = model.unit or "", float(model.sizes.max()), at.point[model.symbol]
+    far = f"{scale / largest:.3g}x the largest run" if scale > largest else "interpolated"
+    far = "below the measured range" if scale < model.sizes.min() else far
+    time, low, high = (_time(value, unit) for value in at.elapsed)
+    if (symbol := high.rpartition(" ")[2]) == low.rpartition(" ")[2]:
+        low = low.removesuffix(f" {symbol}")
+    name = main_efficiency(at)
+    efficiency = Figure(f"{name} efficiency", at.efficiencies[name][0], "", at.efficiencies[name][1:], format=".0%")
+    speedup = Figure("speedup", at.speedup[0], "", at.speedup[1:])
+    ratio = Figure("ratio to the smallest run", 1.0 / at.speedup[0], "", (1.0 / at.speedup[2], 1.0 / at.speedup[1]))
+    is_weak = model.scaling == "weak"
+    gained = f"{ratio.value:.3g}x the time at {_smallest(model)}" if is_weak else (
+        f"speedup {speedup.value:.3g} over {_smallest(model)}")  # fmt: skip
+    changed = f" with {model.notes['What if'][0]}" if "What if" in model.notes else ""
+    saved = ""
+    if at.baseline is not None:
+        saved = f", {abs(at.elapsed[0] / at.baseline - 1.0):.0%} less than the {_time(at.baseline, unit)} without it"
+    limits = at.limits
+    limited = ""
+    if len(at.components) > 1:
+        label = shortened(at.labels[limits.name], _ANSWER_LETTERS)
+        limited = f"; limited by {label}, {limits.lost:.0%} of the time" if limits.lost > 0.0 else (
+            "; no loss relative to the smallest run")  # fmt: skip
+    few = "Only two scales: at" if len(set(model.sizes.tolist())) == 2 else "At"
+    return Report(
+        title=f"Projection of {Path(model.origin.source).name} to {_text(model, at.point)}",
+        answer=f"{few} {_text(model, at.point)} ({far}){changed}: {time}, 95% interval {low}{RANGE}{high}{saved}; "
+        f"{gained}, {name} efficiency {efficiency.text}{limited}",
+        figures=[
+            Figure("elapsed time", at.elapsed[0], unit, at.elapsed[1:], key="elapsed"),
+            ratio if is_weak else speedup, efficiency,
+            *([Figure("loss", limits.lost, format=".0%", key=f"lost to {limits.name}")] if limited else []),
+        ],
+        tables=list(_tables(projection)),
+        draw=lambda: [_component_plot(projection), _efficiency_plot(projection)],
+        notes=list(_notes(projection)),
+        next=_next(projection),
+        formula="\n".join(f"{name} = {law}" for name, law in model.laws.items()),
+    )  # fmt: skip
+
+
+def _notes(projection: Projection) -> Iterator[Note]:
+    model = projection.model
+    if (check := model.check) is not None:
+        inside = "inside" if check.lower <= check.measured <= check.upper else "outside"
+        run = _text(model, {model.symbol: check.p})
+        off = check.median / check.measured - 1.0
+        yield Note("Check", f"{run} predicted from the smaller scales {off:+.1%}, {inside} the 95% interval")
+    for text in model.notes.get("What if", ())[1:]:
+        yield Note("Check", text)
+    for label, texts in model.notes.items():
+        yield from (Note(label, text) for text in texts if label != "What if")
+
+
+def _next(projection: Projection) -> str:
+    """What would help against the largest loss, or the scale that narrows the interval most."""
+    model, limits = projection.model, projection.at[-1].limits
+    file = existing_file(model.origin.source.partition(" and ")[0])
+    if len(set(model.sizes.tolist())) == 2:
+        low, high = sorted({*model.sizes.tolist()})
+        middle = round((low * high) ** 0.5)
+        another = f"{model.symbol}={middle if low < middle < high else 2 * high:g}"
+        return f"measure {another}: three scales show how components grow, and can be checked"
+    if not file or not model.alone:
+        return ""
+    step = limits.name.partition(": ")[0]
+    if "What if" not in model.notes and limits.lost > 0.0 and step in _REMEDIES:
+        return f"perf whatif {file} {_REMEDIES[step]}"
+    return f"perf overheads {file}"
+
+
+def _tables(projection: Projection) -> Iterator[Table]:
+    model = projection.model
+    unit, names = model.unit or "", model.shown_names
+    if len(projection.at) > 1:
+        name = main_efficiency(projection.at[-1])
+        keys = ("elapsed", "elapsed_lower", "elapsed_upper")
+        columns: list[Column] = [
+            *(Column(names[symbol], lambda each, s=symbol: each.point[s]) for symbol in model.points),
+            Column("elapsed", lambda each: each.elapsed, unit, _duration(unit), keys),
+            Column("speedup", lambda each: each.speedup[0], format=".3g"),
+            Column(f"{name} efficiency", lambda each: each.efficiencies[name], format=".1%",
+                   key=("efficiency", "efficiency_lower", "efficiency_upper")),
+            Column("limited by", lambda each: each.limits.name if each.limits.lost > 0.0 else None),
+        ]  # fmt: skip
+        yield Table(columns, projection.at, "Targets")
+    at = projection.at[-1]
+    components, efficiencies = _components(projection, at, unit), _efficiencies(projection, at)
+    if len(components.rows or ()) > _MOST_ROWS and len(at.efficiencies) > 1:  # room for both on a screen
+        yield replace(components, limit=_MOST_ROWS, importance="brief")
+        components = replace(components, importance="verbose")
+    yield components
+    yield efficiencies
+    if at.counters:
+        columns = [Column("computation", 0), Column("growth", 1, format="+.1%", key=("growth", "lower", "upper"))]
+        rows = [(name, tuple(value - 1.0 for value in bounds)) for name, bounds in at.counters.items()]
+        yield Table(columns, rows, f"Counters at {_text(model, at.point)} against {_smallest(model)}")
+
+
+def _components(projection: Projection, at: At, unit: str) -> Table:
+    model, labels = projection.model, at.labels
+    measured = float(model.elapsed[model.largest])
+    whole = replace(at.components[0], name="elapsed", model="", measured=measured, time=at.elapsed, share=1.0)
+    columns = [
+        Column("component", lambda row: labels.get(row.name, row.name), key=()),
+        Column("component", "name", importance="data"),
+        Column(_run(model), "measured", unit, _duration(unit), "measured"),
+        Column(f"at {_text(model, at.point)}", "time", unit, _duration(unit), ("median", "lower", "upper")),
+        Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
+        Column("share", "share", format=".1%"),
+        Column("loss", lambda row: None if row is whole else row.lost, format=".1%"),
+        Column("largest loss", lambda row: None if row is whole else row.probability_largest, format=".0%"),
+        Column("model", "model", importance="verbose"),
+    ]
+    return Table(columns, [whole, *(each for each in at.components if each.measured or each.time[2])])
+
+
+def _efficiencies(projection: Projection, at: At) -> Table:
+    model = projection.model
+    largest = np.array([values[model.largest] for values in model.points.values()])
+    times = {name: values[model.largest] for name, values in model.measured.items()}
+    measured = model.efficiencies(times, largest[0], model.reference(largest))
+    rows: list[tuple[str, float, Bounds]] = [
+        (name, float(measured[name]), bounds) for name, bounds in at.efficiencies.items()
+    ]
+    columns = [
+        Column("efficiency", 0),
+        Column(_run(model), 1, format=".1%", key="measured"),
+        Column(f"at {_text(model, at.point)}", 2, format=".1%", key=("median", "lower", "upper")),
+    ]
+    return Table(columns, rows)
+
+
+def main_efficiency(at: At) -> str:
+    """Return the name of the efficiency that the answer states."""
+    return "parallel" if "parallel" in at.efficiencies else "scaling"
+
+
+def _text(model: Any, point: Mapping[str, float]) -> str:
+    return ", ".join(f"{model.shown_names[symbol]}={value:g}" for symbol, value in point.items())
+
+
+def _smallest(model: Any) -> str:
+    return _text(model, {model.symbol: model.sizes.min()})
+
+
+def _run(model: Any) -> str:
+    return _text(model, {symbol: values[model.largest] for symbol, values in model.points.items()})
+
+
+def _time(value: float, unit: str) -> str:
+    return readable(value, "s", 3) if unit == "s" else f"{value:.3g} {unit}".strip()
+
+
+def _duration(unit: str) -> str:
+    """Format of a column of times."""
+    return "time" if unit in ("s", "ms", "us", "ns") else ".3g"
+
+
+def _bars(projection: Projection) -> list[tuple[float, int | At]]:
+    """Scales in ascending order, each with its run or target; their other parameters are those of the last target."""
+    model, others = projection.model, tuple(projection.at[-1].point.values())[1:]
+    runs = enumerate(zip(*model.points.values(), strict=True))
+    bars: list[tuple[float, int | At]] = [(point[0], k) for k, point in runs if point[1:] == others]
+    bars += [(at.point[model.symbol], at) for at in projection.at if tuple(at.point.values())[1:] == others]
+    return sorted(bars, key=lambda bar: (bar[0], not isinstance(bar[1], int)))
+
+
+def _scale_axis(projection: Projection) -> Axis:
+    names = [f"{p:g}{' (projected)' if not isinstance(bar, int) else ''}" for p, bar in _bars(projection)]
+    return Axis(projection.model.variables[projection.model.symbol], scale="category", names=names)
+
+
+def _boundaries(projection: Projection) -> list[Mark]:
+    """Lines between measured and projected scales."""
+    kinds = [not isinstance(bar, int) for _, bar in _bars(projection)]
+    places = [k - 0.5 for k in range(1, len(kinds)) if kinds[k] != kinds[k - 1]]
+    return [Rule(places)] if places else []
+
+
+def _component_plot(projection: Projection) -> Plot:
+    """Times of the largest components and of the rest, stacked, and the elapsed time with its interval."""
+    model, bars, last = projection.model, _bars(projection), projection.at[-1]
+    names = [each.name for each in last.components if any(model.measured[each.name]) or each.time[2]]
+    columns = []
+    for _, bar in bars:
+        times = {each.name: each.time[0] for each in bar.components} if not isinstance(bar, int) else {
+            name: model.measured[name][bar] for name in names}  # fmt: skip
+        columns.append([times[name] for name in names])
+    table: Floats = np.array(columns).T
+    order = np.argsort(-(table / table.sum(axis=0)).max(axis=1), kind="stable")
+    labels, table = [last.labels[names[k]] for k in order.tolist()], table[order]
+    if len(labels) > _MOST_AREAS + 1:
+        labels = [*labels[:_MOST_AREAS], f"{len(labels) - _MOST_AREAS} others"]
+        table = np.vstack([table[:_MOST_AREAS], table[_MOST_AREAS:].sum(axis=0)])
+    base = table.cumsum(axis=0) - table
+    marks: list[Mark] = [
+        Bars(np.arange(len(bars)), row, shortened(label, _LETTERS), f"area:{k}", base=base[k], width=0.7)
+        for k, (label, row) in enumerate(zip(labels, table, strict=True))
+    ]
+    targets = [(k, bar.elapsed) for k, (_, bar) in enumerate(bars) if not isinstance(bar, int)]
+    places, elapsed = [k for k, _ in targets], np.array([bounds for _, bounds in targets])
+    marks.append(Points(places, elapsed[:, 0], "elapsed (95% interval)", low=elapsed[:, 1], high=elapsed[:, 2],
+                        shape="diamond"))  # fmt: skip
+    is_time = model.unit in ("s", "ms", "us", "ns")
+    y = Axis("time", model.unit or "", "time" if is_time else "linear", (0.0, None))
+    return Plot("components", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=4.4, width=1.0,
+                legend="below")  # fmt: skip
+
+
+def _efficiency_plot(projection: Projection) -> Plot:
+    """Efficiencies at each scale: measured, or projected with intervals."""
+    model, bars, last = projection.model, _bars(projection), projection.at[-1]
+    reference = model.reference(np.array(list(last.point.values())))
+    names = [name for name in _DRAWN_EFFICIENCIES if name in last.efficiencies]
+    marks: list[Mark] = []
+    for number, name in enumerate(names):
+        rows = []
+        for p, bar in bars:
+            if not isinstance(bar, int):
+                rows.append(bar.efficiencies[name])
+            else:
+                measured = {each: values[bar] for each, values in model.measured.items()}
+                rows.append((float(model.efficiencies(measured, p, reference)[name]),) * 3)
+        middle, low, high = np.array(rows).T
+        places: Any = np.arange(len(bars)) + 0.04 * (number - (len(names) - 1) / 2)
+        colour = ("model", "area:0", "area:2")[number % 3]
+        marks += [Line(places, middle, colour=colour, width=1.0),
+                  Points(places, middle, name, colour, low=low, high=high)]  # fmt: skip
+    y = Axis("efficiency", limits=(0.0, None), format=".0%")
+    return Plot("efficiency", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=2.4, width=1.0,
+                legend="below")  # fmt: skip

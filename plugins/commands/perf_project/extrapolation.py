@@ -1,0 +1,98 @@
+"""Times of components beyond the largest scale of runs at a few scales.
+
+A component goes on between two forms: the power law of its last scales, and Amdahl's form a + b/p through all of them
+(non-negative, by relative errors). The estimate is the geometric mean of both, and from four scales on of that and the
+median of the component's scaling model. Load imbalance is also taken to tend to its measured share of computation.
+The forms, their weights and the spreads below are those with the smallest errors, and the stated coverage, if the last
+scales of runs of GROMACS, LULESH, EPOCH and of the examples are left out (`benchmarks/projections.py`).
+
+Errors of the logarithm have a Student's t distribution whose scale grows with the doublings beyond the largest run.
+Each scale that the smaller ones predict makes it smaller or larger: its error counts as one observation beside the
+number that the typical spread counts for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.optimize import nnls
+
+from perfcore.base.arrays import Floats
+
+PRIOR_RUNS = 4.0
+# Standard deviation of a log time for a doubling of the scale: of the elapsed time of traces and of tables, whose
+# categories leave more out; of components that compute, of those of tables, and of losses.
+TRACES, TABLES = 0.08, 0.22
+COMPUTING, CATEGORY, LOSS = 0.1, 0.35, 0.4
+LAW_WEIGHT, LAW_SCALES = 0.5, 4  # share of the scaling model, if there are so many scales
+_STEEPEST = 2.0  # exponent of a power law
+_LEAST_TIME = 0.01  # of a component's longest: what is shorter counts with that relative error
+_LEAST_DOUBLINGS, _LARGEST_ERROR = 0.5, 1.0  # of a check: nearer scales differ by noise
+_NOISE = 0.1  # doublings that the noise of a run is like
+IMBALANCE = "load imbalance"
+
+
+def slope(sizes: Floats, times: Floats) -> float:
+    """Return the exponent of a component's time at its last scales; 0 if it takes none at two of them."""
+    kept = times > 0.0
+    if kept.sum() < 2:
+        return 0.0
+    x, y, weight = np.log(sizes[kept]), np.log(times[kept]), sizes[kept] ** 2.0
+    x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
+    return float(np.clip((weight * x * y).sum() / (weight * x * x).sum(), -_STEEPEST, _STEEPEST))
+
+
+def extrapolate(sizes: Floats, times: Floats, targets: Floats) -> Floats:
+    """Return times of a component (T,) at targets beyond the scales (n,), which ascend, of its measured times (n,)."""
+    last, ratio = times[-1], targets / sizes[-1]
+    if not last > 0.0 or len(sizes) < 2:
+        return np.full(len(targets), max(float(last), 0.0))
+    weight = sizes / sizes[-1] / np.maximum(times, _LEAST_TIME * times.max())
+    shared, constant = nnls(np.column_stack([1.0 / sizes, np.ones(len(sizes))]) * weight[:, None], times * weight)[0]
+    amdahl = last * (shared / targets + constant) / (shared / sizes[-1] + constant)
+    return np.asarray(np.sqrt(last * ratio ** slope(sizes, times) * amdahl))
+
+
+def extrapolate_all(
+    sizes: Floats, measured: Mapping[str, Floats], alone: Mapping[str, int], targets: Floats
+) -> dict[str, Floats]:
+    """Return the times of all components (T,) at targets; those of losses from scales at which there can be any."""
+    times = {}
+    for name, values in measured.items():
+        kept = sizes > alone.get(name, 0)
+        times[name] = extrapolate(sizes[kept], values[kept], targets) if kept.any() else np.zeros(len(targets))
+    computing = [name for name in measured if name not in alone]
+    before = sum(measured[name][-1] for name in computing)
+    if before > 0.0:
+        growth = sum((times[name] for name in computing), np.zeros(len(targets))) / before
+        for name, values in times.items():
+            if name in alone and name.endswith(IMBALANCE):
+                times[name] = np.sqrt(values * measured[name][-1] * growth)
+    return {name: np.where(targets <= alone.get(name, 0), 0.0, values) for name, values in times.items()}
+
+
+def check_errors(
+    sizes: Floats, measured: Mapping[str, Floats], alone: Mapping[str, int], names: Sequence[str]
+) -> list[float]:
+    """Return errors for a doubling of the log of the sum of some components, each scale predicted from the smaller."""
+    errors = []
+    for n in range(2, len(sizes)):
+        smaller = {name: values[:n] for name, values in measured.items()}
+        predicted = extrapolate_all(sizes[:n], smaller, alone, sizes[n : n + 1])
+        estimate, true = (sum(float(times[name][k]) for name in names) for times, k in ((predicted, 0), (measured, n)))
+        if estimate > 0.0 and true > 0.0:
+            doublings = max(math.log2(sizes[n] / sizes[n - 1]), _LEAST_DOUBLINGS)
+            error = math.log(true / estimate) / doublings
+            errors.append(min(max(error, -_LARGEST_ERROR), _LARGEST_ERROR))
+    return errors
+
+
+def log_errors(errors: Sequence[float], usual: float, ranks: Floats, doublings: Floats) -> Floats:
+    """Return errors of a log time (D, T) at ranks (D,) of their distribution, so many doublings beyond a run (T,)."""
+    from scipy.special import stdtrit
+
+    degrees = PRIOR_RUNS + len(errors)
+    scale = math.sqrt((PRIOR_RUNS * usual**2 + sum(error**2 for error in errors)) / degrees)
+    return np.asarray(scale * stdtrit(degrees, ranks)[:, None] * np.hypot(doublings, _NOISE))

@@ -1,0 +1,147 @@
+"""Logs of programs that people scale: LAMMPS, GROMACS, HPL, and the logs of MLPerf training."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
+
+Lines = Iterable[tuple[int, str]]
+
+_LOOP = re.compile(r"Loop time of ([0-9.eE+-]+) on ([0-9]+) procs for ([0-9]+) steps with ([0-9]+) atoms")
+_LAMMPS_THREADS = re.compile(r".*CPU use with ([0-9]+) MPI tasks x ([0-9]+) OpenMP threads")
+_SECTION = re.compile(r"([A-Z]\w*)\s*\|\s*(?:[0-9.eE+-]+)?\s*\|\s*([0-9.eE+-]+)\s*\|[^|]*\|[^|]*\|\s*[0-9.]+\s*")
+_GROMACS_RANKS = re.compile(r"\s*On ([0-9]+) MPI ranks?(?:, each using ([0-9]+) OpenMP threads)?.*")
+_ACTIVITY = re.compile(
+    r" ([A-Z][\w .,+()/&-]*?)\s+([0-9]+)\s+([0-9]+)\s+(?:[0-9]+\s+)?([0-9]+\.[0-9]+)\s+[0-9.]+\s+[0-9.]+\s*"
+)
+_GROMACS_TIME = re.compile(r"\s*Time:\s+[0-9.]+\s+([0-9.]+)\s.*")
+_GROMACS_RATE = re.compile(r"\s*Performance:\s+([0-9.]+)\s+[0-9.]+\s*")
+_HPL = re.compile(r"(W[A-Z0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9.]+)\s+([0-9.eE+-]+)\s*")
+_MLLOG = re.compile(r".*?:::MLLOG (?P<record>\{.*\})\s*")
+_SETTINGS = ("global_batch_size", "seed", "submission_benchmark", "submission_platform", "submission_division")
+
+
+class LammpsReader(ResultReader):
+    """Runs of LAMMPS: the average time of each section, a row for each, over processes and atoms.
+
+    Source: LAMMPS, documentation, "Screen and logfile output".
+    """
+
+    holds = (re.compile(rb"^LAMMPS \(|^Loop time of [0-9.]+ on [0-9]+ procs for [0-9]+ steps", re.MULTILINE),)
+    value, parameters, category = "time_s", ("procs", "threads", "atoms"), ("section",)
+    nothing = "holds no 'Loop time of ... on ... procs': the run did not end"
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        runs: list[tuple[int, Row, list[tuple[int, Row]]]] = []
+        for number, text in content:
+            if match := _LOOP.match(text):
+                time, procs, steps, atoms = (found.number(part, "a number", number) for part in match.groups())
+                run = {"run": len(runs) + 1, "procs": procs, "atoms": atoms, "steps": steps, "loop_time_s": time}
+                runs.append((number, run, []))
+            elif runs and (match := _LAMMPS_THREADS.match(text)):
+                runs[-1][1]["threads"] = int(match[2])
+            elif runs and (match := _SECTION.fullmatch(text)):
+                time = found.number(match[2], "the average time", number)
+                runs[-1][2].append((number, {"section": match[1], "time_s": time}))
+        for number, run, sections in runs:
+            for line, section in sections or [(number, {"section": "Loop", "time_s": run["loop_time_s"]})]:
+                found.add({**run, **section}, line=line)
+
+
+class GromacsReader(ResultReader):
+    """Runs of GROMACS (``md.log``): the wall time of each activity, a row for each, over ranks and threads.
+
+    Source: GROMACS, ``src/gromacs/timing/wallcycle.cpp``.
+    """
+
+    holds = (re.compile(rb":-\) GROMACS - |^ *GROMACS: +gmx|R E A L   C Y C L E", re.MULTILINE),)
+    value, parameters, category = "time_s", ("ranks", "threads"), ("activity",)
+    nothing = "holds no table of times ('R E A L   C Y C L E ...'): the run did not end"
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        run: Row = {}
+        rows: list[tuple[int, Row]] = []
+        in_table = False
+        for number, text in content:
+            if "R E A L   C Y C L E" in text:
+                in_table, rows, run = True, [], {}
+            elif in_table and (match := _GROMACS_RANKS.fullmatch(text)):
+                run |= {"ranks": int(match[1]), "threads": int(match[2] or 1)}
+            elif in_table and (match := _ACTIVITY.fullmatch(text)):
+                run = run or {"ranks": int(match[2]), "threads": int(match[3])}
+                rows.append((number, {"activity": match[1], "time_s": float(match[4])}))
+            elif match := _GROMACS_TIME.fullmatch(text):
+                run["wall_time_s"] = float(match[1])
+            elif match := _GROMACS_RATE.fullmatch(text):
+                run["ns_per_day"] = float(match[1])
+        for number, row in rows:
+            found.add({**run, **row}, line=number)
+
+
+class HplReader(ResultReader):
+    """Runs of HPL: each line of results is a row, over the processes P x Q, the size N and the block size NB.
+
+    Source: HPL, ``testing/ptest/HPL_pdtest.c``.
+    """
+
+    holds = (re.compile(rb"^T/V +N +NB +P +Q +Time +Gflops", re.MULTILINE),)
+    value, parameters, code = "time_s", ("processes", "N", "NB"), ("variant",)
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        for number, text in content:
+            if match := _HPL.fullmatch(text):
+                size, block, rows, columns, time, rate = (number_or_text(part) for part in match.groups()[1:])
+                row = {"variant": match[1], "processes": rows * columns, "N": size, "NB": block, "P": rows}
+                found.add({**row, "Q": columns, "time_s": time, "gflop_per_s": rate}, line=number)
+
+
+class _MlRecord(msgspec.Struct):
+    time_ms: float
+    event_type: str
+    key: str
+    value: Any = None
+    metadata: dict[str, Any] = {}
+
+
+class MlperfReader(ResultReader):
+    """Logs of MLPerf training: the time from ``run_start`` to ``run_stop``, with the times of blocks and evaluations.
+
+    Runs that were aborted are left out.
+
+    Source: MLCommons, ``mlperf_logging``, "MLLOG".
+    """
+
+    holds = (re.compile(rb":::MLLOG \{"),)
+    value, parameters, code = "time_to_train_s", ("global_batch_size",), ("submission_benchmark",)
+    nothing = "holds no run that was completed (run_start to run_stop with status success)"
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        row: Row = {}
+        open_since: dict[str, float] = {}
+        line, status = 0, ""
+        for number, text in content:
+            if (match := _MLLOG.fullmatch(text)) is None:
+                continue
+            try:
+                record = msgspec.json.decode(match["record"].encode(), type=_MlRecord)
+            except msgspec.MsgspecError as error:
+                found.refuse(f"is no record of MLLOG: {one_line(str(error))}", number)
+            name = record.key.rpartition("_")[0]
+            if record.event_type == "INTERVAL_START":
+                open_since[name] = record.time_ms
+            elif record.event_type == "INTERVAL_END" and name in open_since:
+                column = "time_to_train_s" if name == "run" else f"{name}_s"
+                row[column] = row.get(column, 0.0) + (record.time_ms - open_since.pop(name)) / 1e3
+                if name == "run":
+                    line, status = number, str(record.metadata.get("status", "success"))
+            elif record.key in _SETTINGS:
+                row[record.key] = number_or_text(record.value)
+        if "time_to_train_s" in row and status != "success":
+            found.left_out[f"since they ended with status {one_line(status)}: {{}} runs"] += 1
+        elif "time_to_train_s" in row:
+            found.add({"status": status, **row}, line=line)

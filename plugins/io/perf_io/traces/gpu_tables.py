@@ -1,0 +1,194 @@
+"""Tables of GPU profilers in CSV: events of rocprofv3 and of Nsight Systems, and sums by kernel.
+
+Events are read as the JSON of the same run is (`perf_io.traces.rocprofv3`): kernels and copies of streams, or of queues
+if no streams are recorded, in nanoseconds. Sums are a profile with a row for each kernel.
+Sources: ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats" and its report scripts.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from perf_io.results.result_table import Found, ResultReader
+from perf_io.text import numbered_lines
+from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
+from perfcore.base.errors import InputError
+from perfcore.data.units import split_unit
+from perfcore.reading.source import Source
+
+_EXACT = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class _Events:
+    """A table of events: what its header holds, and the columns of an event. Empty ones are not recorded."""
+
+    begins: re.Pattern[bytes]
+    start: str
+    end: str = ""
+    duration: str = ""
+    name: Sequence[str] = ()  # the first that the table has
+    device: Sequence[str] = ()  # of work of a GPU; the first that is one
+    stream: str = ""
+    queue: str = ""
+    thread: str = ""  # of calls
+    correlation: str = ""
+    category: str = ""  # else by the names: copies and memsets are in square brackets
+
+
+_EVENTS = (
+    _Events(
+        re.compile(rb'"?Kind"?,"?Agent_Id"?,[^\n]*"?Kernel_Name"?,[^\n]*Start_Timestamp'),
+        "Start_Timestamp", "End_Timestamp", name=("Kernel_Name",), device=("Agent_Id",), stream="Stream_Id",
+        queue="Queue_Id", correlation="Correlation_Id", category="kernel",
+    ),
+    _Events(
+        re.compile(rb'"?Kind"?,"?(?:Direction|Operation|Name)"?,[^\n]*"?Source_Agent_Id"?,[^\n]*Start_Timestamp'),
+        "Start_Timestamp", "End_Timestamp", name=("Direction", "Operation", "Name"),
+        device=("Destination_Agent_Id", "Source_Agent_Id"), stream="Stream_Id", correlation="Correlation_Id",
+        category="gpu_memcpy",
+    ),
+    _Events(
+        re.compile(rb'"?Domain"?,"?Function"?,[^\n]*Start_Timestamp'),
+        "Start_Timestamp", "End_Timestamp", name=("Function",), thread="Thread_Id", correlation="Correlation_Id",
+        category="hip_runtime",
+    ),
+    _Events(
+        re.compile(rb'"?Start \(\w+\)"?,"?Duration \(\w+\)"?,"?CorrId"?,'),
+        "Start", duration="Duration", name=("Name",), device=("Device",), stream="Strm", correlation="CorrId",
+    ),
+)  # fmt: skip
+_IN_BRACKETS = re.compile(r"\[CUDA (?P<what>memcpy|memset)\b")
+
+
+class GpuTableReader(RocprofReader):
+    """Kernels and copies of GPU streams from CSV.
+
+    Choose it for ``rocprofv3 --kernel-trace --output-format csv``, and for the report ``cuda_gpu_trace`` of
+    ``nsys stats --format csv``.
+    """
+
+    def sniff(self, source: Source) -> float:
+        return 0.97 if any(form.begins.match(source.head) for form in _EVENTS) else 0.0
+
+    def convert(self, source: Source) -> Source:
+        form = next((form for form in _EVENTS if form.begins.match(source.head)), None)
+        if form is None:
+            raise InputError(source.name, "is no table of GPU events", line=1)
+        records = list(_records(source))
+        devices = [_device(record, form) for _, record in records]
+        numbers = {device: number for number, device in enumerate(sorted({*devices} - {""}, key=_natural))}
+        streams = {record[form.stream] for _, record in records if form.stream in record}
+        queues = {record[form.queue] for _, record in records if form.queue in record}
+        # Programs without streams run on queues, and their stream is always 0.
+        by_stream = bool(streams) and (streams != {"0"} or len(queues) < 2)
+        place = form.stream if by_stream else form.queue
+        rows = [
+            _row(source, line, record, form, numbers.get(device, 0), place)
+            for (line, record), device in zip(records, devices, strict=True)
+        ]
+        names = {number: device for device, number in numbers.items()}
+        return Converted(source, rows, names, "kernels, copies or calls")
+
+
+def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line and fields of each row by their headings, without units in brackets; times are in ns."""
+    lines = numbered_lines(source)
+    headings = [name.strip() for name in _fields(source, *next(lines, (1, "")))]
+    split = [split_unit(name) if name.endswith(")") else (name, None) for name in headings]
+    to_ns = {bare: round(unit.factor * 1e9) for bare, unit in split if unit is not None and unit.kind == "time"}
+    for line, text in lines:
+        if not text.strip():
+            continue
+        fields = _fields(source, line, text)
+        if len(fields) != len(headings):
+            raise InputError(source.name, f"has {len(fields)} fields for {len(headings)} columns", line=line)
+        record = {bare: field.strip() for (bare, _), field in zip(split, fields, strict=True)}
+        for name, factor in to_ns.items():
+            if factor != 1 and (number := _number(record[name])) is not None:
+                record[name] = str(round(number * factor))
+        yield line, record
+
+
+def _fields(source: Source, line: int, text: str) -> list[str]:
+    try:
+        return [field for row in csv.reader([text]) for field in row]
+    except csv.Error as error:
+        raise InputError(source.name, str(error), line=line) from None
+
+
+def _device(record: Mapping[str, str], form: _Events) -> str:
+    present = [record[name] for name in form.device if record.get(name)]
+    return next((device for device in present if "CPU" not in device), "")
+
+
+def _natural(text: str) -> tuple[Any, ...]:
+    """A key by which GPU 10 stands behind GPU 9."""
+    return tuple((part.isdigit(), int(part) if part.isdigit() else part) for part in re.split(r"([0-9]{1,9})", text))
+
+
+def _row(source: Source, line: int, record: Mapping[str, str], form: _Events, gpu: int, place: str) -> Row:
+    start = _whole(source, line, record, form.start)
+    length = form.duration or form.end
+    end = _whole(source, line, record, length) + (start if form.duration else 0)
+    name = next((record[key] for key in form.name if record.get(key)), "")
+    in_brackets = _IN_BRACKETS.match(name)
+    category = form.category or (f"gpu_{in_brackets['what']}" if in_brackets else "kernel")
+    identifier = record.get(form.correlation, "")
+    correlation = int(identifier) if _EXACT.fullmatch(identifier) else 0
+    if form.thread:
+        return category, name, "0", record.get(form.thread, "0"), start, end, correlation
+    return category, name, gpu, record.get(place) or "copies", start, end, correlation
+
+
+def _whole(source: Source, line: int, record: Mapping[str, str], name: str) -> int:
+    text = record.get(name, "")
+    if _EXACT.fullmatch(text) is None:
+        raise InputError(source.name, f"{name} {text[:40]!r} is no whole number of nanoseconds", line=line)
+    return int(text)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e15 else None
+
+
+# Sums by kernel: `nsys stats` (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_api_sum, ...) and rocprof's stats.
+_SUMS = re.compile(
+    rb'"?Time ?\(%\)"?,"?Total Time(?: \((?P<unit>\w+)\))?"?,"?(?:Instances|Num Calls|Count)"?,'
+    rb'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,'
+)
+_TOTAL = ("Total Time", "TotalDurationNs", "TotalDuration")
+_CALLS, _KERNELS = ("Instances", "Num Calls", "Count", "Calls"), ("Name", "Operation", "Range")
+
+
+class GpuSummaryReader(ResultReader):
+    """Total time and calls of each kernel, copy or call.
+
+    Choose it for ``nsys stats --report cuda_gpu_kern_sum --format csv`` and rocprof's ``results.stats.csv``; several
+    files with ``--from-name`` are a profile over what their names say.
+    """
+
+    value: ClassVar[str] = "time"
+    unit: ClassVar[str | None] = "ns"
+    category: ClassVar[Sequence[str]] = ("kernel",)
+
+    def sniff(self, source: Source) -> float:
+        return 0.97 if _SUMS.match(source.head) else 0.0
+
+    def _content(self, source: Source) -> Any:
+        return _records(source)
+
+    def _take(self, content: Any, found: Found, options: Any) -> None:
+        for line, record in content:
+            columns = (next((key for key in keys if key in record), "") for keys in (_TOTAL, _CALLS, _KERNELS))
+            total, calls, name = (record.get(column, "") for column in columns)
+            row = {"kernel": name, "time": found.number(total, "total time", line)}
+            found.add(row | {"calls": found.number(calls, "calls", line)}, line=line)

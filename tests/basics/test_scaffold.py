@@ -1,0 +1,122 @@
+"""`perf plugins new` writes packages that work; `perf plugins check` and errors of plugins name what fails."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from perf_basics.scaffold import KINDS, new
+from perfcore.base.errors import PerfError
+
+SCRIPT = """
+import contextlib, io, json, sys
+from perfcore.__main__ import main
+printed = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["perf", *words]
+    out = io.TextIOWrapper(io.BytesIO(), write_through=True)
+    status = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code or 0
+    printed.append((status, out.buffer.getvalue().decode()))
+print(json.dumps(printed))
+"""
+
+
+def installed(folder, files):
+    """Let Python find packages of `new` as pip would have installed them."""
+    for file in files:
+        if file.parent.parent.name.startswith("perfcore-") and file.suffix == ".py" and file.parent.name != "tests":
+            target = folder / file.parent.name
+            target.mkdir(exist_ok=True)
+            (target / file.name).write_text(file.read_text())
+            package = file.parent.name
+            record = folder / f"{package}-0.1.0.dist-info"
+            record.mkdir(exist_ok=True)
+            name = package.replace("_", "-")
+            (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+            (record / "entry_points.txt").write_text(f"[perfcore]\n{package} = {package}\n")
+
+
+def run(folder, *lines):
+    """Status and output of each command, in one process that finds the packages of a folder."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    command = [sys.executable, "-c", SCRIPT, json.dumps(lines)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_package_of_each_kind_keeps_its_contract(tmp_path):
+    for kind in KINDS:
+        installed(tmp_path, new(f"my-{kind}", kind, tmp_path))
+    checked = run(tmp_path, *(["plugins", "check", f"perfcore-my-{kind}"] for kind in KINDS))
+    said = "1 plugins, 1 implementations: all can be imported and keep their contracts\n"
+    assert checked == [[0, said]] * len(KINDS)
+
+
+def test_a_new_fitter_works_in_every_command(tmp_path):
+    """On a power law without noise, which is found exactly: 8, 4, 2, 1, and 0.5 at p=16."""
+    installed(tmp_path, new("power", "fitter", tmp_path))
+    (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
+    results = run(
+        tmp_path,
+        ["fit", "runs.csv", "--fitter", "power", "--at", "16", "-o", "m.json"],
+        ["predict", "m.json", "--at", "p=16", "--json"],
+        ["validate", "m.json", "runs.csv"],
+        ["compare", "m.json", "m.json"],
+        ["plot", "m.json", "runs.csv", "-o", "m.svg"],
+        ["fit", "runs.csv", "--fitter", "power", "--at", "q=16"],
+    )
+    assert [status for status, _ in results] == [0, 0, 0, 0, 0, 2]
+    assert results[0][1].startswith("At p=16: 0.5 s")
+    row = json.loads(results[1][1])["rows"][0]
+    assert row["value"] == pytest.approx(0.5, rel=1e-9)
+    assert results[5][1].endswith("perf: error: --at 'q=16': NAME=NUMBER is expected, with a name of p\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("raise IndexError('no such level')", "Broken.estimate failed at fitter.py:{line}: IndexError: no such level"),
+        ("return (1.0, 2.0, 3.0)", "Broken.estimate returned an array of shape (3,); (2,) is expected"),
+    ],
+)
+def test_a_fitter_that_breaks_is_named_in_one_line(tmp_path, body, problem):
+    files = new("broken", "fitter", tmp_path)
+    installed(tmp_path, files)
+    file = tmp_path / "perfcore_broken" / "fitter.py"
+    lines = file.read_text().splitlines()
+    number = next(k for k, line in enumerate(lines) if "np.polyfit" in line)
+    lines[number] = f"        {body}"
+    file.write_text("\n".join(lines) + "\n")
+    (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
+    ((status, said),) = run(tmp_path, ["fit", "runs.csv", "--fitter", "broken"])
+    assert status == 2
+    assert "Traceback" not in said
+    assert problem.format(line=number + 1) in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("Power", "fitter", "small letters, digits and hyphens"),
+        ("class", "fitter", "small letters, digits and hyphens"),
+        ("power", "model", "choose from fitter, segmenter, function, representation, reader, command"),
+    ],
+)
+def test_names_that_cannot_be_packages_are_refused(tmp_path, name, kind, message):
+    with pytest.raises(PerfError, match=message):
+        new(name, kind, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_exists_is_kept(tmp_path):
+    (tmp_path / "perfcore-power").mkdir()
+    with pytest.raises(PerfError, match="perfcore-power: exists; name another plugin"):
+        new("power", "fitter", tmp_path)

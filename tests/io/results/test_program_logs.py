@@ -1,0 +1,86 @@
+"""Logs of LAMMPS, GROMACS, HPL and MLPerf: times as the programs print them."""
+
+import pytest
+
+import perfcore
+from perfcore.base.errors import InputError
+
+LAMMPS = """LAMMPS (2 Aug 2023)
+Loop time of {total} on {procs} procs for 100 steps with 32000 atoms
+99.5% CPU use with {procs} MPI tasks x 2 OpenMP threads
+Section |  min time  |  avg time  |  max time  |%varavg| %total
+---------------------------------------------------------------
+Pair    | 8.1        | {pair}     | 9.7        |  12.1 | 80.00
+Comm    | 1.1        | {comm}     | 2.7        |  22.1 | 20.00
+Other   |            | 0.5        |            |       |  0.57
+"""
+
+
+def test_sections_of_lammps_are_average_times(tmp_path):
+    for procs, pair, comm in ((4, 8.0, 1.5), (8, 4.0, 1.75)):
+        text = LAMMPS.format(total=pair + comm + 0.5, procs=procs, pair=pair, comm=comm)
+        (tmp_path / f"log.{procs}.lammps").write_text(text)
+    data = perfcore.read(str(tmp_path / "log.*.lammps"))
+    times = data.table.set_index(["procs", "section"])["time_s"]
+    assert times[4, "Pair"] == 8.0
+    assert times[8, "Comm"] == 1.75
+    assert data.table["threads"].unique().tolist() == [2]
+    assert data.roles.category == ("section",)
+
+
+def test_a_run_of_lammps_that_did_not_end_is_refused(tmp_path):
+    (tmp_path / "log.lammps").write_text("LAMMPS (2 Aug 2023)\nStep Temp\n0 1.0\n10 1.1\n")
+    with pytest.raises(InputError, match="the run did not end"):
+        perfcore.read(tmp_path / "log.lammps")
+
+
+def test_activities_of_gromacs(tmp_path):
+    (tmp_path / "md.log").write_text(
+        "     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
+        "On 4 MPI ranks, each using 2 OpenMP threads\n\n"
+        " Activity:              Num   Num      Call    Wall time         Giga-Cycles\n"
+        "                        Ranks Threads  Count      (s)         total sum    %\n"
+        " Domain decomp.            4    2        101       0.521         19.950   1.5\n"
+        " Force                     4    2      10001      28.250       1080.000  81.2\n"
+        " Rest                                              0.100          3.000   0.3\n"
+        "               Core t (s)   Wall t (s)        (%)\n       Time:      230.4       28.8      800.0\n"
+        "Performance:       60.0        0.400\n"
+    )
+    data = perfcore.read(tmp_path / "md.log")
+    assert data.table[["activity", "time_s"]].to_numpy().tolist() == [["Domain decomp.", 0.521], ["Force", 28.25]]
+    assert data.table[["ranks", "threads", "wall_time_s", "ns_per_day"]].iloc[0].tolist() == [4, 2, 28.8, 60.0]
+
+
+def test_lines_of_hpl(tmp_path):
+    (tmp_path / "hpl.out").write_text(
+        "T/V                N    NB     P     Q               Time                 Gflops\n" + "-" * 80 + "\n"
+        "WR11C2R4       29184   192     2     4              6.08              2.7260e+03\n"
+        "WR11C2R4       29184   192     4     4              3.50              4.7300e+03\n"
+    )
+    table = perfcore.read(tmp_path / "hpl.out").table
+    assert table[["processes", "N", "NB", "time_s"]].to_numpy().tolist() == [
+        [8, 29184, 192, 6.08],
+        [16, 29184, 192, 3.5],
+    ]
+
+
+def mllog(key, kind, time_ms, **metadata):
+    import json
+
+    record = {"time_ms": time_ms, "event_type": kind, "key": key, "value": None, "metadata": metadata}
+    return f"0: :::MLLOG {json.dumps(record)}\n"
+
+
+@pytest.mark.parametrize("status", ["success", "aborted"])
+def test_time_to_train(tmp_path, status):
+    (tmp_path / "result_0.txt").write_text(
+        mllog("run_start", "INTERVAL_START", 1000) + mllog("block_start", "INTERVAL_START", 2000)
+        + mllog("block_stop", "INTERVAL_END", 62_000) + mllog("block_start", "INTERVAL_START", 63_000)
+        + mllog("block_stop", "INTERVAL_END", 64_500) + mllog("run_stop", "INTERVAL_END", 72_000, status=status)
+    )  # fmt: skip
+    if status == "success":
+        row = perfcore.read(tmp_path / "result_0.txt").table.iloc[0]
+        assert (row["time_to_train_s"], row["block_s"]) == (71.0, 61.5)
+    else:
+        with pytest.raises(InputError, match="no run that was completed"):
+            perfcore.read(tmp_path / "result_0.txt")
