@@ -281,7 +281,7 @@ class Report:
         return [self.answer, *self.details]
 
     def notes_by_label(self) -> Mapping[str, list[str]]:
-        """Texts of the notes, labels in the order of `NOTE_LABELS`; a label may go on in brackets: ``Model (p=1..32)``."""
+        """Texts of the notes, labels in the order of `NOTE_LABELS`; one may go on in brackets: ``Model (p=1..32)``."""
         order = {label: place for place, label in enumerate(NOTE_LABELS)}
         by_label: dict[str, list[str]] = {}
         for note in sorted(self.notes, key=lambda note: order.get(note.label.partition(" (")[0], len(order))):
