@@ -215,7 +215,7 @@ def _coverage_interval(result: Verification, kept: Booleans) -> tuple[float, flo
     )
     middle = (share + _SURE**2 / (2 * n)) / (1.0 + _SURE**2 / n)
     half = _SURE * np.sqrt(share * (1.0 - share) / n + _SURE**2 / (4 * n**2)) / (1.0 + _SURE**2 / n)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 
 def _answer(result: Verification, name: str) -> str:
