@@ -96,21 +96,21 @@ def test_the_file_is_the_model_and_composes(projection, tmp_path):
 def test_what_if_changes_its_components(folder):
     sources = [trace_at(folder, p) for p in (2, 4, 8)]
     base = perfcore.project(sources, at="p=16").answer.at[0]
-    model = perfcore.project(sources, at="p=16", ideal_network=True, balance=True, compute=["2x"])
+    model = perfcore.project(sources, at="p=16", network="0", balance="computing", compute=["2x"])
     times = {each.name: each.time[0] for each in model.answer.at[0].components}
     assert times["transfer"] == times["load imbalance"] == 0.0
     for each in base.components:
         if each.name not in STEPS:
             assert times[each.name] == pytest.approx(each.time[0] / 2)
     runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)]
-    for change, time in (({"compute": ["2x"]}, "7.935 ms"), ({"ideal_network": True}, "11.87 ms")):
+    for change, time in (({"compute": ["2x"]}, "7.935 ms"), ({"network": "0"}, "11.87 ms")):
         checked = perfcore.project(runs, at="p=16", **change)
         assert checked.notes["What if"][1] == f"at p=8 the components give {time}, a replay of the trace {time}"
         at = checked.answer.at[0]
         assert at.baseline == pytest.approx(perfcore.project(runs, at="p=16").answer.at[0].elapsed[0])
         assert at.efficiencies["computation scalability"][0] == pytest.approx(1.0, abs=0.1)  # on one machine
     with pytest.raises(OptionError, match="2x"):
-        perfcore.project(sources, at="p=16", network="0x")
+        perfcore.project(sources, at="p=16", network="-1x")
     with pytest.raises(perfcore.PerfError, match="solver"):
         perfcore.project(sources, at="p=16", compute=["solver=2x"])
     with pytest.raises(OptionError, match="no transfer"):
@@ -275,7 +275,7 @@ def test_gpu_communication_is_divided_by_collective(tmp_path):
     assert value["load balance"] * value["GPU communication"] * value["GPU orchestration"] == pytest.approx(
         value["parallel"]
     )
-    faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", ideal_network=True)
+    faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", network="0")
     assert faster.answer.at[0].elapsed[0] == pytest.approx(4e-3 + 4e-5, rel=0.02)
 
 
