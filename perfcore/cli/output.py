@@ -113,12 +113,17 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
     elif is_data:
         print_findings(result)
     elif as_json:
-        report = {name: value for name, value in result.report().to_dict().items() if name != "title"}
-        print_json(getattr(result, "json_kind", type(result).__name__.lower()), {**report, **result.to_dict()})
+        kind = getattr(result, "json_kind", type(result).__name__.lower())
+        print_json(kind, {**reported(result), **result.to_dict()})
     elif table_format is not None:
         print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:
         print_findings(result, **files)
+
+
+def reported(result: Result) -> dict[str, Any]:
+    """Return what JSON has of the report of a result: answer, figures, notes and next command."""
+    return {name: value for name, value in result.report().to_dict().items() if name != "title"}
 
 
 def print_json(kind: str, content: Any) -> None:
