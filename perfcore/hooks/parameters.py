@@ -52,7 +52,7 @@ class Option:
     required : bool
         Whether a line must give it, also where Python need not.
     alone : str
-        Value of the flag without a value: at the end of a line, before another option, or before a file.
+        Value of the flag without one: last, or before another option or a file.
     """
 
     def __init__(
