@@ -24,6 +24,11 @@ from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
 
+# A plain list is one value for each processor.
+_DEFAULT_INDEX = "processor"
+_SOURCES = ("value", "samples", "file")
+_OF_FILES = ("column", "where", "window")
+
 
 def given_quantities(words: Sequence[str]) -> dict[str, Any]:
     """``NAME=QUANTITY`` words as inputs of a structural model."""
@@ -63,11 +68,6 @@ def _typed(text: str) -> Any:
 
 
 Quantity = StochasticValue | float
-
-# A plain list is one value for each processor.
-_DEFAULT_INDEX = "processor"
-_SOURCES = ("value", "samples", "file")
-_OF_FILES = ("column", "where", "window")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):

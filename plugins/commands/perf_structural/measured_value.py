@@ -98,6 +98,11 @@ def read_numbers(
     values: list[float] = []
     unit = ""
     name = "value" if source.is_stdin else Path(without_compressed_ending(source.name)).stem
+    if column is None and where is None and not head.lstrip().startswith("#") and not source.is_stdin:
+        with source.plain_file() as file, contextlib.suppress(ValueError):  # which the loop below words
+            numbers = np.loadtxt(file, skiprows=int(named), ndmin=1, encoding="utf-8-sig")
+            if numbers.ndim == 1 and np.isfinite(numbers).all():
+                return RunSamples(first[0] if named else name, numbers, source.name)
     for number, line in source.lines():
         word = line.decode("utf-8-sig", errors="replace").strip()
         if not word or word.startswith("#"):
@@ -503,12 +508,17 @@ class MeasuredValue(Result):
         """Largest distance between the cumulative distributions of samples and value; NaN of bounds and of runs."""
         return self._error_of(self.value) if self.value.has_distribution and not self.run else math.nan
 
-    def _error_of(self, value: StochasticValue) -> float:
+    @functools.cached_property
+    def _levels(self) -> tuple[Floats, Floats, Floats]:
+        """Distinct samples, and their shares below and up to each."""
         ordered, counts = np.unique(self.window.values, return_counts=True)
         after = np.cumsum(counts) / counts.sum()
-        predicted = np.asarray(value.cdf(ordered), dtype=np.float64)
-        before = np.asarray(value.cdf(np.nextafter(ordered, -np.inf)), dtype=np.float64)
-        return float(np.max(np.maximum(np.abs(after - predicted), np.abs(after - counts / counts.sum() - before))))
+        return ordered, after - counts / counts.sum(), after
+
+    def _error_of(self, value: StochasticValue) -> float:
+        ordered, before, after = self._levels
+        errors = after - np.asarray(value.cdf(ordered)), before - np.asarray(value.cdf(np.nextafter(ordered, -np.inf)))
+        return float(np.abs(errors).max())
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:

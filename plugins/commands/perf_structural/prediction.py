@@ -50,6 +50,12 @@ _FUNCTIONS: Mapping[str, Callable[..., StochasticValue]] = {
     "abs": arithmetic.absolute,
     **{name: getattr(arithmetic, name) for name in ("exp", "log", "power", "sqrt")},
 }
+_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
+# Of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n).
+_SHARE_OF_SIZE = 0.05
+_BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
+_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
+_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn alone
 
 
 def inexact_reason(root: Expression) -> str | None:
@@ -133,13 +139,6 @@ def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quanti
 def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
     """The number of bins, for a representation whose arithmetic takes one."""
     return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
-
-
-_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
-# Of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n).
-_SHARE_OF_SIZE = 0.05
-_BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
-_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
 @dataclass(frozen=True)
@@ -410,9 +409,6 @@ class Prediction(Result):
             "notes": list(self.notes),
             "value": self.value.to_dict(),
         }
-
-
-_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn alone
 
 
 @dataclass(frozen=True)

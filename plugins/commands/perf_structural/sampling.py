@@ -25,6 +25,17 @@ from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
 _MOST_RANGES = 4  # of operands in a message
+# Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
+_MOST_AT_ONCE = 2**20
+_DIGITS = 30  # binary ones, of each coordinate of a point
+# Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
+FEWEST_NETS = 8
+# Default number of points: so many, or of many inputs so many numbers together, of which a second draws as
+# many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
+_POINTS = 100_000
+_NUMBERS = 2**24
+_FEWEST_POINTS = 1024
+_MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
 @dataclass
@@ -198,11 +209,6 @@ def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozense
 # One scrambled net, shifted again by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
 
-# Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
-_MOST_AT_ONCE = 2**20
-
-_DIGITS = 30  # binary ones, of each coordinate of a point
-
 
 class Nets(NamedTuple):
     """Points by which formulas are evaluated."""
@@ -296,17 +302,6 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     present = {pair: value for pair, value in present.items() if pair <= set(keys)}
     rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
     return rows, factor_of([keys[k] for k in rows], present)
-
-
-# Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
-FEWEST_NETS = 8
-
-# Default number of points: so many, or of many inputs so many numbers together, of which a second draws as
-# many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
-_POINTS = 100_000
-_NUMBERS = 2**24
-_FEWEST_POINTS = 1024
-_MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
 @dataclass(frozen=True)
