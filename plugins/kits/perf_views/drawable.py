@@ -64,7 +64,7 @@ def report_blocks(report: Report) -> tuple[page.Block, ...]:
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
     brief = {id(table): page.Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables}
-    blocks += brief.values()
+    blocks.extend(brief.values())
     for table in report.shown_tables:
         whole, shown = page.Table.of(*table), brief.get(id(table))
         if shown is None or (whole.header, whole.rows) != (shown.header, shown.rows):
