@@ -213,6 +213,7 @@ class Rule:
     style: Style = "dotted"
     slope: float | None = None
     point: tuple[float, float] = (0.0, 0.0)
+    drag: str = ""  # option and parameter that a page sets by dragging it: "at=p" asks for ``at="p=VALUE"``
 
 
 Mark = Line | Points | Band | Bars | Steps | Spans | Text | Rule
