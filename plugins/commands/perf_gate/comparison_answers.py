@@ -142,8 +142,8 @@ def _tables(comparison: Comparison) -> list[Table]:
     # A point that was measured of both has its measured ratio, and no second one.
     known = [] if measured is None else measured.points
     rows = [k for k in range(len(comparison)) if tuple(values[k] for values in comparison.points.values()) not in known]
-    columns = comparison.by_name({symbol: values[rows] for symbol, values in comparison.points.items()})
-    points = [Column(name, values, format=_text, key=name) for name, values in columns.items()]
+    levels = comparison.by_name({symbol: values[rows] for symbol, values in comparison.points.items()})
+    points = [Column(name, values, format=_text, key=name) for name, values in levels.items()]
     totals = comparison.totals.values[:, rows], comparison.ratio[rows], comparison.total_draws().rows(rows)
     points += _columns(comparison, *totals)
     if rows:
