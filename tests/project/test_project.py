@@ -9,6 +9,7 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
+from perf_project.extrapolation import extrapolate, extrapolate_all
 from perfcore.base.errors import DataError, OptionError
 
 STEPS = ("load imbalance", "serialisation", "transfer")
@@ -301,3 +302,35 @@ def test_names_of_traces_give_a_second_parameter(tmp_path):
     assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
     assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("at", [16.0, 128.0])
+def test_a_table_without_categories_is_predicted_as_by_a_fit(at):
+    frame = pd.DataFrame({"p": [1, 2, 4, 8, 16, 32], "time_s": [10.2, 5.3, 2.9, 1.7, 1.1, 0.86]})
+    model, fitted = perfcore.project(frame, at={"p": at}), perfcore.fit(frame, "scaling")
+    assert model.predict([at], 0.95) == pytest.approx(fitted.predict([at], 0.95), rel=1e-12)
+    assert model.answer.at[0].elapsed == pytest.approx(tuple(fitted.predict([at], 0.95)[0]), rel=1e-12)
+
+
+def test_two_scales_are_said_first_and_losses_have_remedies():
+    runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)]
+    two = perfcore.project(runs[:2], at="p=8").report()
+    assert two.answer.startswith("Only two scales: at p=8 (2x the largest run): ")
+    assert two.next == "measure p=3: three scales show how components grow, and can be checked"
+    report = perfcore.project(runs, at="p=16").report()
+    assert report.next == f"perf whatif {runs[-1]} --network 2x"
+    elapsed, _, efficiency = report.figures[:3]
+    assert 0.97 < elapsed.value / 8.09e-3 < 1.03  # as it was measured
+    assert elapsed.interval[0] < 8.09e-3 < elapsed.interval[1]
+    assert efficiency.interval[0] < efficiency.value < efficiency.interval[1]
+    assert {plot.name for plot in report.plots} == {"components", "efficiency"}
+
+
+def test_components_between_a_power_law_and_amdahls():
+    """Of 8 + 8/p the exponent between 2 and 4 is log2(10/12), so that both forms are known in closed form."""
+    sizes = np.array([2.0, 4.0])
+    [time] = extrapolate(sizes, 8 + 8 / sizes, np.array([8.0]))
+    assert time == pytest.approx(math.sqrt(9.0 * 10.0 * 10 / 12), rel=1e-9)
+    [held] = extrapolate_all(sizes, {"work": 8 / sizes, "load imbalance": np.array([0.0, 1.0])}, {"load imbalance": 2},
+                             np.array([8.0]))["load imbalance"]  # fmt: skip
+    assert held == pytest.approx(math.sqrt(0.5), rel=1e-9)  # between its own time, and its share of the work

@@ -31,13 +31,3 @@ def register_commands(register: Register) -> None:
         target = f"perf_gate.api:{function}"
         kinds = ("versions", "history") if name == "gate" else ()  # on whose pages it stands
         register(name, target, group="Model", function=target, help=text, shows=shows, default_for=kinds)
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how results are shown."""
-    for result_class, presenter, text in (
-        ("comparison:Comparison", "comparison_presenter:ComparisonPresenter", "both models, and what differs"),
-        ("verification:Verification", "verification_presenter:VerificationPresenter", "figures of each group"),
-    ):
-        register(f"perf_gate.{result_class}", f"perf_gate.{presenter}", help=text)
