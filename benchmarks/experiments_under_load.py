@@ -16,8 +16,8 @@ from scipy.stats import kstest
 
 import perfcore
 from perf_structural import StructuralModel
+from perf_structural.answers import rank_names
 from perf_structural.judging import Judgement
-from perf_structural.judging_views import rank_names
 from perf_structural.prediction_files import read_actual, read_predictions
 
 ROOT = Path(__file__).resolve().parents[1]

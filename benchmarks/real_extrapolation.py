@@ -3,6 +3,7 @@
 python benchmarks/real_extrapolation.py CASES.jsonl [MORE.jsonl ...]    # all series; some minutes
 python benchmarks/real_extrapolation.py CASES.jsonl --extrap            # Extra-P with negative exponents too
 python benchmarks/real_extrapolation.py CASES.jsonl --rates             # one over each time, as a rate of whole runs
+python benchmarks/real_extrapolation.py CASES.jsonl --clean             # series that follow a formula, and how far
 
 A case is a line ``{"src": SOURCE, "path": NAME, "x": [levels], "y": [[runs of a level], ...]}``. Of series of five
 levels and more the first are fitted, at least four, up to all but one, two and three of them; the next level, and those
@@ -25,9 +26,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scaling_laws import ENVIRONMENT, KEPT, ExtraP
 from scipy.stats import t as student
 
+import perfcore
 from perf_scaling.engine import fit_posterior
 from perf_scaling.posterior.family import run_variance
 
@@ -105,7 +108,7 @@ def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
         posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
-        value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
+        value = posterior.quantiles([[at]], (0.5,), run=True)[:, 0, 0]
         for number, own, (a, b, c, d, e, f) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True
         ):
@@ -240,14 +243,60 @@ def report(tasks: Sequence[Task], methods: Mapping[str, Callable[[Sequence[Task]
     print_table(("source", "distance", *HEADER[2:]), rows)
 
 
+def report_clean(tasks: Sequence[Task]) -> None:
+    """Series that their best formula fits within a limit: how far the prediction and the formula were off beyond."""
+    alike: dict[tuple[tuple[float, ...], float, str], list[Task]] = defaultdict(list)
+    for task in tasks:
+        if task.distance != "next":
+            alike[tuple(task.levels), task.at, task.distance].append(task)
+    found: dict[str, list[tuple[Task, float, float, float, bool]]] = defaultdict(list)
+    for (levels, at, distance), members in alike.items():
+        rows = [
+            (level, f"series {number:04d}", run)
+            for number, task in enumerate(members)
+            for level, own in zip(levels, task.runs, strict=True)
+            for run in own
+        ]
+        table = pd.DataFrame(rows, columns=["p", "path", "time_s"])
+        how = {"parameter": "p", "value": "time_s", "path": "path", "duplicates": "keep", "at": f"p={at!r}"}
+        for row in perfcore.fit(table, fitter="scaling", **how).rows:
+            task = members[int(row.path.split()[-1])]
+            errors = [abs(float(np.log(value / task.judged.mean()))) for value in (row.predicted, row.continued)]
+            inside = bool(((row.low <= task.judged) & (task.judged <= row.high)).mean() >= 0.5)
+            found[distance].append((task, row.model.fit_error, *errors, inside))
+    rows = []
+    for distance, answers in found.items():
+        for low, high in ((0.0, 0.01), (0.01, 0.03), (0.03, np.inf)):
+            some = [answer for answer in answers if low <= answer[1] < high]
+            if not some:
+                continue
+            weights = equally([answer[0] for answer in some])
+            row = [
+                distance,
+                f"{low:.0%} to {high:.0%}",
+                str(len(some)),
+                str(len({answer[0].source for answer in some})),
+            ]
+            for place in (2, 3):
+                error = np.array([answer[place] for answer in some])
+                row += [f"{quantile(error, weights, level):.3f}" for level in (0.5, 0.9, 0.95)]
+            rows.append([*row, f"{weights @ [answer[4] for answer in some]:.0%}"])
+    errors = [f"{of}, {level}" for of in ("prediction", "formula") for level in ("median", "p90", "p95")]
+    print_table(("distance", "fit error", "judged", "sources", *errors, "95 % hold"), rows)
+
+
 def main() -> None:
     """Print tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="+", type=Path, help="JSON lines of series")
     parser.add_argument("--extrap", action="store_true", help="also Extra-P, installed where it is not")
+    parser.add_argument("--clean", action="store_true", help="judge series by how well a formula fits them")
     parser.add_argument("--rates", action="store_true", help="judge runs per time")
     given = parser.parse_args()
     tasks = tasks_of(given.cases)
+    if given.clean:
+        report_clean(tasks)
+        return
     methods: dict[str, Callable[[Sequence[Task]], list[Answer]]] = {"perfcore": by_perfcore, "line": by_line}
     if given.rates:
         tasks = [replace(task, runs=tuple(1.0 / own for own in task.runs), judged=1.0 / task.judged) for task in tasks]

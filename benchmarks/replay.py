@@ -82,7 +82,7 @@ def main() -> None:
         timed("a replay", replay.runtime_ns)
         timed("a replay with its critical path", replay.path)
         timed("--network 0, all in", lambda: perfcore.whatif(trace, network="0"))
-        timed("--faster computing=2, all in", lambda: perfcore.whatif(trace, faster={"computing": 2}))
+        timed("--compute 2x, all in", lambda: perfcore.whatif(trace, compute={"computing": 2}))
         timed("--noise 5%, all in", lambda: perfcore.whatif(trace, noise=0.05))
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 

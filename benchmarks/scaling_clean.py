@@ -1,4 +1,4 @@
-"""Clean series of known models: is the term found, and how far off is the prediction if the model holds?
+"""Clean series of known models: is the term found, and how far off are the formula and the prediction?
 
 python benchmarks/scaling_clean.py              # 240 series a row; docs/how-we-know.md
 
@@ -42,25 +42,26 @@ def row(levels: int, noise: float, seed: int) -> list[str]:
     table = pd.DataFrame(rows, columns=["p", "path", "time_s"])
     started = time.process_time()
     model = perfcore.fit(table, fitter="scaling", parameter="p", value="time_s", path="path")
-    holds = model.if_model_holds(places[-1:, None])[:, 0]
+    rows = model.at({"p": float(places[-1])}).rows
     seconds = time.process_time() - started
-    true = np.array([truth[path] for path in model.paths])
-    error = np.abs(holds[:, 0] / true - 1.0)
-    inside = (holds[:, 1] <= true) & (true <= holds[:, 2])
-    fits = model.best.named
-    named = [terms[fit.path] in fit.terms for fit in fits]
-    known = [any(terms[fit.path] in text for text in (*fit.terms, *fit.alternatives)) for fit in fits]
-    figures = np.median(error), np.quantile(error, 0.9), np.median(holds[:, 2] / holds[:, 1])
-    middle, high, width = (f"{figure:.4f}" for figure in figures)
-    shares = f"{np.mean(named):.0%}", f"{np.mean(known):.1%}"
-    return [str(levels), f"{noise:.1%}", middle, high, f"{inside.mean():.1%}", width, *shares, f"{seconds:.1f}"]
+    true = np.array([truth[row.path] for row in rows])
+    continued = np.abs(np.array([row.continued for row in rows]) / true - 1.0)
+    predicted = np.abs(np.array([row.predicted for row in rows]) / true - 1.0)
+    inside = np.mean([row.low <= value <= row.high for row, value in zip(rows, true, strict=True)])
+    factor = float(np.median([max(row.high / row.predicted, row.predicted / row.low) for row in rows]))
+    named = np.mean([terms[row.path] in row.model.terms for row in rows])
+    errors = [
+        f"{figure:.4f}" for error in (continued, predicted) for figure in (np.median(error), np.quantile(error, 0.9))
+    ]
+    return [str(levels), f"{noise:.1%}", *errors, f"{inside:.1%}", f"{factor:.2f}", f"{named:.0%}", f"{seconds:.1f}"]
 
 
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=2, help="how many, for each combination")
-    header = ("levels", "noise", "median error", "p90", "95% covers", "upper/lower", "named", "or alternative", "CPU s")
+    header = ("levels", "noise", "formula, median error", "p90", "prediction, median error", "p90", "95% covers", "95%",
+              "named", "CPU s")  # fmt: skip
     print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for seed in range(parser.parse_args().seeds):
         for levels in (6, 8):

@@ -33,7 +33,7 @@ Evaluate = Callable[[], Floats]
 
 
 def with_histograms(formula: str) -> Evaluate:
-    inputs = histograms(formula, "tails", 100)
+    inputs = histograms(formula, "adaptive", 100)
     model = structural_model(formula, inputs)
     return lambda: model.predict(method="exact", bins=100).value.quantile(LEVELS)
 
@@ -133,7 +133,7 @@ def with_openturns(formula: str) -> Evaluate:
 
 
 METHODS: Mapping[str, Callable[[str], Evaluate]] = {
-    "perfcore histogram, 100 bins by tails": with_histograms,
+    "perfcore histogram, 100 bins, adaptive": with_histograms,
     "numpy, 100,000 samples": with_numpy,
     "squigglepy, 100,000 samples": with_squigglepy,
     "mcerp, 10,000 samples of a Latin hypercube": with_mcerp,

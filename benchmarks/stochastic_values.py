@@ -174,7 +174,7 @@ class Sample:
 
 
 def with_quasi_monte_carlo(formula: str) -> Prepared:
-    model = structural_model(formula, histograms(formula, "curvature", 100))
+    model = structural_model(formula, histograms(formula, "adaptive", 100))
 
     def evaluate() -> Sample:
         # x - x leaves nothing to sample.
@@ -278,10 +278,9 @@ def with_openturns(formula: str) -> Prepared:
 
 
 METHODS: Mapping[str, Callable[[str], Prepared]] = {
-    "perfcore histogram, 5 bins by curvature": with_histograms("curvature", 5, "exact"),
-    "perfcore histogram, 25 bins by curvature": with_histograms("curvature", 25, "exact"),
-    "perfcore histogram, 100 bins by curvature": with_histograms("curvature", 100, "exact"),
-    "perfcore histogram, 25 bins of equal probability": with_histograms("probability", 25, "exact"),
+    "perfcore histogram, 5 bins adaptive": with_histograms("adaptive", 5, "exact"),
+    "perfcore histogram, 25 bins adaptive": with_histograms("adaptive", 25, "exact"),
+    "perfcore histogram, 100 bins adaptive": with_histograms("adaptive", 100, "exact"),
     "perfcore histogram, 5 bins of equal width": with_histograms("width", 5, "exact"),
     "Schopf's Cartesian rule, 5 bins of equal width": with_histograms("width", 5, "cartesian"),
     "Schopf's Cartesian rule, 25 bins of equal width": with_histograms("width", 25, "cartesian"),
@@ -318,7 +317,7 @@ def run_case(formula: str, method: str, folder: Path) -> dict[str, Any]:
     inputs, evaluate = METHODS[method](formula)
     found = evaluate()
     result: dict[str, Any] = errors(found, exact)
-    if method.endswith("by curvature") and formula != "x - x":
+    if method.endswith("adaptive") and formula != "x - x":
         result["own"] = errors(found, truth(formula, inputs))["sup"]
     times = []
     for _ in range(REPEATS):
@@ -339,7 +338,7 @@ def speed() -> list[tuple[str, str]]:
     rng = np.random.default_rng(3)
     rows = []
     for bins in (25, 100):
-        options = histogram.Options(bins=bins, rule="curvature")
+        options = histogram.Options(bins=bins, rule="adaptive")
         x = histogram.from_samples(rng.normal(10, 1.5, 100_000), options)
         y = histogram.from_samples(rng.gamma(4, 0.5, 100_000) + 0.1, options)
         many = [histogram.from_samples(rng.gamma(4, 0.5, 100_000), options) for _ in range(64)]

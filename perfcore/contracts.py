@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.hooks.options import NoOptions
 from perfcore.models.fitter import Fitter
-from perfcore.models.function import Function
+from perfcore.models.function import FormulaFunction, Function
 from perfcore.reading.reader import Reader
 
 if TYPE_CHECKING:
@@ -85,4 +85,7 @@ class SequenceSegmenter(Segmenter):
         """One segmentation for each number of phases, in increasing order."""
 
 
-__all__ = ["Basis", "Fitter", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter", "SequenceSegmenter"]
+__all__ = [
+    "Basis", "Fitter", "FormulaFunction", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter",
+    "SequenceSegmenter",
+]  # fmt: skip

@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 # Below the tables in this order; each text of a label is a sentence without its full stop.
-NOTE_LABELS = ("Assumed", "Uncertain", "Check", "Not recorded", "Not fitted", "Left out", "Note")
+NOTE_LABELS = ("Model", "Assumed", "Uncertain", "Check", "Not recorded", "Not fitted", "Left out", "Note")
 RANGE = "\N{EN DASH}"  # between the ends of an interval in a sentence
 
 
@@ -213,6 +213,7 @@ class Rule:
     style: Style = "dotted"
     slope: float | None = None
     point: tuple[float, float] = (0.0, 0.0)
+    drag: str = ""  # option and parameter that a page sets by dragging it: "at=p" asks for ``at="p=VALUE"``
 
 
 Mark = Line | Points | Band | Bars | Steps | Spans | Text | Rule
@@ -281,11 +282,12 @@ class Report:
         return [self.answer, *self.details]
 
     def notes_by_label(self) -> Mapping[str, list[str]]:
-        """Texts of the notes, labels in the order of `NOTE_LABELS`."""
-        by_label: dict[str, list[str]] = {label: [] for label in NOTE_LABELS}
-        for note in self.notes:
+        """Texts of the notes, labels in the order of `NOTE_LABELS`; one may go on in brackets: ``Model (p=1..32)``."""
+        order = {label: place for place, label in enumerate(NOTE_LABELS)}
+        by_label: dict[str, list[str]] = {}
+        for note in sorted(self.notes, key=lambda note: order.get(note.label.partition(" (")[0], len(order))):
             by_label.setdefault(note.label, []).append(note.text)
-        return {label: texts for label, texts in by_label.items() if texts}
+        return by_label
 
     def closing(self, width: int | None = None) -> list[str]:
         """Lines below the tables: notes by their labels, and what to do next.

@@ -28,21 +28,21 @@ def golden(name):
     return perfcore.load(f"tests/golden/models/{name}.json")
 
 
-def versions(**options):
+def versions(judge=perfcore.gate):
     """Two versions in turn, of which the second is slower."""
     rows = [
         (version, k, "b", slow * time)
         for version, slow in (("old", 1.0), ("new", 1.3))
         for k, time in enumerate(RNG.lognormal(0.0, 0.02, 8))
     ]
-    return perfcore.gate(pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]), **options)
+    return judge(pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]))
 
 
 def history():
     """Two benchmarks over 40 commits; one becomes slower."""
     times = RNG.lognormal(0.0, 0.01, (2, 40)) * np.where(np.arange(40) < 30, 1.0, [[1.4], [1.0]])
     rows = [(f"c{k}", name, value) for name, values in zip("ab", times, strict=True) for k, value in enumerate(values)]
-    return perfcore.gate(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
+    return perfcore.gate_history(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
 
 
 def added():
@@ -90,7 +90,7 @@ KINDS = {
     "Runs": lambda: perfcore.runs(STORE),
     "ForecastModel": lambda: golden("forecast"),
     "VersionGate": versions,
-    "SelfTest": lambda: versions(self_test=True),
+    "SelfTest": lambda: versions(perfcore.gate_self_test),
     "HistoryGate": history,
     "ScalingModel": lambda: golden("scaling"),
     "LcaModel": lambda: golden("lca"),

@@ -197,7 +197,7 @@ def test_recorded_predictions_come_from_the_recorded_samples():
     made = read_predictions(RECORDED / "predictions-histogram.json")
     for run in (0, len(until_s) // 2, len(until_s) - 1):
         windows = [take_window(samples, "60s", column, until_s[run]) for column in samples.columns]
-        cpu = [represent(window, "histogram").value for window in windows]
+        cpu = [represent(window, "histogram", rule="width").value for window in windows]
         found = model.with_inputs({"cpu": cpu}).predict(bins=5).value
         np.testing.assert_allclose(found.edges, made[run].edges, rtol=1e-9)
         np.testing.assert_allclose(found.masses, made[run].masses, rtol=1e-9, atol=1e-12)

@@ -27,8 +27,8 @@ def lines_of(model):
 @pytest.mark.parametrize("point", [{"n": 64.0, "m": 4.0}, {"n": 1024.0, "m": 64.0}])
 def test_scaling(point):
     model = golden("scaling")
-    holds = model.if_model_holds([list(point.values())])[:, 0, 0]
-    for (name, formula), path, value in zip(lines_of(model), model.paths, holds, strict=True):
+    continued = {row.path: row.continued for row in model.at(point).rows}
+    for (name, formula), (path, value) in zip(lines_of(model), ((p, continued[p]) for p in model.paths), strict=True):
         assert name == path
         assert evaluated(formula, **point) == pytest.approx(value, rel=2e-3)
 
@@ -40,7 +40,7 @@ def test_scaling_of_one_series(kind):
     values = {"rate": 1.0 / (0.01 + 0.2 / p), "power": 3.0 * p**0.37}[kind]
     column = {"rate": "bandwidth [MB/s]", "power": "time_s"}[kind]
     model = perfcore.fit(pd.DataFrame({"p": p, column: values}), fitter="scaling", parameter="p", value=column)
-    assert evaluated(model.formula, p=128) == pytest.approx(model.if_model_holds([[128.0]])[0, 0, 0], rel=2e-3)
+    assert evaluated(model.formula, p=128) == pytest.approx(model.rows[0].continued, rel=2e-3)
 
 
 @pytest.mark.parametrize("kind", ["lca", "modgen"])

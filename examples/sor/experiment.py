@@ -109,7 +109,9 @@ class Experiment:
     def represented(self, name: str) -> list[StochasticValue]:
         """The last samples of each processor as one of the representations."""
         series = self.series()
-        return [represent(take_window(series, self.window, column), name).value for column in series.columns]
+        options = {"rule": "width"} if name == "histogram" else {}  # the paper's bins
+        windows = [take_window(series, self.window, column) for column in series.columns]
+        return [represent(window, name, **options).value for window in windows]
 
     def predict(self) -> None:
         """Predict the next run as each of the representations."""

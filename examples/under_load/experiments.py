@@ -93,7 +93,7 @@ def shares_before(folder: Path, case: str, bins: int = BINS) -> list[list[Stocha
     _, until_s, _ = read_actual(folder / f"{case}-runs.csv", "until_s")
     return [
         [
-            represent(take_window(samples, WINDOW, column, until), "histogram", bins=bins).value
+            represent(take_window(samples, WINDOW, column, until), "histogram", bins=bins, rule="width").value
             for column in samples.columns
         ]
         for until in until_s

@@ -7,6 +7,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -58,6 +59,8 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     command = typer.main.get_command(app)
     assert isinstance(command, _Command)
     command.heading, command.choices = heading, choices
+    command.alone = {flag: note.alone for name, (_, _, notes) in parameters_of(function).items() for note in notes
+                     if isinstance(note, Option) and note.alone for flag in note.flags_of(name)}  # fmt: skip
     return command
 
 
@@ -149,6 +152,7 @@ class _Command(typer.core.TyperCommand):
     """Options in sections, those of plugins under their names, and the nearest option where one is unknown."""
 
     heading = ""
+    alone: Mapping[str, str] = {}  # values of flags without one
     choices: Sequence[tuple[str, str]] = ()  # what can be selected, where the line does not say
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -176,6 +180,9 @@ class _Command(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the line; what is unknown is refused with what is known, options of plugins first."""
+        for place, (word, value) in enumerate(zip(args, [*args[1:], "-"], strict=True)):
+            if word in self.alone and (value.startswith("-") or Path(value).exists()):
+                args = [*args[:place], f"{word}={self.alone[word]}", *args[place + 1 :]]
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException as error:

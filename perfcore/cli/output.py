@@ -14,7 +14,7 @@ import typer
 
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
-from perfcore.results import Result
+from perfcore.results import Result, Shown
 from perfcore.tables import Table, csv_lines, latex_lines, printable, printed
 
 _SCHEMA = "perfcore-output/1"
@@ -81,7 +81,7 @@ def print_plainly(table_format: str, tables: Sequence[Any]) -> None:
             typer.echo(line)
 
 
-def print_findings(findings: Result, **files: str | None) -> None:
+def print_findings(findings: Shown, **files: str | None) -> None:
     """Print the answer, a table, caveats and the next command; with --all every line and table.
 
     ``files`` are those that were written, by what they are.
@@ -111,16 +111,19 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
     if as_json and is_data:
         print_json("data", result.to_frame().to_dict("list"))
     elif is_data:
-        typer.echo(repr(result))
-        for note in getattr(result, "notes", ()):
-            typer.echo(f"perf: {note}", err=True)
+        print_findings(result)
     elif as_json:
-        report = {name: value for name, value in result.report().to_dict().items() if name != "title"}
-        print_json(getattr(result, "json_kind", type(result).__name__.lower()), {**report, **result.to_dict()})
+        kind = getattr(result, "json_kind", type(result).__name__.lower())
+        print_json(kind, {**reported(result), **result.to_dict()})
     elif table_format is not None:
         print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:
         print_findings(result, **files)
+
+
+def reported(result: Result) -> dict[str, Any]:
+    """Return what JSON has of the report of a result: answer, figures, notes and next command."""
+    return {name: value for name, value in result.report().to_dict().items() if name != "title"}
 
 
 def print_json(kind: str, content: Any) -> None:

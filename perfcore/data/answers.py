@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,16 @@ def report_of_series(series: Series) -> Report:
         tables=[Table(columns, title="Columns")],
         draw=lambda: [_plot_of_series(series)],
         notes=[Note("Note", note) for note in series.notes],
+        next=_next_of_series(series),
     )
+
+
+def _next_of_series(series: Series) -> str:
+    """Return the command that makes a distribution of a file's first column with values; none for other series."""
+    known = [name for name, values in series.columns.items() if np.isfinite(values).any()]
+    if not known or not Path(series.source).is_file():
+        return ""
+    return shlex.join(["perf", "stochastic", "summarize", series.source, "--column", known[0]])
 
 
 def report_of_measurements(data: Measurements) -> Report:
@@ -129,7 +139,7 @@ def report_of_measurements(data: Measurements) -> Report:
 
 def plot_of_curve(curve: UtilizationCurve) -> Plot:
     """Return a curve over time; a long one as the band between its extremes, with its mean over short times."""
-    axis, origin = _time_axis(curve.start, curve.end, curve.time_unit)
+    axis, origin = time_axis(curve.start, curve.end, curve.time_unit)
     marks: list[Mark]
     if curve.n_steps <= _MOST_STEPS:
         marks = [Steps(np.subtract(curve.edges, origin), curve.heights, "data", "dark", width=0.8)]
@@ -144,8 +154,8 @@ def plot_of_curve(curve: UtilizationCurve) -> Plot:
     return Plot("data", marks, axis, Axis(curve.quantity, limits=(0.0, top)), legend="inside" if len(marks) > 1 else "")
 
 
-def _time_axis(start: float, end: float, time_unit: str) -> tuple[Axis, float]:
-    """The axis of a stretch of time, and the time from which it counts."""
+def time_axis(start: float, end: float, time_unit: str) -> tuple[Axis, float]:
+    """Return the axis of a stretch of time, and the time from which it counts."""
     origin = shown_origin(start, end)
     since = f" since {moment_text(origin, time_unit)}" if origin else ""
     return Axis(f"time{since}", time_unit, "time", (float(start - origin), float(end - origin))), origin

@@ -51,6 +51,8 @@ class Option:
         The option, such as ``"--output FILE"``, without which it means nothing.
     required : bool
         Whether a line must give it, also where Python need not.
+    alone : str
+        Value of the flag without one: last, or before another option or a file.
     """
 
     def __init__(
@@ -62,9 +64,10 @@ class Option:
         completes: str = "",
         needs: str = "",
         required: bool = False,
+        alone: str = "",
     ) -> None:
         self.flags, self.metavar, self.help, self.minimum = flags, metavar, help, minimum
-        self.completes, self.needs, self.required = completes, needs, required
+        self.completes, self.needs, self.required, self.alone = completes, needs, required, alone
 
     def flags_of(self, name: str) -> tuple[str, ...]:
         """Its flags, of a parameter of this name."""

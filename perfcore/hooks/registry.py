@@ -43,13 +43,11 @@ class Entry:
         return self._import(self.target)
 
     def load_options(self) -> type:
-        """The dataclass of its options, without importing the target where they are a target of their own."""
-        if self.options is not None:
-            options_class: type = self._import(self.options)
-            return options_class
+        """Return the dataclass of its options, without importing the target; without ``options=`` it has none."""
         from perfcore.hooks.options import NoOptions
 
-        return getattr(self.load(), "Options", NoOptions)
+        options_class: type = NoOptions if self.options is None else self._import(self.options)
+        return options_class
 
     @property
     def functions(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.hooks.chosen_options import build_options
+from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitter import Fitter
@@ -117,8 +118,18 @@ def default_fitter(
             f"{data.source}: no fitter is the default to {task} {kind}; name one with --fitter: {', '.join(able)}"
         )
     chosen, *others = sorted(claiming, key=lambda entry: entry.distribution != GROUP)
+    if not ranking and (only := _only_with(options, data, chosen)) is not None:
+        chosen, others = only, []
     also = "".join(f"; {entry.name} of {entry.distribution} is registered for it too" for entry in others)
     return chosen.name, f"fitter: {chosen.name} (for {kind_in_words(data)}{also}; set with --fitter)"
+
+
+def _only_with(options: Mapping[str, Any], data: Any, default: Entry) -> Entry | None:
+    """The one fitter of such data that has all options that are given, if the default lacks one of them."""
+    given = {name for name, value in options.items() if value is not None and name not in _ROLES and name != "where"}
+    entries = [registry().entry("fitters", name) for name in _that_take(data)] if given else []
+    having = [each for each in entries if given <= {field.name for field in describe(each.load_options())}]
+    return having[0] if len(having) == 1 and having[0].name != default.name else None
 
 
 def types_to_read(

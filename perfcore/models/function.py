@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -10,13 +11,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Function"]
+__all__ = ["FormulaFunction", "Function"]
 
 
 class Function(ABC):
     """One function from which models are built, of time or of parameters such as the number of processors.
 
-    `perf_formulas.formula.FormulaFunction` is one that its formula computes.
+    `FormulaFunction` is one that its formula computes.
 
     Attributes
     ----------
@@ -47,3 +48,23 @@ class Function(ABC):
         (...) float
             A new array of that shape; may hold NaN or infinity where the function is not defined.
         """
+
+
+class FormulaFunction(Function):
+    """A function that its formula computes: a subclass gives `name`, `formula` and `variables`, and is complete.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Surface(FormulaFunction):
+    ...     name = formula = "p^(-2/3)"
+    ...     variables = ("p",)
+    >>> Surface()({"p": np.array([1.0, 8.0])})
+    array([1.  , 0.25])
+    """
+
+    def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Return values of the formula at points; see `Function`."""
+        formulas = importlib.import_module("perf_formulas.formula")  # loaded when a formula is computed
+        values: npt.NDArray[np.float64] = formulas.parsed(self.formula).evaluate(points)
+        return values

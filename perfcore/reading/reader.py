@@ -24,6 +24,7 @@ class Reader(ABC):
 
     Options: ClassVar[type] = NoOptions
     writes: ClassVar[bool] = False
+    keeps: ClassVar[tuple[str, ...]] = ()  # what its files hold of a trace beside intervals, such as ``"markers"``
     parts: ClassVar[tuple[str, ...]] = ()
 
     @classmethod

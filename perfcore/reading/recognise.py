@@ -235,3 +235,14 @@ def write(data: Any, path: str | os.PathLike[str]) -> None:
     refuse_other_kind(path, "trace")
     with atomic_path(path) as temporary:
         implementation.write(data, temporary)
+    if lost := [name for name in _beside_intervals(data) if name not in implementation.keeps]:
+        progress.note(f"{os.fspath(path)} has no {listing(lost, 5)} of {data.source}: its format has no place for them")
+
+
+def _beside_intervals(data: Any) -> list[str]:
+    """Return what a trace has beside its intervals: markers, messages, counters."""
+    facts: Mapping[str, Any] = getattr(data, "facts", {})
+    messages, counters = facts.get("messages"), facts.get("counters")
+    kept = ["markers"] if len(getattr(data, "markers", ())) else []
+    kept += ["messages"] if messages is not None and len(messages().messages) else []
+    return [*kept, *(["counters"] if counters is not None and counters.names else [])]

@@ -26,7 +26,9 @@ def test_json_is_the_model_file_and_its_statistics(perf):
     printed = json.loads(perf("fit", "curve.csv", *ARGUMENTS, "--json", "-o", "model.json").out)
     assert [(phase["start"], phase["end"]) for phase in printed["model"]["phases"]] == [(0, 40), (40, 100)]
     assert printed["statistics"]["epsilon"] == 0.0
-    del printed["statistics"], printed["parameters"]
+    assert printed["answer"].startswith("2 phases")
+    for name in ("statistics", "parameters", "answer", "figures", "notes", "next"):
+        del printed[name]
     written = json.loads(Path("model.json").read_text())
     assert len(written.pop("digest")) == 16  # by which a model that was edited is known
     assert written == printed
@@ -58,8 +60,10 @@ def test_json_is_the_model_file_and_its_statistics(perf):
 )
 def test_python_and_the_command_line_are_the_same_call(perf, words, options):
     printed = json.loads(perf("fit", "curve.csv", "--json", *words).out)
-    del printed["statistics"], printed["parameters"]
     model = perfcore.fit("curve.csv", **{"fitter": "phases", **options})
+    assert printed["answer"] == model.report().answer
+    for name in ("statistics", "parameters", "answer", "figures", "notes", "next"):
+        del printed[name]
     assert printed == json.loads(json.dumps(model.to_dict()))
 
 

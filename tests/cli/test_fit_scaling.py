@@ -62,7 +62,7 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
     rows, reason = BAD[kind]
     (runs / "runs.csv").write_text(HEADER + SOLVE + rows + EXCHANGE)
     done = perf("fit", "runs.csv", *FIT, "-o", "laws.json", status=3)
-    assert any(line.startswith(f"not fitted: {reason}") for line in done.lines)
+    assert any(line.startswith(f"Not fitted: {reason}") for line in done.lines)
     assert perfcore.load("laws.json").paths == ("solve", "exchange")
     assert done.err == ""
 
@@ -74,12 +74,40 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
         (("--at", "q=3"), "unknown parameter 'q': choose from p"),
         (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': expected NAME=VALUE for each parameter"),
         (("--at", "p=0"), "--at p=0: a positive level is expected"),
-        (("--at", "4096"), "expected NAME=VALUE for each parameter, e.g. p=4096"),
+        (("--at", "many"), "expected NAME=VALUE for each parameter, e.g. p=4096"),
         (("--table", "html"), "'html' is not one of 'csv', 'latex'"),
     ],
 )
 def test_mistakes_in_options(refused, words, message):
     assert message in refused("fit", "runs.csv", "--fitter", "scaling", *words)
+
+
+@pytest.mark.parametrize(
+    ("columns", "at", "answer"),
+    [
+        ({"p": [1, 2, 4, 8, 16, 32]}, "128", "At p=128 (4x beyond the data): "),
+        ({"p": [4] * 6, "n": [10, 20, 40, 80, 160, 320]}, "n=640", "At n=640 (2x beyond the data): "),
+        ({"p": [4] * 6, "n": [10, 20, 40, 80, 160, 320]}, "640", "At n=640 (2x beyond the data): "),
+        ({"batch": [10, 20, 40, 80, 160, 320]}, "batch=640", "At batch=640 (2x beyond the data): "),
+        ({"threads": [1, 2, 4, 8, 16, 32]}, "threads=16", "At threads=16 (measured): "),
+    ],
+)
+def test_the_target_names_the_parameters(folder, columns, at, answer):
+    table = {**columns, "time_s": [1.0, 1.6, 2.9, 5.2, 10.3, 20.1]}
+    rows = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    Path("runs.csv").write_text("\n".join(rows) + "\n")
+    model = perfcore.fit("runs.csv", fitter="scaling", at=at)
+    assert model.report().answer.startswith(answer)
+
+
+def test_a_number_that_was_varied_is_a_parameter(folder):
+    """Of a column that nobody names, if without it rows would pass for repeated runs that they are not."""
+    rows = [f"{p},{n},{n * n / p}" for p in (1, 2, 4, 8) for n in (10, 20, 40, 80)]
+    Path("runs.csv").write_text("\n".join(["p,n,time_s", *rows]) + "\n")
+    model = perfcore.fit("runs.csv", fitter="scaling")
+    assert tuple(model.parameter_names.values()) == ("p", "n")
+    assert any("parameters p, n" in text for text in model.report().notes_by_label()["Assumed"])
+    assert model.formula == "1*n^2/p"
 
 
 @pytest.mark.real_data

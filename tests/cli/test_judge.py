@@ -18,7 +18,8 @@ def files(folder):
 
 def test_tables(perf):
     lines = perf("validate", "one.json", "runs.csv", "--column", "time_s").lines
-    assert lines[0].startswith("4 runs scored against histogram predictions: mean CRPS ")
+    # Three of four within: 19% to 99% by Clopper and Pearson.
+    assert lines[0].startswith("Predictions hold: 95% intervals covered 75% of 4 runs [19%, 99%]; bias ")
     at = lines.index("Calibration by bin probability")
     # 15 and 18 lie in the more probable bin, 5 in the other, 25 outside.
     assert [line.split() for line in lines[at + 1 : at + 4]] == [

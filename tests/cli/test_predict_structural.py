@@ -20,7 +20,7 @@ def model(folder):
 
 def test_a_table(perf):
     printed = perf("predict", "model.toml")
-    assert printed.lines[1].startswith("demo [s]: ")
+    assert printed.lines[0].startswith("demo: median ")
     header = next(line for line in printed.lines if line.startswith("statistic"))
     assert header.split() == ["statistic", "value", "[s]", "standard", "error"]
     assert any("the arithmetic of moments would miss probabilities by up to" in line for line in printed.lines)

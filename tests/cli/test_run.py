@@ -23,8 +23,12 @@ def design(perf, folder):
 
 def test_runs_are_made_listed_and_fitted(perf, design):
     words = ["--max-load", "1", "-v", "t=t ([0-9.]+)", "--", *PYTHON, "print('t', 8/{n})"]
-    assert perf("experiment", "run", "d.toml", *words).lines == ["d.db: 2 new runs made, 2 in total"]
-    assert perf("experiment", "run", "d.toml").lines == ["d.db: 0 new runs made, 2 in total"]
+    assert perf("experiment", "run", "d.toml", *words).lines == [
+        "d.db: 2 new runs made, 2 in total",
+        "",
+        "Next: perf fit d.db",
+    ]
+    assert perf("experiment", "run", "d.toml").lines[0] == "d.db: 0 new runs made, 2 in total"
     table = [line.split() for line in perf("experiment", "list", "d.db").lines[2:]]
     assert table[0] == ["run", "n", "replication", "t", "wall", "[s]", "state"]
     assert sorted((row[1], row[3], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
@@ -66,7 +70,7 @@ def test_two_at_once(design, refused, perf):
         time.sleep(0.3)
         assert f"d.db: another `perf experiment run` (process {running.pid} on " in refused(*words)
         perf("experiment", "list", "d.db")  # looking is always possible
-        assert running.communicate(timeout=30)[0] == "d.db: 2 new runs made, 2 in total\n"
+        assert running.communicate(timeout=30)[0].splitlines()[0] == "d.db: 2 new runs made, 2 in total"
     assert running.returncode == 0
 
 
@@ -79,9 +83,10 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
     words = ["experiment", "run", "d.toml", "--scheduler", "slurm"]
     assert perf(*words, "--", "true", "{n}", status=3).lines == [
         "d.db: 0 new runs collected, 0 in total",
-        "2 jobs submitted to Slurm, 2 pending or running; rerun to collect",
+        "",
+        "Uncertain: 2 jobs submitted to Slurm, 2 pending or running; rerun to collect",
     ]
-    assert "2 runs pending in Slurm" in perf("experiment", "list", "d.db").lines[1]
+    assert "2 runs pending in Slurm" in perf("experiment", "list", "d.db").out
     lines = perf(*words, "--collect", status=1).lines
     assert lines[0] == "d.db: 2 new runs collected, 0 in total"
     assert "Slurm: TIMEOUT (job 17)" in perf("experiment", "list", "d.db", "--failed").out

@@ -17,6 +17,7 @@ pytest.importorskip("psutil")
 def test_processors_of_this_machine(perf, folder):
     out = perf("experiment", "sample", "cpu", "--for", "0.2s", "--every", "0.05s", "-o", "cpu.csv").out
     assert "4 samples of cpu all busy, cpu 0 busy" in out
+    assert "Next: perf stochastic summarize cpu.csv --column 'cpu all busy'" in out
     series = perfcore.read(folder / "cpu.csv")
     assert len(series.times) == 4
     assert series.time_unit == "s"
@@ -39,8 +40,8 @@ def test_no_signal_loses_samples(tmp_path, number, ending):
         assert running.returncode == -number
     else:
         assert running.returncode == 0, err
-        assert "perf: interrupted after " in err
-        assert "of 6000 samples" in err
+        assert "Note: interrupted after " in out
+        assert "of 6000 samples" in out
         assert out.endswith(f"file: {file}\n")
     left = rows if number == signal.SIGKILL else file
     assert list(tmp_path.iterdir()) == [left]

@@ -52,7 +52,7 @@ TABLES = {
     "one step": ("start,end,value\n0,25,1\n", ["phases", "plot"]),
     "states": (
         "start_us,end_us,location,state\n0,40,c0,run\n40,90,c0,odd\n",
-        ["phases", "plot", "overheads", "convert"],
+        ["overheads", "phases", "plot", "convert"],
     ),
     "no duration": ("start_us,end_us,location,state\n1,1,c0,run\n", ["convert"]),
 }  # fmt: skip

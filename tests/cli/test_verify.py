@@ -26,8 +26,8 @@ def model(profile, perf):
 
 def test_prints_groups_categories_and_points(model, perf):
     lines = perf("validate", "m.json", "profile.csv", "--plot", "v.svg").lines
-    assert lines[0].startswith("4 held-out points: median error 0.0%")
-    assert lines[1].startswith("12 training points")
+    assert "95% intervals hold 100% of 4 held-out points [51%, 100%]; median error 0.0%" in " ".join(lines[:2])
+    assert any(line.startswith("Training: 12 training points") for line in lines)
     assert "Categories, held-out points, largest error first" in lines
     assert lines[-1] == "picture: v.svg"
     assert Path("v.svg").exists()

@@ -64,7 +64,7 @@ def test_the_law_of_the_example_is_found(perf):
 
 
 def test_mistakes(run, perf, refused):
-    assert "CLASS=K is expected" in refused("whatif", run, "--faster", "computing")
+    assert "how many times as fast" in refused("whatif", run, "--compute", "computing")
     assert "a share is expected" in refused("whatif", run, "--noise", "much")
     assert "belongs to --noise" in refused("whatif", run, "-o", "x.json")
     Path("run.csv").write_text("start_us,end_us,location,state\n0,100,a,run\n")
@@ -74,3 +74,11 @@ def test_mistakes(run, perf, refused):
     Path("run2.csv").write_text(Path("run.csv").read_text())
     said = perf("whatif", "run*.csv", status=2).err
     assert "perf: error: run*.csv: names several runs, and one is asked about; name its file" in said
+
+
+@pytest.mark.parametrize(
+    "line", [["--balance", "run.prv"], ["run.prv", "--balance"], ["run.prv", "--balance", "computing"]]
+)
+def test_balance_needs_no_class(run, perf, line):
+    """Rank 1 works 10 and rank 2 50 ns before a barrier of 5 ns: balanced 30, then 5 and 20 more."""
+    assert json.loads(perf("whatif", *line, "--json").out)["answers"][0]["runtime_ns"] == 55

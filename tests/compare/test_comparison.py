@@ -107,6 +107,25 @@ def test_draws_of_a_model_with_bounds_are_its_bounds():
     assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
 
 
+def test_measured_points_come_first_and_then_what_is_predicted():
+    """Times that are 5 to 24 % longer, of three runs of known spread: ratios of the means, and their noise."""
+    p, noise = [1, 2, 4, 8, 16], np.array([-0.01, 0.0, 0.01])
+    old = [100.0 / n + 2 for n in p]
+    factors = [1.05, 1.08, 1.12, 1.16, 1.24]
+    sides = [
+        pd.DataFrame([(n, y * (1 + e)) for n, y in zip(p, times, strict=True) for e in noise], columns=["p", "time_s"])
+        for times in (old, [y * f for y, f in zip(old, factors, strict=True)])
+    ]
+    found = perfcore.compare(*sides, at="p=128", fitter="scaling", names=("a.csv", "b.csv"))
+    assert found.measured.ratio == pytest.approx(factors)
+    spread = (10 * 0.01**2 + 0.01**2) / 11  # each model: ten degrees of freedom, and one of 1 % before any
+    assert found.measured.low == pytest.approx(np.array(factors) * np.exp(-1.96 * np.sqrt(2 * spread / 3)), rel=1e-3)
+    answer = found.report().answer
+    assert answer.startswith("b.csv is slower by 5\N{EN DASH}24% at every measured p, more with p; at p=128 1.")
+    same = perfcore.compare(sides[0], sides[0], at="p=16", fitter="scaling", names=("a", "b")).report()
+    assert same.answer.startswith("b and a do not differ beyond noise at any measured p (at most 2%)")
+
+
 # Models of a fitter that nobody here knows: without options, with one variable, perhaps without bounds or a unit.
 ORIGIN = Origin(fitter="reciprocal", options={}, source="old.csv", fingerprint="", version="0")
 

@@ -156,7 +156,7 @@ class TestBounds:
         assert (2 * solver).remarks([2.0, 64.0]) == ["", "m1: extrapolated: p was 1 to 16"]
         lines = (solver + timed([8.2, 4.4, 2.4, 1.45, 0.93], functions="1")).closing()
         assert any("fitted to the same data" in line for line in lines)
-        assert not any("fitted to the same data" in line for line in (solver + output).summary())
+        assert not any("fitted to the same data" in line for line in (solver + output).closing())
 
 
 class TestPoints:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from perf_formulas.formula import Formula, FormulaFunction
+from perf_formulas.formula import Formula
 from perfcore.base.errors import MissingDependencyError
+from perfcore.contracts import FormulaFunction
 from perfcore.hooks.registry import registry
 from perfcore.testing import FunctionSuite
 

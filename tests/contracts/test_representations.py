@@ -18,15 +18,10 @@ CASES = {
     "point": ([{"value": 3.0}, {"value": 4.0}], {}, math.inf),
     "normal": ([{"mean": 10.0, "std": 1.0}, {"mean": 12.0, "std": 0.5}], {}, 1e-3),
     "histogram": ([{"edges": [2, 4, 7], "masses": [0.6, 0.4]}, BINS], {}, 0.1),
-    "histogram of equal probability": (
+    "histogram of equal width": (
         [{"edges": [2, 4, 7], "masses": [0.6, 0.4]}, BINS],
-        {"bins": 40, "rule": "probability"},
+        {"bins": 40, "rule": "width"},
         0.02,
-    ),
-    "histogram by curvature": (
-        [{"edges": [2, 4, 7], "masses": [0.6, 0.4]}, BINS],
-        {"bins": 20, "rule": "curvature"},
-        0.01,
     ),
     "histogram by a rule": ([{"edges": [2, 4, 7], "masses": [0.6, 0.4]}, BINS], {"rule": "fd"}, 0.02),
     "interval": ([{"lower": 3.0, "upper": 5.0}, {"lower": 4.0, "upper": 8.0}], {"trim": 0.05}, math.inf),
@@ -70,7 +65,7 @@ def test_no_representation_is_named_in_the_core():
     commands = root / "plugins" / "commands" / "perf_structural"
     about = [*(root / "perfcore" / "stochastic").rglob("*.py"), root / "perfcore" / "testing" / "representations.py"]
     # The tables of judgements have a column of that name.
-    about += [path for path in commands.rglob("*.py") if path.stem not in {"judging", "judging_views", "recalibration"}]
+    about += [path for path in commands.rglob("*.py") if path.stem not in {"judging", "answers"}]
     names = set(registry().entries("representations"))
     for path in {*(root / "perfcore").rglob("*.py"), *commands.rglob("*.py")}:
         constants = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_formulas.formula import FormulaFunction
 from perfcore import UtilizationCurve, hookimpl
 from perfcore.base import errors, progress
 from perfcore.base.errors import (
@@ -21,7 +20,7 @@ from perfcore.base.errors import (
     PluginError,
     UnknownNameError,
 )
-from perfcore.contracts import Basis, Segmentation, Segmenter
+from perfcore.contracts import Basis, FormulaFunction, Segmentation, Segmenter
 from perfcore.hooks import specs as hookspecs
 from perfcore.hooks.registry import Registry
 

@@ -206,7 +206,7 @@ def test_options_of_a_command_stand_in_the_address():
 def test_sliders_ask_what_the_command_is_asked():
     views = open_subjects(["examples/halo/halo.prv"])
     view = views.view(("whatif",), {"ask.network": "2", "ask.computing": "1.5", "ask.balance": "0", "ask.noise": "0"})
-    asked = perfcore.whatif("examples/halo/halo.prv", network="x2", faster={"computing": 1.5})
+    asked = perfcore.whatif("examples/halo/halo.prv", network="2x", compute={"computing": 1.5})
     assert of_type(view, Headline)[0].text == asked.report().answer
     sliders = [item for form in of_type(view, Form) for item in form.fields if item.kind == "range"]
     assert {item.name: item.value for item in sliders} == {
@@ -256,7 +256,7 @@ def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothin
     history.write_text("".join(json.dumps(row) + "\n" for row in rows))
     views = open_subjects([str(history)])
     view = views.view((), {"run": "true", "junit": str(tmp_path / "out.xml"), "summary": str(tmp_path / "out.md")})
-    assert of_type(view, Headline)[0].text == perfcore.gate(str(history), commit="commit").report().answer
+    assert of_type(view, Headline)[0].text == perfcore.gate_history(str(history), commit="commit").report().answer
     assert views.title == "history.jsonl"
     assert {path.name for path in tmp_path.iterdir()} == {"history.jsonl"}
     assert not {"run", "junit", "summary", "store"} & {

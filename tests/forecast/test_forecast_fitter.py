@@ -9,9 +9,11 @@ import pytest
 from scipy import integrate, stats
 from scipy.signal import lfilter
 from statsmodels.tsa.ar_model import AutoReg
-from statsmodels.tsa.holtwinters import Holt, SimpleExpSmoothing
+from statsmodels.tsa.forecasting.theta import ThetaModel
+from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 import perfcore
+from perf_forecast.fitter import mean_ahead
 from perf_forecast.horizon import (
     LEVELS,
     Resampling,
@@ -23,7 +25,14 @@ from perf_forecast.horizon import (
     resolution_of,
 )
 from perf_forecast.options import support_of
-from perf_forecast.predictors import autoregression, damped_trend, find_seasons, forecasts_ahead, one_step_forecasts
+from perf_forecast.predictors import (
+    autoregression,
+    damped_trend,
+    find_seasons,
+    forecasts_ahead,
+    one_step_forecasts,
+    theta,
+)
 from perfcore import Series
 from perfcore.base.errors import DataError, OptionError
 
@@ -130,12 +139,40 @@ def test_no_value_outside_of_its_support(rng):
         ([1.0] * 4, {"horizon": 0}, OptionError, "must be at least 1"),
         ([1.0] * 4, {"within": "1,0"}, OptionError, "within '1,0': a lower and a higher upper bound are expected"),
         ([0.5, 1.5, 2.0], {"within": "0,1"}, DataError, "cpu.csv: 'cpu': sample 2 of 3 is 1.5, outside of 0 to 1"),
+        ([1.0] * 4, {"at": "5s"}, OptionError, "a duration after the last sample is expected, such as"),
+        ([1.0] * 4, {"at": "+9s"}, DataError, "9 steps, and 4 samples tell 2"),
         ([1.0] * 4, {"column": "cpi"}, OptionError, "did you mean 'cpu'"),
     ],
 )
 def test_what_is_refused(values, options, error, message):
     with pytest.raises(error, match=message):
         forecast(values, **options)
+
+
+def test_the_answer_names_what_it_beats_and_by_how_much(rng):
+    """Independent noise: persistence errs by sqrt(2) of what the level does, so MASE is 0.71 against 1."""
+    model = perfcore.fit(series(rng.normal(10.0, 1.0, 3000)), fitter="forecast", horizon=5, at="+5s")
+    assert model.target == {"steps": 5}
+    ours, persistence = model.mases(5)
+    assert ours == pytest.approx(0.5**0.5, abs=0.1)
+    assert persistence == pytest.approx(1.0, abs=0.15)
+    report = model.report()
+    assert report.answer.startswith("cpu in 5s: ")
+    assert f"{1 - ours / persistence:.0%} below that of persistence (MASE {ours:.2f} against" in report.answer
+
+
+def test_far_ahead_means_are_forecast(rng):
+    model = perfcore.fit(series(rng.normal(10.0, 1.0, 4000)), fitter="forecast", horizon=1, at="+10min")
+    assert (model.averaged, model.step, model.at) == (10, 10.0, 60)
+    _, lower, upper = model.predict([60], 0.95)[0]
+    assert upper - lower == pytest.approx(2 * 1.96 / 10**0.5, rel=0.3)
+
+
+def test_the_mean_of_a_run_spreads_less_than_single_samples(rng):
+    """Of 16 independent samples a quarter as much."""
+    levels, quantiles = mean_ahead(rng.normal(10.0, 2.0, 3000), 16, (-np.inf, np.inf))
+    low, high = np.interp([0.1, 0.9], levels, quantiles)
+    assert high - low == pytest.approx(2 * 1.2816 * 2.0 / 4.0, rel=0.25)
 
 
 # Predictors: each against its definition in plain Python, and the choice between them.
@@ -208,12 +245,21 @@ def test_autoregressions_as_statsmodels_does_them():
     np.testing.assert_allclose(found[:, 0], fitted.forecast(4), rtol=1e-8)
 
 
-def test_damped_trends_as_statsmodels_does_them():
-    model = Holt(VALUES, damped_trend=True, initialization_method="known", initial_level=VALUES[0], initial_trend=0.0)
-    fitted = model.fit(smoothing_level=0.3, smoothing_trend=0.1, damping_trend=0.9, optimized=False)
-    found = damped_trend(VALUES, 0.3, 0.1, 0.9, 5)
-    np.testing.assert_allclose(found[0, :-1], fitted.fittedvalues[1:], rtol=1e-8)
-    np.testing.assert_allclose(found[:, -1], fitted.forecast(5), rtol=1e-8)
+def test_damped_trends_by_their_recursion():
+    """E. S. Gardner and E. McKenzie (1985), equations 1 to 3, in plain Python."""
+    level, trend = VALUES[0], 0.0
+    for value in VALUES[1:]:
+        before, expected = level, level + 0.9 * trend
+        level = 0.3 * value + 0.7 * expected
+        trend = 0.1 * (level - before) + 0.9 * 0.9 * trend
+    expected = [level + sum(0.9**k for k in range(1, steps + 1)) * trend for steps in range(1, 6)]
+    np.testing.assert_allclose(damped_trend(VALUES, 0.3, 0.1, 0.9, 5)[:, -1], expected, rtol=1e-8)
+
+
+def test_theta_as_statsmodels_does_it():
+    fitted = ThetaModel(VALUES, period=1, deseasonalize=False).fit()
+    found = theta(VALUES, fitted.params["alpha"], 5, len(VALUES) - 1)[:, 0]
+    np.testing.assert_allclose(found, fitted.forecast(5), rtol=1e-6)
 
 
 def test_a_season_is_continued_by_what_came_at_the_same_place():
@@ -304,14 +350,15 @@ def test_no_sample_knows_what_comes_after_its_origin(carried, nearest):
     changed, changed_forecasts = values.copy(), forecasts.copy()
     changed[61:], changed_forecasts[61:] = 99.0, 99.0
     resampling = Resampling(carried, 20, nearest)
-    found = resampling.samples(forecasts, values, origins, 3, 0)
-    np.testing.assert_allclose(found, resampling.samples(changed_forecasts, changed, origins, 3, 0), rtol=1e-9)
+    before, after = (np.append(each[3:], [np.nan] * 3) for each in (values, changed))
+    found = resampling.samples(forecasts, before, origins, 3, 0)
+    np.testing.assert_allclose(found, resampling.samples(changed_forecasts, after, origins, 3, 0), rtol=1e-9)
     assert found.shape == (2, 20 if nearest is None else 5)
 
 
 def test_the_most_alike_forecasts_say_what_follows():
     values = np.tile([0.0, 10.0], 40)
-    samples = Resampling("values", 50, 10).samples(values, values, np.array([70, 71]), 1, 0)
+    samples = Resampling("values", 50, 10).samples(values, np.roll(values, -1), np.array([70, 71]), 1, 0)
     assert (samples == [[10.0], [0.0]]).all()
 
 

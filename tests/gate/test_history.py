@@ -115,23 +115,23 @@ def test_outliers_are_no_steps() -> None:
 
 def test_an_exact_threefold_slowdown_fails_also_without_noise() -> None:
     for values in (np.zeros(30), np.random.default_rng(1).normal(0.0, 0.02, 30)):
-        verdict = perfcore.gate(history({"sort": values + np.log(3.0) * (np.arange(30) >= 25)}), commit="commit")
+        verdict = perfcore.gate_history(history({"sort": values + np.log(3.0) * (np.arange(30) >= 25)}))
         assert verdict.outcome == "fail"
         assert verdict.judged[0].alarm.place == 25
         assert np.exp(verdict.judged[0].alarm.size) == pytest.approx(3.0, rel=0.05)
-    assert perfcore.gate(history({"sort": np.zeros(30)}), commit="commit").outcome == "pass"
+    assert perfcore.gate_history(history({"sort": np.zeros(30)})).outcome == "pass"
 
 
 def test_only_new_changes_to_slower_fail() -> None:
     rng = np.random.default_rng(3)
     old = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 20)}
-    assert perfcore.gate(history(old), commit="commit").outcome == "pass"
-    assert perfcore.gate(history(old), commit="commit", since="c010").outcome == "fail"
+    assert perfcore.gate_history(history(old)).outcome == "pass"
+    assert perfcore.gate_history(history(old), since="c010").outcome == "fail"
     faster = {"sort": rng.normal(0.0, 0.01, 60) - 0.1 * (np.arange(60) >= 52)}
-    assert perfcore.gate(history(faster), commit="commit").outcome == "pass"
-    assert perfcore.gate(history(faster), commit="commit", better="larger").outcome == "fail"
+    assert perfcore.gate_history(history(faster)).outcome == "pass"
+    assert perfcore.gate_history(history(faster), better="larger").outcome == "fail"
     slower = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 52)}
-    assert perfcore.gate(history(slower), commit="commit", slower_than="1.2x").outcome == "pass"
+    assert perfcore.gate_history(history(slower), slower_than="1.2x").outcome == "pass"
 
 
 def test_the_newest_value_has_a_verdict_of_its_own(perf, tmp_path: Path, capsys) -> None:
@@ -143,15 +143,15 @@ def test_the_newest_value_has_a_verdict_of_its_own(perf, tmp_path: Path, capsys)
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith("INCONCLUSIVE newest commit c039: sort +")
     assert "sigma; run it again" in out
-    assert perfcore.gate(history({"sort": np.r_[logs[:20], logs[-1], logs[20:-1]]}), commit="commit").outcome == "pass"
-    assert perfcore.gate(history({"sort": -logs}), commit="commit").outcome == "pass"
+    assert perfcore.gate_history(history({"sort": np.r_[logs[:20], logs[-1], logs[20:-1]]})).outcome == "pass"
+    assert perfcore.gate_history(history({"sort": -logs})).outcome == "pass"
 
 
 @pytest.mark.parametrize("spread", [0.005, 0.02])
 def test_gradual_drift_is_found(spread: float) -> None:
     """1% slower with each of 25 commits."""
     rise = np.log(1.24) * np.maximum(0, np.arange(40) - 15) / 24
-    verdict = perfcore.gate(history({"sort": rise + noise(np.random.default_rng(8), 40, 0.0, spread)}), commit="commit")
+    verdict = perfcore.gate_history(history({"sort": rise + noise(np.random.default_rng(8), 40, 0.0, spread)}))
     alarm = verdict.judged[0].alarm
     assert (verdict.outcome.value, alarm.is_gradual) == ("fail", True)
     assert alarm.lower < np.log(1.24) < alarm.upper
@@ -161,21 +161,21 @@ def test_gradual_drift_is_found(spread: float) -> None:
 def test_forty_histories_with_memory_hardly_alarm() -> None:
     rng = np.random.default_rng(9)
     series = [noise(rng, 60, phi) for phi in (0.0, 0.3, 0.6, 0.9) for _ in range(10)]
-    assert sum(perfcore.gate(history({"b": each}), commit="commit").outcome == "fail" for each in series) <= 4
+    assert sum(perfcore.gate_history(history({"b": each})).outcome == "fail" for each in series) <= 4
 
 
 def test_dates_are_no_measurements(tmp_path: Path) -> None:
     table = pd.DataFrame({"time": 1_700_172_800 + 86_400 * np.arange(30), "commit": [f"a{k}" for k in range(30)]})
     table["metric1"] = np.random.default_rng(1).normal(100.0, 1.0, 30) * np.where(np.arange(30) < 22, 1.0, 1.1)
     table.to_csv(tmp_path / "h.csv", index=False)
-    verdict = perfcore.gate(tmp_path / "h.csv", commit="commit")
+    verdict = perfcore.gate_history(tmp_path / "h.csv")
     assert (verdict.judged[0].series.name, verdict.outcome.value) == ("metric1", "fail")
     table.assign(metric2=2.0).to_csv(tmp_path / "h.csv", index=False)
     with pytest.raises(OptionError, match=r"Name it with --value, one of metric1, metric2$"):
-        perfcore.gate(tmp_path / "h.csv", commit="commit")
+        perfcore.gate_history(tmp_path / "h.csv")
     mixed = pd.concat([history({"sort": np.zeros(20)})] * 3).reset_index(drop=True)
     with pytest.raises(DataError, match="commits are mixed and have no order"):
-        perfcore.gate(mixed, commit="commit")
+        perfcore.gate_history(mixed)
 
 
 def test_machines_are_effects() -> None:
@@ -183,14 +183,14 @@ def test_machines_are_effects() -> None:
     table = history({"sort": rng.normal(0.0, 0.01, 60)})
     table["machine"] = np.where(np.arange(60) < 50, rng.choice(["a", "b"], 60), "b")
     table.loc[table["machine"] == "b", "time_s"] *= 1.5
-    assert perfcore.gate(table, commit="commit").outcome == "pass"
+    assert perfcore.gate_history(table).outcome == "pass"
     table.loc[55:, "time_s"] *= 1.2
-    assert perfcore.gate(table, commit="commit").outcome == "fail"
+    assert perfcore.gate_history(table).outcome == "fail"
 
 
 def test_many_series_do_not_make_false_alarms() -> None:
     rng = np.random.default_rng(6)
-    verdict = perfcore.gate(history({f"b{k}": noise(rng, 40, 0.5) for k in range(100)}), commit="commit")
+    verdict = perfcore.gate_history(history({f"b{k}": noise(rng, 40, 0.5) for k in range(100)}))
     assert sum(each.outcome == "fail" for each in verdict.judged) <= 1
 
 
@@ -204,13 +204,13 @@ def test_folders_of_asv(tmp_path: Path) -> None:
         document = {"commit_hash": f"{at:040x}", "date": 1e12 + at, "params": {"machine": "box"}, "env_name": "py"}
         columns = {"result_columns": ["result", "params"], "results": result}
         (tmp_path / "box" / f"{99 - at:08x}-py.json").write_text(json.dumps({**document, **columns}))
-    verdict = perfcore.gate(tmp_path)
+    verdict = perfcore.gate_history(tmp_path)
     assert verdict.outcome == "fail"
     assert verdict.judged[0].series.name == "b.time(1)"
     assert verdict.judged[0].alarm.place == 25
     (tmp_path / "box" / "broken.json").write_text("{")
     with pytest.raises(InputError, match="is not a result of asv"):
-        perfcore.gate(tmp_path)
+        perfcore.gate_history(tmp_path)
 
 
 def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
             for at, value in enumerate(values)
         ]
         (tmp_path / "data.js").write_text(f"window.BENCHMARK_DATA = {json.dumps({'entries': {'S': entries}})}")
-        assert perfcore.gate(tmp_path / "data.js").outcome == outcome
+        assert perfcore.gate_history(tmp_path / "data.js").outcome == outcome
 
 
 @pytest.mark.real_data
@@ -249,7 +249,7 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
         (tmp_path / "r.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))
         assert perf("gate", "record", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
     assert "1 value of c19 added; 20 in all" in " ".join(capsys.readouterr().out.split())
-    verdict = perfcore.gate(file, commit="commit")
+    verdict = perfcore.gate_history(file)
     assert verdict.outcome == "fail"
     assert verdict.judged[0].commit_of(verdict.judged[0].alarm) == "c16"
     before = file.read_bytes()
@@ -272,3 +272,76 @@ def test_jobs_at_once_lose_no_commit(tmp_path):
     lines = history.read_text().splitlines()
     assert sorted(json.loads(line)["commit"] for line in lines) == sorted(f"c{k}" for k in range(24))
     assert [path.name for path in tmp_path.iterdir()] == ["history.jsonl"]
+
+
+def test_a_benchmark_that_ended_is_listed_and_not_judged() -> None:
+    """+30% at its 18th value, and removed 35 commits ago: nothing of it is new."""
+    rng = np.random.default_rng(12)
+    table = history({"kept": rng.normal(0.0, 0.01, 60), "removed": 0.3 * (np.arange(25) >= 18) + 0.01})
+    verdict = perfcore.gate_history(table)
+    assert (verdict.outcome.value, verdict.ended) == ("pass", (("removed", "c024"),))
+    assert any("1 ended: removed (last at c024)" in line for line in verdict.closing())
+    assert perfcore.gate_history(table, missing="fail").outcome == "fail"
+
+
+def test_what_slows_all_benchmarks_a_little_is_found() -> None:
+    """+8% in all of 30 at 4% noise: twice the noise of one, and ten times that of the median."""
+    rng = np.random.default_rng(13)
+    slower = np.log(1.08) * (np.arange(16) >= 13)
+    verdict = perfcore.gate_history(history({f"b{k}": rng.normal(0.0, 0.04, 16) + slower for k in range(30)}))
+    alarm = verdict.suite.alarm
+    assert (verdict.outcome.value, verdict.suite.commit_of(alarm)) == ("fail", "c013")
+    assert alarm.lower < np.log(1.08) < alarm.upper
+    assert verdict.summary()[0].startswith("FAIL  all 30 benchmarks together +")
+    same = perfcore.gate_history(history({f"b{k}": rng.normal(0.0, 0.04, 16) for k in range(30)}))
+    assert same.outcome == "pass"
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.3])
+def test_a_step_of_a_short_history_is_not_its_noise(phi: float) -> None:
+    """Eight values, then six that are 20% larger, at 2% noise."""
+    rng = np.random.default_rng([14, int(10 * phi)])
+    for _ in range(10):
+        values = noise(rng, 14, phi) + np.log(1.2) * (np.arange(14) >= 8)
+        assert perfcore.gate_history(history({"lookup": values})).outcome == "fail"
+
+
+def test_a_random_walk_is_not_a_clear_step() -> None:
+    outcomes = [
+        perfcore.gate_history(history({"b": np.cumsum(np.random.default_rng(seed).normal(0.0, 0.03, 16))})).outcome
+        for seed in range(60)
+    ]
+    assert outcomes.count("fail") <= 3
+
+
+def test_more_commits_show_a_smaller_step() -> None:
+    """+6% in noise of 4%: seldom after three commits, mostly after twelve."""
+    found = []
+    for after in (3, 12):
+        rng = np.random.default_rng(15)
+        step = np.log(1.06) * (np.arange(100 + after) >= 100)
+        verdicts = [perfcore.gate_history(history({"b": rng.normal(0.0, 0.04, 100 + after) + step})) for _ in range(20)]
+        found.append(sum(verdict.outcome == "fail" for verdict in verdicts))
+    assert found[0] < found[1] > 10
+
+
+def test_units_of_one_quantity_are_joined_and_others_left_out() -> None:
+    rng = np.random.default_rng(16)
+    rows = []
+    for at, log in enumerate(rng.normal(0.0, 0.01, 30)):
+        value = float(np.exp(log))
+        same = (value * 1e3, "ns") if at < 15 else (value, "us/iter")
+        rows += [(f"c{at:02d}", "a", *same), (f"c{at:02d}", "b", value, "ns" if at < 15 else "MB")]
+    verdict = perfcore.gate_history(pd.DataFrame(rows, columns=["commit", "bench", "value", "unit"]))
+    assert (verdict.outcome.value, [each.series.name for each in verdict.judged]) == ("pass", ["a"])
+    assert verdict.left_out == ("b (ns, MB)",)
+
+
+@pytest.mark.parametrize("column", ["commit", "sha", "revision", "version", "date"])
+def test_a_history_is_known_by_its_column(perf, tmp_path: Path, capsys, column: str) -> None:
+    table = history({"sort": np.random.default_rng(17).normal(0.0, 0.01, 20)})
+    dates = pd.date_range("2026-01-01", periods=20).strftime("%Y-%m-%d")
+    table = table.rename(columns={"commit": column}).assign(**({"date": dates} if column == "date" else {}))
+    table.to_csv(tmp_path / "h.csv", index=False)
+    assert perf("gate", tmp_path / "h.csv") == 0
+    assert capsys.readouterr().out.startswith("PASS  none of 1 benchmark slower in the last 12 commits")

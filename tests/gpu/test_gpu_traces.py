@@ -5,7 +5,7 @@ from gpu_events import event, launched, write
 
 import perfcore
 from perf_gate.gpu_differences import welch
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError, InputError, OptionError
 
 
 def run(kernels, step=0):
@@ -172,3 +172,79 @@ def test_kernels_and_steps(real_data):
     assert [round(v / 1000, 3) for v in rows["relu"]["per_step_ns"]] == [-0.476, -1.156, 0.204]
     assert (rows["gemm"]["real"], rows["relu"]["real"]) == (True, False)
     assert [round(v / 1000, 3) for v in steps.work_interval] == [3.450, 1.442, 5.457]
+
+
+def test_kernels_of_a_graph_belong_to_what_launches_it(tmp_path):
+    """One graph is launched within an operator, one outside of all: its kernels are of the launch call."""
+    events = [
+        event("cpu_op", "replay", 0, 50), event("cuda_runtime", "cudaGraphLaunch", 10, 5, correlation=1),
+        event("cuda_runtime", "cudaGraphLaunch", 100, 5, correlation=2),
+        event("cuda_runtime", "launch", 200, 5, correlation=3),
+        event("kernel", "a", 20, 30, 7, correlation=1), event("kernel", "b", 60, 4, 7, correlation=1),
+        event("kernel", "a", 110, 40, 7, correlation=2), event("kernel", "c", 210, 3, 7, correlation=3),
+    ]  # fmt: skip
+    found = perfcore.profile(write(tmp_path / "graph.json", events), by="operator")
+    assert own(found) == {"cudaGraphLaunch": 40, "replay": 34, "(no operator)": 3}
+
+
+def test_groups_by_kernel_operator_and_marker(tmp_path):
+    """The first group in the table counts that names fit; those of the user's table go before."""
+    events = [
+        event("user_annotation", "Optimizer.step#SGD.step", 0, 100), event("cpu_op", "aten::add_", 5, 20),
+        *launched(1, "elementwise_kernel", 10, 20, 8), *launched(2, "ncclDevKernel_AllReduce", 110, 120, 50),
+        event("cpu_op", "aten::mm", 200, 20), *launched(3, "mine", 205, 210, 7), *launched(4, "unheard", 300, 310, 2),
+        *launched(5, "elementwise_kernel", 400, 410, 5),
+    ]  # fmt: skip
+    trace = write(tmp_path / "t.json", events)
+    expected = {"collective": 50, "optimizer": 8, "GEMM": 7, "elementwise": 5, "other": 2}
+    assert own(perfcore.profile(trace, by="group")) == expected
+    table = tmp_path / "own.toml"
+    table.write_text('[[group]]\nname = "solver"\nkernels = ["min?", "unheard"]\n')
+    found = own(perfcore.profile(trace, by="group", groups=table))
+    assert (found["solver"], "other" in found, "GEMM" in found) == (9, False, False)
+    with pytest.raises(OptionError, match="--groups belongs to --by group"):
+        perfcore.profile(trace, by="kernel", groups=table)
+    table.write_text('[[group]]\nname = "solver"\nkernel = "x"\n')
+    with pytest.raises(InputError, match="kernel"):
+        perfcore.profile(trace, by="group", groups=table)
+
+
+def test_modules_have_own_and_total_time(tmp_path):
+    events = [
+        event("python_function", "nn.Module: Net_0", 0, 100), event("python_function", "nn.Module: Linear_0", 10, 30),
+        event("python_function", "forward", 11, 20), event("cpu_op", "aten::mm", 12, 10),
+        *launched(1, "gemm", 13, 20, 9), *launched(2, "relu", 60, 70, 4),
+    ]  # fmt: skip
+    found = perfcore.profile(write(tmp_path / "t.json", events), by="module")
+    assert own(found) == {"nn.Module: Linear_0": 9, "nn.Module: Net_0": 4}
+    assert own(found, "total_ns")["nn.Module: Net_0"] == 13
+    functions = perfcore.profile(write(tmp_path / "f.json", [each for each in events if "nn.M" not in each["name"]]),
+                                 by="module")  # fmt: skip
+    assert own(functions) == {"forward": 9, "(no operator)": 4}
+    with pytest.raises(DataError, match="with_modules=True"):
+        perfcore.profile(write(tmp_path / "n.json", run([("a", 5)])), by="module")
+
+
+def test_a_gpu_trace_is_profiled_by_operator_unless_told_otherwise(tmp_path):
+    trace = write(tmp_path / "t.json", run([("a", 5), ("b", 6)]))
+    assert perfcore.profile(trace).by == "operator"
+    assert perfcore.profile(trace, by="function").by == "function"
+    assert perfcore.profile(trace, reading={"since": "10%"}).by == "function"
+    bare = write(tmp_path / "bare.json", [event("kernel", "k", 0, 5, 7), event("kernel", "k", 9, 5, 7)])
+    assert perfcore.profile(bare).by == "kernel"
+
+
+def test_the_first_answer_on_a_gpu(tmp_path):
+    """One GPU computes 5 and 6 of the 211 us from its first to its last piece; the host launches after 5 us."""
+    trace = write(tmp_path / "t.json", run([("a", 5), ("b", 6)]))
+    report = perfcore.overheads(trace).report()
+    busy = next(each for each in report.figures if each.name == "device busy")
+    assert busy.value == pytest.approx(11 / 206)
+    assert report.answer.startswith("t.json, 206 us: device busy 5.3%, waiting for the host ")
+    assert report.next.endswith("--by launch")
+    longest = next(table for table in report.brief_tables if "longest operators" in table.shown()[0])
+    assert [row[0] for row in longest.shown()[1]] == ["b", "a"]
+    # The host twice as fast: between the two launches lie 200 us of the host.
+    replays = {row["question"]: row["runtime_ns"] for row in perfcore.whatif(trace).to_dict()["scenarios"]}
+    gains = perfcore.overheads(trace).to_dict()["remedies"]["gains"]
+    assert {row["question"]: row["runtime_ns"] for row in gains}.items() <= replays.items()

@@ -47,14 +47,14 @@ def test_path_and_replay_by_hand(tmp_path):
     collectives = {"collectives 2x faster": 500, "ideal collectives": 500}
     assert runtimes(found) == {"GPU 2x faster": 308.5, "ideal GPU": 180, "host 2x faster": 460,
                                "ideal host": 445, **collectives}  # fmt: skip
-    asked = perfcore.whatif(tmp_path / "t.json", region="step#0", faster=["GEMM=2", "host=inf"])
+    asked = perfcore.whatif(tmp_path / "t.json", region="step#0", compute=["GEMM=2", "host=inf"])
     assert runtimes(asked) == {"GEMM 2x faster, ideal host": 345}
     assert found.path.by_kernel == {"gemm": 200_000, "relu": 183_000}
 
 
 def test_savings_of_every_step(tmp_path):
     file = write(tmp_path / "t.json", [each for k in range(3) for each in step(k, 600 * k)])
-    found = perfcore.whatif(file, faster={"gpu": 2})
+    found = perfcore.whatif(file, compute={"gpu": 2})
     assert found.scenarios[0].step_savings_ns == (191_500,) * 3
     assert perfcore.whatif(file, region="step").runtime_ns == 1_700_000
     assert perfcore.whatif(file, region="step#2").runtime_ns == 500_000
@@ -72,7 +72,7 @@ def test_a_device_synchronization_waits_for_all_streams(tmp_path):
     """From 2 until 112 us for A, or, with A twice as fast, until 102 us for B; then 2 us of return, 50 of the host."""
     two = [("A", 12, 100, 7, 1), ("B", 22, 80, 8, 2)]
     file = write(tmp_path / "t.json", synchronized(*two, stop=114, launches=[(1, 2), (2, 12)]))
-    assert runtimes(perfcore.whatif(file, faster={"A": 2})) == {"A 2x faster": 152}
+    assert runtimes(perfcore.whatif(file, compute={"A": 2})) == {"A 2x faster": 152}
     usual = runtimes(perfcore.whatif(file))
     assert (usual["GPU 2x faster"], usual["ideal GPU"]) == (112, 72)
 
@@ -192,12 +192,12 @@ def test_traces_that_lack_something(tmp_path):
     (tmp_path / "cut.json").write_bytes(whole.read_bytes()[:-150])
     cut = perfcore.whatif(tmp_path / "cut.json")
     assert sum(cut.path.by_class.values()) == cut.runtime_ns
-    with pytest.raises(OptionError, match="--faster and --region"):
+    with pytest.raises(OptionError, match="--compute and --region"):
         perfcore.whatif(whole, network="0")
     with pytest.raises(OptionError, match=r"unknown kernel.*gemm"):
-        perfcore.whatif(whole, faster={"gem": 2})
+        perfcore.whatif(whole, compute={"gem": 2})
     with pytest.raises(OptionError, match="same kernels"):
-        perfcore.whatif(whole, faster={"gpu": 2, "gemm": 2})
+        perfcore.whatif(whole, compute={"gpu": 2, "gemm": 2})
     with pytest.raises(OptionError, match="unknown marker"):
         perfcore.whatif(whole, region="stop#0")
     with pytest.raises(OptionError, match="--region is of GPU traces"):
@@ -229,9 +229,9 @@ def test_ranks_meet_in_collectives(tmp_path):
                                "collectives 2x faster": 380, "ideal collectives": 360}  # fmt: skip
     assert found.least_ns == {"host with an ideal GPU": 70_000, "busiest stream": 340_000,
                               "collectives at their best bandwidth": 40_000}  # fmt: skip
-    asked = perfcore.whatif(tmp_path, faster={"gemm": 2})
+    asked = perfcore.whatif(tmp_path, compute={"gemm": 2})
     assert runtimes(asked) == {"gemm 2x faster": 250}
-    alone = perfcore.whatif(tmp_path / "rank0.json", faster={"gemm": 2})
+    alone = perfcore.whatif(tmp_path / "rank0.json", compute={"gemm": 2})
     assert runtimes(alone) == {"gemm 2x faster": 350}
 
 
@@ -343,5 +343,5 @@ def test_launches_that_wait_and_two_threads(real_data):
     folder = real_data / "traces" / "gpu" / "real"
     queue = perfcore.whatif(folder / "resnet_queue_full.json.gz").full_queue
     assert (queue["launches"], queue["time_ns"]) == (993, 188_727_430)
-    found = perfcore.whatif(folder / "nccl_data.json.gz", faster={"host": 2})
+    found = perfcore.whatif(folder / "nccl_data.json.gz", compute={"host": 2})
     assert found.scenarios[0].runtime_ns == pytest.approx(342_032_522, abs=2)

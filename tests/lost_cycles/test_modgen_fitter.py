@@ -125,11 +125,9 @@ def test_the_hierarchy_leads_from_the_overview_to_one_fit():
 
 def test_five_steps_of_the_paper(generate, tmp_path):
     """Poor R^2 of synchronization, at some P; an added formula and more replications; a good one."""
-    from perf_lost_cycles.pictures import overview
-
     first = fit(generate.profile())
     place = first.names.index(SYNC)
-    assert overview(first)["D"][place] < 0.75  # 1: the overview shows it
+    assert first.overview()["D"][place] < 0.75  # 1: the overview shows it
     assert any("poor fits" in line and SYNC in line for line in first.closing())
     factor = next(f for f in first.generations[0].factors if f.symbol == "D")
     assert max(row[place] for row in factor.r2) < 0.8  # 2: at every P, no instance is good
@@ -140,7 +138,7 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     )
     assert again.categories[place].terms == ("1", "D^2*log2(D)")
     assert again.categories[place].r2_centered > 0.95
-    assert overview(again)["D"][place] > 0.9
+    assert again.overview()["D"][place] > 0.9
 
 
 @pytest.mark.real_data

@@ -121,7 +121,7 @@ def series():
     return Series(np.arange(60.0), {NAMES[2]: values, NAMES[7]: values[::-1]}, "s", source=NAMES[4])
 
 
-def versions(**options):
+def versions(judge=perfcore.gate):
     rng = np.random.default_rng(4)
     rows = [
         (version, k, name, slow * time)
@@ -129,9 +129,7 @@ def versions(**options):
         for name in NAMES[2:]
         for k, time in enumerate(rng.lognormal(0.0, 0.02, 8))
     ]
-    return perfcore.gate(
-        pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]), base=NAMES[0], new=NAMES[1], **options
-    )
+    return judge(pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]), base=NAMES[0])
 
 
 def history():
@@ -143,7 +141,7 @@ def history():
         for name, values in zip(NAMES, times, strict=True)
         for commit, value in zip(commits, values, strict=True)
     ]
-    return perfcore.gate(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
+    return perfcore.gate_history(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
 
 
 def structural():
@@ -186,7 +184,7 @@ SUBJECTS = {
     "Summary": lambda: Summary(3, 2, 1, 0, wide=NAMES, store=NAMES[0]),
     "ForecastModel": lambda: perfcore.fit(series(), fitter="forecast", column=NAMES[2], horizon=3),
     "VersionGate": versions,
-    "SelfTest": lambda: versions(self_test=True),
+    "SelfTest": lambda: versions(perfcore.gate_self_test),
     "HistoryGate": history,
     "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
     "ScalingModel": laws,

@@ -9,6 +9,7 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
+from perf_project.extrapolation import extrapolate, extrapolate_all
 from perfcore.base.errors import DataError, OptionError
 
 STEPS = ("load imbalance", "serialisation", "transfer")
@@ -96,21 +97,21 @@ def test_the_file_is_the_model_and_composes(projection, tmp_path):
 def test_what_if_changes_its_components(folder):
     sources = [trace_at(folder, p) for p in (2, 4, 8)]
     base = perfcore.project(sources, at="p=16").answer.at[0]
-    model = perfcore.project(sources, at="p=16", ideal_network=True, balance=True, compute=["2x"])
+    model = perfcore.project(sources, at="p=16", network="0", balance="computing", compute=["2x"])
     times = {each.name: each.time[0] for each in model.answer.at[0].components}
     assert times["transfer"] == times["load imbalance"] == 0.0
     for each in base.components:
         if each.name not in STEPS:
             assert times[each.name] == pytest.approx(each.time[0] / 2)
     runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)]
-    for change, time in (({"compute": ["2x"]}, "7.935 ms"), ({"ideal_network": True}, "11.87 ms")):
+    for change, time in (({"compute": ["2x"]}, "7.935 ms"), ({"network": "0"}, "11.87 ms")):
         checked = perfcore.project(runs, at="p=16", **change)
         assert checked.notes["What if"][1] == f"at p=8 the components give {time}, a replay of the trace {time}"
         at = checked.answer.at[0]
         assert at.baseline == pytest.approx(perfcore.project(runs, at="p=16").answer.at[0].elapsed[0])
         assert at.efficiencies["computation scalability"][0] == pytest.approx(1.0, abs=0.1)  # on one machine
     with pytest.raises(OptionError, match="2x"):
-        perfcore.project(sources, at="p=16", network="0x")
+        perfcore.project(sources, at="p=16", network="-1x")
     with pytest.raises(perfcore.PerfError, match="solver"):
         perfcore.project(sources, at="p=16", compute=["solver=2x"])
     with pytest.raises(OptionError, match="no transfer"):
@@ -275,7 +276,7 @@ def test_gpu_communication_is_divided_by_collective(tmp_path):
     assert value["load balance"] * value["GPU communication"] * value["GPU orchestration"] == pytest.approx(
         value["parallel"]
     )
-    faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", ideal_network=True)
+    faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", network="0")
     assert faster.answer.at[0].elapsed[0] == pytest.approx(4e-3 + 4e-5, rel=0.02)
 
 
@@ -301,3 +302,35 @@ def test_names_of_traces_give_a_second_parameter(tmp_path):
     assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
     assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("at", [16.0, 128.0])
+def test_a_table_without_categories_is_predicted_as_by_a_fit(at):
+    frame = pd.DataFrame({"p": [1, 2, 4, 8, 16, 32], "time_s": [10.2, 5.3, 2.9, 1.7, 1.1, 0.86]})
+    model, fitted = perfcore.project(frame, at={"p": at}), perfcore.fit(frame, "scaling")
+    assert model.predict([at], 0.95) == pytest.approx(fitted.predict([at], 0.95), rel=1e-12)
+    assert model.answer.at[0].elapsed == pytest.approx(tuple(fitted.predict([at], 0.95)[0]), rel=1e-12)
+
+
+def test_two_scales_are_said_first_and_losses_have_remedies():
+    runs = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (2, 4, 8)]
+    two = perfcore.project(runs[:2], at="p=8").report()
+    assert two.answer.startswith("Only two scales: at p=8 (2x the largest run): ")
+    assert two.next == "measure p=3: three scales show how components grow, and can be checked"
+    report = perfcore.project(runs, at="p=16").report()
+    assert report.next == f"perf whatif {runs[-1]} --network 2x"
+    elapsed, _, efficiency = report.figures[:3]
+    assert 0.97 < elapsed.value / 8.09e-3 < 1.03  # as it was measured
+    assert elapsed.interval[0] < 8.09e-3 < elapsed.interval[1]
+    assert efficiency.interval[0] < efficiency.value < efficiency.interval[1]
+    assert {plot.name for plot in report.plots} == {"components", "efficiency"}
+
+
+def test_components_between_a_power_law_and_amdahls():
+    """Of 8 + 8/p the exponent between 2 and 4 is log2(10/12), so that both forms are known in closed form."""
+    sizes = np.array([2.0, 4.0])
+    [time] = extrapolate(sizes, 8 + 8 / sizes, np.array([8.0]))
+    assert time == pytest.approx(math.sqrt(9.0 * 10.0 * 10 / 12), rel=1e-9)
+    [held] = extrapolate_all(sizes, {"work": 8 / sizes, "load imbalance": np.array([0.0, 1.0])}, {"load imbalance": 2},
+                             np.array([8.0]))["load imbalance"]  # fmt: skip
+    assert held == pytest.approx(math.sqrt(0.5), rel=1e-9)  # between its own time, and its share of the work

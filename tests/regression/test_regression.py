@@ -11,10 +11,10 @@ from scipy import optimize
 from statsmodels.tools.eval_measures import aicc
 
 import perfcore
-from perf_formulas.formula import FormulaFunction
 from perf_formulas.parametric import derivative
 from perf_formulas.parser import Parser, value_of
 from perfcore.base.errors import PerfError
+from perfcore.contracts import FormulaFunction
 from perfcore.hooks.registry import registry
 
 NIST = Path(__file__).parents[1] / "least_squares" / "nist"

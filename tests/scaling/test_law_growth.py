@@ -12,7 +12,6 @@ from perf_scaling.advice import advice, deciding_points, expected_spread, next_p
 from perf_scaling.data import told_scaling
 from perf_scaling.growth import CLASSES, SURE, class_of, growths, slope_points
 from perf_scaling.posterior.family import changes
-from perf_scaling.speedup import speedup
 from perf_scaling.terms import Factor, Term
 from perfcore import Measurements
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -295,50 +294,68 @@ def fitted_of_law_speedup(values, columns=("p", "function", "time_s"), **options
 
 def test_amdahls_law():
     """T = 10 + 1000 / p from p = 4: S = 260 / T; the efficiency is a half where 1040 / (10 p + 1000) is, at p = 108."""
-    found = speedup(fitted_of_law_speedup({"solve": 10 + 1000 / LEVELS}, at="p=256"))
+    found = fitted_of_law_speedup({"solve": 10 + 1000 / LEVELS}, at="p=256").speedup
     assert (found.symbol, found.base) == ("p", 4.0)
-    assert [at.level for at in found.levels] == [4, 8, 16, 32, 64, 256]
-    assert [at.measured for at in found.levels] == [True] * 5 + [False]
+    assert [at.level for at in found.levels] == [4, 8, 16, 32, 64, 128, 256]
+    assert [at.measured is not None for at in found.levels] == [True] * 5 + [False] * 2
     for at in found.levels:
         time = 10 + 1000 / at.level
-        for name, true in (("time", time), ("speedup", 260 / time), ("efficiency", 260 / time * 4 / at.level)):
+        share = 260 / time * 4 / at.level
+        for name, true in (("speedup", 260 / time), ("efficiency", share), ("cost", 1 / share)):
             middle, low, high = getattr(at, name)
             assert middle == pytest.approx(true, rel=0.03)
             assert low <= true * (1 + 1e-9)
             assert true <= high * (1 + 1e-9)
+        assert (at.measured or at.predicted)[0] == pytest.approx(time, rel=1e-9 if at.measured else 0.03)
     assert found.half == pytest.approx(108, rel=0.05)
 
 
 def test_the_first_level_is_what_others_are_compared_with():
-    first = speedup(fitted_of_law_speedup({"solve": 10 + 1000 / LEVELS})).levels[0]
-    assert first.speedup == first.efficiency == (1.0, 1.0, 1.0)
+    first = fitted_of_law_speedup({"solve": 10 + 1000 / LEVELS}).speedup.levels[0]
+    assert first.speedup == first.efficiency == first.cost == (1.0, 1.0, 1.0)
 
 
 def test_paths_add_up():
     values = {"solve": 10 + 1000 / LEVELS, "exchange": 1 + 0.1 * LEVELS}
     model = fitted_of_law_speedup(values)
-    every, one = speedup(model), speedup(model, path=0)
+    every, one = model.levels_along, model.part(0).levels_along
     for place, level in enumerate(LEVELS):
         total = values["solve"][place] + values["exchange"][place]
-        assert every.levels[place].time[0] == pytest.approx(total, rel=0.02)
-        assert one.levels[place].time[0] == pytest.approx(values["solve"][place], rel=0.02)
-        assert level == every.levels[place].level
+        assert every[place].measured[0] == pytest.approx(total)
+        assert one[place].measured[0] == pytest.approx(values["solve"][place])
+        assert level == every[place].level
 
 
 def test_of_inclusive_times_only_the_outermost_count():
     inner = 10 + 1000 / LEVELS
     model = fitted_of_law_speedup({"main": 2 * inner + 1, "main->a": inner, "main->b": inner})
-    assert speedup(model).levels[0].time[0] == pytest.approx(2 * 260 + 1, rel=0.02)
+    assert model.levels_along[0].measured[0] == pytest.approx(2 * 260 + 1)
 
 
 def test_efficiency_that_stays_high_has_no_half():
-    assert speedup(fitted_of_law_speedup({"solve": 1000 / LEVELS})).half is None
+    assert fitted_of_law_speedup({"solve": 1000 / LEVELS}).speedup.half is None
 
 
 @pytest.mark.parametrize("columns", [("x", "function", "time_s"), ("p", "function", "bytes")])
 def test_only_times_over_processors_have_a_speedup(columns):
     names = {"parameter": columns[0], "value": columns[2], "path": columns[1]}
-    assert speedup(fitted_of_law_speedup({"a": 1000 / LEVELS}, columns, **names)) is None
+    assert fitted_of_law_speedup({"a": 1000 / LEVELS}, columns, **names).speedup is None
+
+
+def test_a_rate_over_processors_has_the_speedup_of_its_time():
+    """The same series as times of a unit of work and as rates of it, in plain figures."""
+    times = 1e-4 * (0.05 + 1 / LEVELS)
+    slow = perfcore.fit(pd.DataFrame({"gpus": LEVELS, "time_s": times}), fitter="scaling", scaling="strong")
+    fast = perfcore.fit(pd.DataFrame({"gpus": LEVELS, "samples/s": 1 / times}), fitter="scaling")
+    for one, other in zip(slow.speedup.levels, fast.speedup.levels, strict=True):
+        assert one.efficiency == pytest.approx(other.efficiency, rel=1e-6)
+        assert one.cost == pytest.approx(other.cost, rel=1e-6)
+        if one.predicted:
+            assert (one.predicted[0], *one.predicted[:0:-1]) == pytest.approx(
+                [1 / v for v in other.predicted], rel=1e-6
+            )
+    assert "e+" not in fast.report().answer
+    assert "efficiency" in fast.report().answer
 
 
 # Weak and strong scaling: what the table says, and efficiency and speedup of each.
@@ -383,18 +400,30 @@ def test_a_size_that_is_a_parameter_says_nothing():
 
 def test_a_code_that_keeps_95_percent_keeps_them():
     model = perfcore.fit(table(flat, cells_per_rank=[1000] * 6), fitter="scaling")
-    found = speedup(model)
+    found = model.speedup
     assert (found.scaling, found.is_told, found.half) == ("weak", True, None)
-    last = found.levels[-2]
-    assert last.level == 32
+    last = next(level for level in found.levels if level.level == 32)
     assert last.efficiency[1] <= 8.0 / flat(32) <= last.efficiency[2]
     assert last.speedup == pytest.approx([32 * share for share in last.efficiency])
-    assert any("(weak scaling)" in table.title for table in model.tables())
+    report = model.report()
+    assert any("Weak scaling" in table.title for table in report.tables)
+    assert report.figures[1].name == "weak-scaling efficiency"
+    low, high = report.figures[1].interval
+    assert low <= 8.0 / flat(128) <= high <= 1 / 0.95 + 1e-9  # no faster than one rank, but for 5 %
 
 
 def test_a_time_that_falls_is_strong_scaling_and_says_so():
     model = perfcore.fit(table(lambda p: 1.0 + 100.0 / p), fitter="scaling")
-    found = speedup(model)
+    found = model.speedup
     assert (found.scaling, found.is_told) == ("strong", False)
-    assert found.levels[1].speedup[0] == pytest.approx(101 / 51, rel=0.02)
+    assert found.levels[1].speedup[0] == pytest.approx(101 / 51)
     assert any("since the time falls" in line for line in model.closing())
+
+
+def test_times_that_stay_flat_are_weak_scaling():
+    found = perfcore.fit(table(flat), fitter="scaling")
+    assert (found.speedup.scaling, found.speedup.is_told) == ("weak", False)
+    assert any("since the time stays flat" in line for line in found.closing())
+    rising = perfcore.fit(table(lambda p: 1.0 + 0.5 * p), fitter="scaling")
+    assert rising.speedup is None
+    assert any("set --scaling weak or strong" in line for line in rising.closing())

@@ -233,7 +233,7 @@ def test_a_column_with_a_comma_in_its_name_is_one():
 def test_a_rate_of_zero_is_no_short_time():
     rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
-    assert any("1 zero left out: nothing was done, which no model of a rate covers" in line for line in model.summary())
+    assert any("1 zero left out: nothing was done, which no model of a rate covers" in line for line in model.closing())
 
 
 # The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.
@@ -248,7 +248,7 @@ GOOD = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
 def test_coefficients_of_noiseless_laws():
     model = perfcore.fit(frame(GOOD), fitter="scaling")
     assert model.formula == "solve = 10 + 1000/p\nexchange = 2 + 0.5*p"
-    assert [fit.coefficients for fit in model.best.named] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
+    assert [fit.coefficients for fit in model.named] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
 
 
 def test_rows_in_any_order_give_the_same_model():
@@ -313,7 +313,7 @@ def test_a_path_missing_at_some_points_is_fitted_from_the_others():
     values = {**GOOD, "holes": np.where(LEVELS == 16, np.nan, 3 + 0.2 * LEVELS)}
     model = perfcore.fit(frame(values), fitter="scaling")
     assert model.unfitted == {}
-    assert model.best.named[2].formula == "3 + 0.2*p"
+    assert model.named[2].formula == "3 + 0.2*p"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What people read of scaling laws: shares, growth, what is not determined, and every law of one path."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -8,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.collections import PolyCollection
+from scipy.stats import norm
 
 import perfcore
+from perf_gate.api import compare, validate
 from perf_scaling.call_tree import tree_of
-from perf_scaling.growth import CLASSES
-from perf_scaling.picture import path_curve
-from perf_views.contents import Chart, Table
+from perf_scaling.candidates import QUANTILES
+from perf_views.contents import Table
+from perfcore.report import Band, Line, Points
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}
@@ -49,12 +52,11 @@ def test_the_largest_share_at_the_target_comes_first(model):
 
 
 def test_rows_hold_the_same_numbers_as_the_model(model):
-    band, holds = model.band([[256.0]], 0.95, run=True)[:, 0], model.if_model_holds([[256.0]])[:, 0]
+    band = model.band([[256.0]], 0.95, run=True)[:, 0]
     for row in model.rows:
         k = model.paths.index(row.path)
         assert [row.predicted, row.low, row.high] == pytest.approx(band[k].tolist())
-        assert row.holds == pytest.approx(holds[k].tolist())
-        assert row.model == model.best.named[k]
+        assert row.model == model.named[k]
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
@@ -86,7 +88,8 @@ def test_the_check_leaves_the_last_level_out():
     measured = data.time_s.iloc[-1]
     assert model.check.median_error == pytest.approx(abs(value / measured - 1), rel=1e-6)
     assert model.check.inside == float(low <= measured <= high)
-    assert any(line.startswith("hold-out check") for line in model.summary())
+    label = "Check" if model.check.inside else "Uncertain"
+    assert any(line.startswith("p=128 predicted from the others") for line in model.report().notes_by_label()[label])
 
 
 # Pictures of scaling laws: what is drawn where, and that no data stop or spoil them.
@@ -133,11 +136,12 @@ def test_means_median_bounds_and_target_are_where_the_model_has_them(eight):
 
 
 def test_intervals_hold_the_median_and_one_another(eight):
-    curve = path_curve(eight, 0, "p")
-    assert np.all(curve.run[:, 1] <= curve.likely[:, 1])
-    assert np.all(curve.likely[:, 1] <= curve.likely[:, 0])
-    assert np.all(curve.likely[:, 0] <= curve.likely[:, 2])
-    assert np.all(curve.likely[:, 2] <= curve.run[:, 2])
+    wide, likely = (mark for mark in eight.report().plots[0].marks if isinstance(mark, Band))
+    middle = np.array([y for mark in eight.report().plots[0].marks if isinstance(mark, Line) for y in mark.y])
+    assert np.all(np.array(wide.low) <= likely.low)
+    assert np.all(np.array(likely.high) <= wide.high)
+    assert np.all(np.array(likely.low) <= likely.high)
+    assert min(wide.low) <= middle.min() <= middle.max() <= max(wide.high)
 
 
 # Views of scaling laws: trees from names, what the pages say against other ways to compute it, and their bounds.
@@ -259,20 +263,88 @@ def test_the_tree_shows_each_region_below_its_caller_and_what_the_model_predicts
     assert (growth["solve"], growth["main"], growth["sweep"]) == ("quadratic", "constant", "falling")
 
 
-def test_the_growth_of_the_whole_adds_up(many):
-    view = many.views().view(("growth",), {})
-    classes = table(view, "Growth classes")
-    present = {row.growths[0].name for row in many.rows}
-    assert [text(row[0]) for row in classes.rows] == [name for name in CLASSES if name in present]
-    assert sum(int(count) for count in column(classes, "paths").values()) == len(many.paths)
-    for chart in blocks(view, Chart):
-        (found,) = chart.tables
-        *parts, total = found.rows
-        for at in range(1, len(found.header)):
-            assert sum(per_cent(row[at]) for row in parts) == pytest.approx(1.0, abs=5e-4 * len(parts))
-    last = column(classes, f"at p = {many.target['p']:g}")
-    rows = {name: [row for row in many.rows if row.growths[0].name == name] for name in CLASSES}
-    for name, share in last.items():
-        assert per_cent(share) == pytest.approx(sum(row.share for row in rows[name]), abs=6e-4)
-    (expected,) = [sum(row.predicted for row in many.rows)]
-    assert float(total[-1]) == pytest.approx(expected, rel=1e-3)
+def test_the_page_of_a_path_is_the_report_of_its_model(many):
+    """At another target too, and for a path that could not be fitted a reason."""
+    name = many.rows[0].path
+    headline, *_ = many.views().view(("path", name), {"at.p": "512"}).blocks
+    assert headline.text == many.at({"p": 512.0}).part(many.paths.index(name)).report().answer
+
+
+# The candidates, and the same number for one point wherever it is asked.
+REAL = [
+    (1, 10.2, 2, 5.3, 4, 2.9, 8, 1.68, 16, 1.12, 32, 0.86),
+    (1, 98.2, 2, 50.1, 4, 25.9, 8, 14.1, 16, 8.02),
+    (1, 3.5, 2, 3.7, 4, 4.0, 8, 4.4, 16, 5.0, 32, 5.83),
+]
+
+
+def test_candidates_mix_to_the_prediction():
+    """Sixty series: of each, the median of the mixture of its candidates' distributions is the prediction to 1 %."""
+    rng = np.random.default_rng(9)
+    scores = norm.ppf(QUANTILES)
+    for number in range(60):
+        p = 2.0 ** np.arange(4 + number % 4)
+        law = rng.uniform(0.1, 1.0) + p ** rng.choice([-1.0, -0.7, 0.0, 0.5, 1.0]) * rng.uniform(0.5, 5.0)
+        times = (law + rng.choice([0.0, 0.01]) * p) * np.exp(rng.choice([0.002, 0.05]) * rng.standard_normal(len(p)))
+        model = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling")
+        rows = model.candidates()
+        assert sum(row.probability for row in rows) == pytest.approx(1.0)
+        at = np.geomspace(min(row.low for row in rows), max(row.high for row in rows), 4001)
+        below = sum(
+            row.probability * norm.cdf(np.interp(np.log(at), np.log(row.quantiles), scores, left=-9.0, right=9.0))
+            for row in rows
+        )
+        assert at[np.searchsorted(below, 0.5)] == pytest.approx(model.rows[0].predicted, rel=0.01)
+
+
+@pytest.mark.parametrize("series", REAL)
+@pytest.mark.parametrize("scale", [1.0, 2.0, 4.0])
+def test_one_point_has_one_number_and_one_interval(series, scale, tmp_path):
+    data = pd.DataFrame({"p": series[::2], "time_s": series[1::2]})
+    at = scale * float(series[-2])
+    model = perfcore.fit(data, fitter="scaling", at=f"p={at}")
+    predicted = model.predict({"p": [at]}, interval=0.95)[0].tolist()
+    report = model.report()
+    figure = report.figures[0]
+    assert (figure.value, *figure.interval) == pytest.approx(predicted)
+    assert figure.kind == "95% interval of a single run"
+    assert (model.rows[0].predicted, model.rows[0].low, model.rows[0].high) == pytest.approx(predicted)
+    if scale > 1.0:
+        assert model.levels_along[-1].predicted == pytest.approx(predicted)
+        if model.speedup is not None:  # from the measured smallest level
+            factor = at if model.speedup.scaling == "weak" else 1.0
+            assert model.speedup.levels[-1].speedup[0] == pytest.approx(factor * series[1] / predicted[0])
+    diamond = next(mark for mark in report.plots[0].marks if isinstance(mark, Points) and mark.shape == "diamond")
+    assert diamond.y == pytest.approx(predicted[:1])
+    found = validate(model, pd.DataFrame({"p": [at], "time_s": [predicted[0]]}))
+    assert (found.predicted[0], found.lower[0], found.upper[0]) == pytest.approx(predicted)
+    assert compare(model, model, at=f"p={at}").totals.values[:, 0] == pytest.approx([predicted[0]] * 2)
+    content = json.loads(json.dumps(model.details(), default=float))
+    assert content["paths"][0]["predicted"] == pytest.approx(predicted[0])
+    assert content["levels"][-1]["level"] == at
+
+
+def test_two_levels_do_not_determine_a_model():
+    model = perfcore.fit(pd.DataFrame({"p": [1, 2], "time_s": [10.0, 5.5]}), fitter="scaling")
+    answer = model.report().answer
+    assert answer.startswith("Not determined at p=8 (4x beyond the data): 2 levels do not determine a model")
+    assert "measur" in answer
+
+
+def test_what_spans_more_than_a_factor_of_ten_is_not_determined():
+    data = pd.DataFrame({"cores": [1, 2, 4, 8, 16, 32], "time_s": [40.0, 19.0, 10.5, 4.4, 3.9, 2.6]})
+    model = perfcore.fit(data, fitter="scaling", at="cores=2048")
+    row = model.rows[0]
+    assert row.high > 10 * row.low
+    answer = model.report().answer
+    assert answer.startswith("Not determined at cores=2048 (64x beyond the data): ")
+    assert "; measuring cores=64 would narrow it to a factor of " in answer
+
+
+def test_a_level_that_the_model_misses_is_named():
+    p = np.array([1.0, 2, 4, 8, 16, 32, 64])
+    times = 100 / p + 1
+    times[3] *= 1.4
+    model = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling")
+    (text,) = (t for t in model.report().notes_by_label()["Uncertain"] if "misses" in t)
+    assert "p=8 by 40%" in text

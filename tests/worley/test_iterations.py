@@ -10,7 +10,6 @@ import perfcore
 from perf_traces.windows import part_of
 from perf_worley.bounded_models import bounded_models
 from perf_worley.cells import Cells, averaged_over_period, period_of
-from perf_worley.iterations.iterations import period_text
 from perf_worley.phase_model import Phase, Repetition
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
@@ -99,7 +98,7 @@ def test_a_few_samples_that_look_alike_by_chance_are_no_iterations(seed):
 def test_a_phase_has_the_iterations_whose_middle_lies_in_it():
     iterations = Repetition(10, 4.0, 0.0, 100.0, 180.0, "")  # with as long a time between two of them
     phases = [Phase(start, end, 0, (1.0,), 0.0) for start, end in ((0.0, 111.0), (111.0, 150.0), (150.0, 300.0))]
-    assert [period_text(phase, iterations, "s") for phase in phases] == ["", "5 x 4 s", "4 x 4 s"]
+    assert [iterations.text_within(phase, "s") for phase in phases] == ["", "5 x 4 s", "4 x 4 s"]
 
 
 @pytest.mark.parametrize("heights", [[3.0], [1.0, 2.0], [0.0, 5.0, 0.0]])

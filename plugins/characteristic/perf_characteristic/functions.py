@@ -6,7 +6,7 @@ each is 1 or 0 at p = 1. Those of time are shapes that a phase may take besides 
 
 from __future__ import annotations
 
-from perf_formulas.formula import FormulaFunction
+from perfcore.contracts import FormulaFunction
 
 
 class Reciprocal(FormulaFunction):

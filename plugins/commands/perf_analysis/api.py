@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perf_analysis.messages import MessageRuns, MessageTable
     from perf_analysis.operators import GpuMemory, OperatorTimes
     from perf_analysis.overheads import OverheadRuns
-    from perf_analysis.profiles import Profiles, RunProfile
+    from perf_analysis.profiles import By, Profiles, RunProfile
     from perf_analysis.replay_answers import Answers
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.series import Series
@@ -178,11 +178,25 @@ def profile(
     traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
     *,
     by: Annotated[
-        Literal["function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "memory"] | None,
+        Literal[
+            "function",
+            "location",
+            "rank",
+            "phase",
+            "marker",
+            "operator",
+            "shape",
+            "kernel",
+            "group",
+            "module",
+            "memory",
+        ]
+        | None,
         Option(),
     ] = None,
     phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
     peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
+    groups: Annotated[Named | None, Option(metavar="FILE.toml", needs="--by group")] = None,
     from_name: str | None = None,
     reading: Annotated[
         Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
@@ -201,15 +215,18 @@ def profile(
     traces : Trace, str or path, or a sequence of them
         Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
         as many runs as it has files, or one run where they are its ranks.
-    by : {"function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "memory"}, optional
-        Groups of times in addition to functions. By default functions only, or phases where there are any. By
-        operator, by operator with its shapes, or by kernel: GPU time of a PyTorch trace, own and total. By memory: what
-        is allocated over time, and by which operators.
+    by : str, optional
+        Groups of times: "function", "location", "rank", "phase" or "marker"; by default functions, or phases where
+        there are any. Of GPU traces "operator" (their default), "shape" (operators with their shapes), "kernel",
+        "group" (such as GEMM or attention), or "module" (of PyTorch, or function of Python): GPU time, own and total.
+        "memory": what is allocated over time, and by which operators.
     phases : int or str, optional
         By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
         the only trace.
     peak : str, optional
         Peaks of the GPU for a roofline by shape, as ``"bf16=989.4TFLOP/s,3.35TB/s"``.
+    groups : str or path, optional
+        TOML file with groups of GPU work that go before the standard ones.
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
@@ -238,7 +255,7 @@ def profile(
         perf profile trace.prv --phases 4 --plot functions.png
         perf profile runs/*.prv -o runs.jsonl
         perf fit runs.jsonl --fitter scaling
-        perf profile pytorch.json.gz --by operator
+        perf profile pytorch.json.gz --by group
         perf profile pytorch.json.gz --by shape --peak bf16=989.4TFLOP/s,3.35TB/s
 
     >>> from perfcore.data.trace import Trace
@@ -264,16 +281,19 @@ def profile(
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
     if peak is not None and chosen != "shape":
         raise OptionError("--peak belongs to --by shape")
+    if groups is not None and chosen != "group":
+        raise OptionError("--groups belongs to --by group")
     if chosen == "memory":
         from perf_analysis.operators import gpu_memory
 
         return gpu_memory(sources, reading or {})
-    if chosen == "operator" or chosen == "shape" or chosen == "kernel":  # noqa: PLR1714 - narrows the type
+    if chosen in ("operator", "shape", "kernel", "group", "module"):
         from perf_analysis.operators import operator_times
 
-        return operator_times(sources, chosen, from_name, reading or {}, peak)
+        return operator_times(sources, chosen, from_name, reading or {}, peak, groups=groups)
     if by is None and phases is None and len(sources) == 1 and (found := _operators(sources, from_name, reading or {})):
         return found
+    by_part = cast("By", chosen)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
@@ -286,13 +306,13 @@ def profile(
             raise OptionError(
                 f"--phases {phase_spec}: the phases of a model are those of one trace; give one, or a number"
             )
-        runs.append(replace(profile_by(trace, chosen, phase_spec), parameters=parameters_of_run(trace, fields)))
+        runs.append(replace(profile_by(trace, by_part, phase_spec), parameters=parameters_of_run(trace, fields)))
         ranks.append(trace.facts)
     numbers, sizes = {facts.get(RANK) for facts in ranks}, {facts.get("world_size") for facts in ranks}
     if len(numbers) != len(runs) or None in numbers or len(sizes) > 1 or sizes <= {None, 1} or len(runs) < 2:
-        return Profiles(tuple(runs), chosen)
+        return Profiles(tuple(runs), by_part)
     note = "the files say that they are ranks of one run: give their folder, or a quoted pattern, to profile it as one"
-    return Profiles(tuple(runs), chosen, (note,))
+    return Profiles(tuple(runs), by_part, (note,))
 
 
 def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[str, Any]) -> OperatorTimes | None:
@@ -363,9 +383,9 @@ def messages(
 def whatif(
     trace: Annotated[Named | Trace, Argument("TRACE")],
     *,
-    network: Annotated[str | None, Option(metavar="0|xK|LATENCY,BANDWIDTH")] = None,
-    faster: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="CLASS=K")] = None,
-    balance: Annotated[str | Sequence[str], Option(metavar="CLASS")] = (),
+    network: Annotated[str | None, Option(metavar="Kx|0|LATENCY,BANDWIDTH")] = None,
+    compute: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="[CLASS=]Kx")] = None,
+    balance: Annotated[str | Sequence[str], Option(metavar="[CLASS]", alone="computing")] = (),
     noise: Annotated[float | str, Option(metavar="SHARE")] = 0.0,
     representation: Annotated[
         str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
@@ -386,12 +406,13 @@ def whatif(
         Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
         one file or those of all ranks.
     network : str, optional
-        0 is ideal, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
-    faster : mapping of str to float, or sequence of str, optional
-        A class of states, or a state, and how many times as fast it is; of a GPU trace gpu, host, collectives or a
-        pattern of kernels, such as 'gemm*=2'; inf removes it.
+        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth.
+    compute : mapping of str to float, or sequence of str, optional
+        Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or gpu, host, collectives
+        or a pattern of kernels, such as 'gemm*=2x'; inf removes it.
     balance : str or sequence of str
-        A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
+        A class or state (default: computing) of whose time each rank takes the mean, occurrence by occurrence: an upper
+        bound of the gain.
     noise : float or str, >= 0
         Standard deviation of each stretch of computation as a share of it, such as 5%.
     representation : str, optional
@@ -415,11 +436,11 @@ def whatif(
     As a command::
 
         perf whatif trace.prv
-        perf whatif trace.prv --network 0 --faster computing=2
+        perf whatif trace.prv --network 0 --compute 2x
         perf whatif trace.prv --noise 5% -o runtime.json
-        perf whatif trace.json --region 'ProfilerStep#7' --faster gpu=2
+        perf whatif trace.json --region 'ProfilerStep#7' --compute gpu=2x
 
-    >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
+    >>> found = whatif("examples/halo/halo.prv", network="0", compute={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (25772501, 11886254)
     """
@@ -428,8 +449,9 @@ def whatif(
     from perf_analysis.replay_answers import network_from_text
     from perf_analysis.whatif import answers_of
     from perf_traces.runs import known_files
+    from perf_traces.scenario import parse_compute
 
-    factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    factors = parse_compute(compute)
     share = _share(noise)
     if network is not None:
         network_from_text(network)  # before files are read
@@ -437,27 +459,13 @@ def whatif(
         paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
         if (answers := gpu_answers(trace, paths, region, factors, _reader(reading))) is not None:
             if network is not None or balance or share:
-                raise OptionError(f"{answers.source}: a GPU trace takes --faster and --region, no other question")
+                raise OptionError(f"{answers.source}: a GPU trace takes --compute and --region, no other question")
             return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
     data, communication = trace_and_calls(trace, _reader(reading))
     return answers_of(data, communication, network, factors, balanced, share, representation, seed)
-
-
-def _factors(words: Sequence[str]) -> dict[str, float]:
-    """``CLASS=K`` words."""
-    factors: dict[str, float] = {}
-    for word in words:
-        name, equals, times = word.rpartition("=")
-        try:
-            factors[name] = float(times)
-        except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise OptionError(f"--faster {word}: CLASS=K is expected, such as computing=2")
-    return factors
 
 
 def _share(share: float | str) -> float:

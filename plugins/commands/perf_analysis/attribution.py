@@ -41,6 +41,7 @@ from perf_analysis.concurrency import (
     unions_of,
     usual_categories,
 )
+from perf_analysis.groups import LEFT_OUT
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
 from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
@@ -396,7 +397,7 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
                 notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
     if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
         notes.append("each GPU is one location, so overlap is not visible (--locations stream shows it)")
-    notes += [note for note in trace.notes if note.startswith(REPLAYED)]
+    notes += [note for note in trace.notes if note.startswith(REPLAYED) or LEFT_OUT in note]
     notes += [f"{UNSEEN}{note}" for note in trace.notes if note.endswith(UNLAUNCHED)]
     return (*notes, *_about_states(trace, rules, names))
 

@@ -100,6 +100,7 @@ def gpu_answers(
     run = _run_of(source, first, len(paths), read)
     is_collective = [_fitting(activity, "collectives") for activity in run.activities]
     parts = _PARTS if any(each.any() for each in is_collective) else _PARTS[:2]
+    faster = {name or "gpu": times for name, times in faster.items()}
     questions = [faster] if faster else [{part: times} for part in parts for times in (2, np.inf)]
     divisors = [_divisors(run.activities, each) for each in questions]
     traces = [HostGpuTrace(activity) for activity in run.activities]
@@ -229,8 +230,6 @@ def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) ->
     """How many times as fast the host and each piece of each rank are."""
     host, pieces = 1.0, [np.ones(len(activity.time_ns)) for activity in activities]
     for name, times in faster.items():
-        if not times > 0:
-            raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
         if name == "host":
             host = float(times)
             continue

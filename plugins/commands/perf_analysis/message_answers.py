@@ -66,7 +66,7 @@ def report_of(result: MessageTable) -> Report:
     notes = [Note("Uncertain", "bandwidths are lower bounds, skew is unknown")] * lacking
     notes += [Note("Uncertain", remark) for remark in result.remarks]
     file = existing_file(result.source)
-    following = f"perf whatif {file} {'--faster collectives=inf' if result.speeds else '--network 0'}" if file else ""
+    following = f"perf whatif {file} {'--compute collectives=inf' if result.speeds else '--network 0'}" if file else ""
     return Report(
         f"Messages of {Path(result.source).name or result.source}", lines[0] if lines else "no message or collective",
         figures, _tables(result), lambda: _plots(result), notes, following, lines[1:],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import msgspec
 import numpy as np
 
+from perf_analysis.kernel_groups import Group, group_of_pieces, read_groups
 from perf_analysis.rooflines import OPERATORS, add_rates, add_work, parse_peak
 from perf_io.traces.gpu_activity import NO_OPERATOR, OPERATOR, GpuActivity, require_gpu_activity
 from perf_traces.reading import next_step
@@ -95,13 +96,14 @@ class OperatorTimes(Result):
 
 def operator_times(
     sources: Sequence[Any], by: str, from_name: str | None, how: Mapping[str, Any], peak: str | None,
-    first: GpuActivity | None = None,
+    first: GpuActivity | None = None, groups: str | os.PathLike[str] | None = None,
 ) -> OperatorTimes:  # fmt: skip
     """Own and total GPU time by operator, shape or kernel; with ``from_name`` files are runs, else ranks of one.
 
     ``first`` is what is read of the first file already.
     """
     peaks = parse_peak(peak) if peak else {}
+    table = read_groups(groups) if by == "group" else ()
     paths = paths_of(sources, by, how)
     pattern = None if from_name is None else NamePattern(from_name)
     parameters = [dict(fields_of(path, pattern)) for path in paths]
@@ -110,13 +112,16 @@ def operator_times(
     notes: list[str] = []
     for run, path in enumerate(paths):
         arguments_of = OPERATORS if by == "shape" else None
-        activity = first if first is not None and not run else require_gpu_activity(path, arguments_of)
-        if by != "kernel" and not activity.has_operators:
+        if by == "module":
+            activity = _with_modules(path)
+        else:
+            activity = first if first is not None and not run else require_gpu_activity(path, arguments_of)
+        if by not in ("kernel", "group") and not activity.has_operators:
             raise DataError(
                 f"{path}: no operators around the launches; use --by kernel, or record activities=[CPU, CUDA]"
                 " (PyTorch) or ranges of ROCTx with --marker-trace and --hip-trace (rocprofv3)"
             )
-        rows += [{**row, "run": run if pattern else 0} for row in rows_of(activity, by)]
+        rows += [{**row, "run": run if pattern else 0} for row in rows_of(activity, by, table)]
         busy = int((activity.busy[1] - activity.busy[0]).sum()) + (0 if pattern else busy)
         elapsed = activity.elapsed_ns() + (0 if pattern else elapsed)
         notes += activity.notes if len(paths) == 1 else [f"{path.name}: {note}" for note in activity.notes]
@@ -148,13 +153,23 @@ def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Pa
     return paths
 
 
-def rows_of(activity: GpuActivity, by: str) -> list[dict[str, Any]]:
+def _with_modules(path: Path) -> GpuActivity:
+    """Modules of PyTorch in the place of operators, or functions of Python where no module is recorded."""
+    activity = require_gpu_activity(path, scope="module")
+    activity = activity if activity.has_operators else require_gpu_activity(path, scope="function")
+    if not activity.has_operators:
+        raise DataError(f"{path}: no modules or functions of Python around the launches; with_modules=True or "
+                        "with_stack=True of the profiler records them")  # fmt: skip
+    return activity
+
+
+def rows_of(activity: GpuActivity, by: str, groups: Sequence[Group] = ()) -> list[dict[str, Any]]:
     """Own and total time, calls and pieces of everything that has or encloses GPU work."""
-    labels, group = activity.keys(by)
+    labels, group = group_of_pieces(activity, groups) if by == "group" else activity.keys(by)
     n, time = len(labels), activity.time_ns
     own, pieces = _sums(group, time, n), np.bincount(group, minlength=n)
     total, calls = own, pieces
-    if by != "kernel":
+    if by not in ("kernel", "group"):
         piece, around, call = activity.within(by)
         once, around_piece = np.unique(np.stack([piece, around]), axis=1)
         total = _sums(around_piece, time[once], n)

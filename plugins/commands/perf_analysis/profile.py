@@ -136,9 +136,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
 
 def _columns(trace: Trace) -> Generator[tuple[Columns, bool], None, None]:
     """Columns of the trace, at once or a part at a time, and whether nested states are missing from them."""
-    from perf_io.tables.state_table import TabularTrace
-
-    if isinstance(trace, TabularTrace):
+    if hasattr(trace, "database"):  # of a table that duckdb reads
         yield from _columns_on_disk(trace)
         return
     first = 0

@@ -104,7 +104,7 @@ def _of_gpus(trace: Trace) -> Remedies | None:
     answers = gpu_answers(trace.source, paths, None, {}, lambda *_: trace, first=activity)
     scenarios = () if answers is None else answers.scenarios
     gains = [
-        Gain(each.question, each.runtime_ns, answers.runtime_ns, f"--faster {each.part}={_factor(each)}")
+        Gain(each.question, each.runtime_ns, answers.runtime_ns, f"--compute {each.part}={_factor(each)}")
         for each in scenarios
         if answers is not None and each.zero_time == (each.part == "collectives")
     ]
@@ -119,7 +119,7 @@ def _of_gpus(trace: Trace) -> Remedies | None:
 
 
 def _factor(scenario: Scenario) -> str:
-    return "inf" if scenario.zero_time else "2"
+    return "inf" if scenario.zero_time else "2x"
 
 
 def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
+from perf_traces.scenario import parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
@@ -154,15 +155,14 @@ class Network:
 
 
 def network_from_text(text: str) -> Network:
-    """Read ``0``, ``x2`` or ``2us,10GB/s``."""
-    expected = "0, x2 (twice as fast) or latency,bandwidth such as 2us,10GB/s is expected"
+    """Read ``2x``, ``0`` (ideal) or ``2us,10GB/s``."""
+    expected = "2x (twice as fast), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":
         return Network(0.0)
-    if plain.lower().startswith("x"):
-        with contextlib.suppress(ValueError):
-            if 0 < (times := float(plain[1:])) < np.inf:
-                return Network(1.0 / times)
+    if "," not in plain:
+        with contextlib.suppress(OptionError):
+            return Network(1.0 / parse_factor(plain, "--network"))
     first, _, second = plain.partition(",")
     latency, bandwidth = _amount(first, "time"), _amount(second, "rate")
     if latency is None or not bandwidth:

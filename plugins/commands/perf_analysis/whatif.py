@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_traces.messages.bursts import BurstTimes
-from perf_traces.messages.communication import Communication
+from perf_traces.messages.communication import OUTSIDE_CALLS, Communication
 from perf_traces.messages.matching import numbered
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
@@ -127,14 +127,12 @@ def answers_of(
 
 
 def _questions(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[Any]:
-    for name, times in faster.items():
-        if not 0 < times < np.inf:
-            raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
     if not 0 <= noise < np.inf:
         raise OptionError(f"noise {noise:g}: a share of 0 or more is expected, such as 5%")
     if network is None and not faster and not balance and not noise:
         return []
     chosen = None if network is None else network_from_text(network)
+    faster = {name or COMPUTING: times for name, times in faster.items()}
     return [_Question(chosen, tuple(faster.items()), tuple(balance), noise)]
 
 
@@ -149,6 +147,15 @@ class _Run:
         self.classes = tuple(COMPUTING if s in busy else OTHER if name == COMPUTING else name for s, name in named)
         elapsed = trace.span_ns[1] - trace.span_ns[0]
         self.silent_ns = max(0, elapsed - replay.runtime_ns())  # after the last record; nothing makes it shorter
+        receive = replay.communication.messages.receive_call
+        posted = replay.communication.messages.post_call
+        n_early = int(((posted != receive) & (replay.waiting_ns[receive] <= 0)).sum())
+        n_outside = replay.communication.unmatched.get(OUTSIDE_CALLS, 0)
+        self._of_arrivals = [
+            f"{count:,} non-blocking messages arrived {when}: no call waits for them, whatever their recorded arrival"
+            for count, when in ((n_early, "before a call waited for them"), (n_outside, "outside of all calls"))
+            if count
+        ]
         self._other = Replay(replay.communication, bsc_rules(replay.communication))
 
     def answer(self, question: _Question, speed: Any) -> Answer:
@@ -184,6 +191,7 @@ class _Run:
             value = self._representation.from_samples((drawn + self.silent_ns) / 1e9)
             runtime = round(float(drawn.mean()))
         assumptions.append("message order unchanged")
+        assumptions += self._of_arrivals
         return Answer(
             question.text, runtime + self.silent_ns, path, tuple(assumptions),
             {} if question.noise else {name: time + self.silent_ns for name, time in otherwise.items()},

@@ -23,7 +23,16 @@ from perfcore.base.errors import (
     UnknownNameError,
 )
 from perfcore.base.files import REPLACES, check_files, refuse_existing, replacements
-from perfcore.cli.output import VERBOSE, print_findings, print_json, print_plainly, print_result, print_table, reporting
+from perfcore.cli.output import (
+    VERBOSE,
+    print_findings,
+    print_json,
+    print_plainly,
+    print_result,
+    print_table,
+    reported,
+    reporting,
+)
 from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 from perfcore.hooks.options import OptionField, describe
@@ -287,7 +296,7 @@ def _model_facts(model: Model) -> dict[str, Any]:
 
     parameters = [msgspec.structs.asdict(parameter) for parameter in model.parameters]
     details = {"details": facts} if (facts := model.details()) else {}
-    return {**model.to_dict(), "statistics": model.statistics, "parameters": parameters, **details}
+    return {**reported(model), **model.to_dict(), "statistics": model.statistics, "parameters": parameters, **details}
 
 
 def rank(
@@ -322,7 +331,8 @@ def rank(
             ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **set_options)
     ranking = replace(ranking, candidates=ranking.candidates[:top])
     if as_json:
-        print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
+        rows = [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates]
+        print_json("ranking", {**reported(ranking), "rows": rows})
     else:
         print_findings(ranking)
 

@@ -112,7 +112,8 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
     else:
         facts |= _seen_by_fitter(trace, name)
         facts["next"].append(_plot(name))
-    facts["next"] += _by_others(trace, name)
+    others = sorted(_by_others(trace, name), key=lambda line: not line.startswith("perf overheads"))
+    facts["next"] = [*others, *facts["next"]]
     if not isinstance(trace, SummarizedTrace):
         facts["next"].append(f"perf convert {name} -o trace.parquet")
     return facts

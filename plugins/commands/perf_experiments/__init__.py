@@ -57,17 +57,3 @@ def register_commands(register: Register) -> None:
     ):
         target = f"perf_experiments.api:{function}"
         register(f"experiment {name}", target, group="Measure", help=text, function=target, saves=saves)
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how the results are shown."""
-    for result_class, presenter, text in (
-        ("design:Design", "DesignPresenter", "points to measure"),
-        ("run_records:Run", "RunPresenter", "a run"),
-        ("run_records:Runs", "RunsPresenter", "the runs of a store"),
-        ("run_records:Summary", "SummaryPresenter", "what perf experiment run did"),
-        ("recommendation:Recommendation", "RecommendationPresenter", "next points for a prediction"),
-        ("replications:Replications", "ReplicationsPresenter", "replications that a store needs"),
-    ):
-        register(f"perf_experiments.{result_class}", f"perf_experiments.presenters:{presenter}", help=text)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Levels = Mapping[str, Sequence[Any] | str]
 Places = str | Iterable[str] | Mapping[str, Any]
+_ROUNDS = 10  # of versions without a design
 
 
 def seconds_of(duration: str | float) -> float:
@@ -161,9 +162,6 @@ def design(
     else:
         return planned
     return within_budget(planned, costs, budget_s)
-
-
-_ROUNDS = 10  # of versions without a design
 
 
 def default_store(design: PathLike | None) -> Path:
@@ -474,6 +472,7 @@ def sample(
     write(series, file)
     if rows != file:
         rows.unlink()
+    series.source = os.fspath(file)
     return series
 
 

@@ -19,6 +19,7 @@ from perf_formulas.parser import FUNCTIONS
 from perf_tables.arguments import MOST_POINTS, check_count, parse_values
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.base.files import write_bytes
+from perfcore.report import Report
 from perfcore.results import Result
 
 Level = int | float | str
@@ -32,6 +33,18 @@ COLUMNS = (
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE = 2.0**53  # above, not every whole number is a float
+_MOST_DRAWS = 2**16  # of a Sobol' sequence that is searched for points that meet the constraints
+VERSION = "version"  # the factor that identifies the version
+KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
+_EXPANDED = ("factorial", "one-at-a-time", "points")
+_HEAD = """\
+# A design for `perf experiment run`. Edit it freely: what a store holds already is not measured again.
+"""
+_MEANINGS = {
+    "factorial": "every combination of levels",
+    "one-at-a-time": "one factor is varied at a time, the others stay at the centre",
+    "points": "exactly the points below",
+}
 
 
 def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
@@ -143,8 +156,6 @@ def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[P
 
 Factors = Mapping[str, Sequence[Level]]
 
-_MOST_DRAWS = 2**16  # of a Sobol' sequence that is searched for points that meet the constraints
-
 
 def full_factorial(factors: Factors) -> list[Point]:
     """Every combination of levels; the last factor varies fastest."""
@@ -213,9 +224,6 @@ def _at_levels(factors: Factors, rows: np.ndarray[Any, Any]) -> Iterator[Point]:
         yield {name: levels[number] for (name, levels), number in zip(factors.items(), row, strict=True)}
 
 
-VERSION = "version"  # the factor that identifies the version
-
-
 def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Program and arguments of each version, as the command line gives them: ``old=./old/app --fast``."""
     commands: dict[str, tuple[str, ...]] = {}
@@ -249,10 +257,6 @@ def blocked_order(points: Sequence[Point]) -> list[Point]:
     return [point for group in groups.values() for point in group]
 
 
-KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
-_EXPANDED = ("factorial", "one-at-a-time", "points")
-
-
 class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Points to measure, each several times, in random order within each replication.
 
@@ -278,6 +282,11 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # for the kind ``points`` each a level for every factor, and ``replications`` where a point has its own number
     points: list[dict[str, Any]] = []
     left_out: list[dict[str, Any]] = []  # points that are not measured, since a budget did not suffice
+
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_design
+
+        return report_of_design(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the TOML file that `perfcore.run` takes; gives what the command line says of it."""
@@ -454,16 +463,6 @@ def read_design(path: str | os.PathLike[str]) -> Design:
     except (msgspec.ValidationError, PerfError) as error:
         raise InputError(path, key_first(error)) from None
     return design
-
-
-_HEAD = """\
-# A design for `perf experiment run`. Edit it freely: what a store holds already is not measured again.
-"""
-_MEANINGS = {
-    "factorial": "every combination of levels",
-    "one-at-a-time": "one factor is varied at a time, the others stay at the centre",
-    "points": "exactly the points below",
-}
 
 
 def write_design(design: Design, path: str | os.PathLike[str]) -> None:

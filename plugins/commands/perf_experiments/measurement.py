@@ -39,6 +39,13 @@ _MOST_SAMPLES = 10_000_000
 MOST_BYTES = 1 << 20  # kept of each of standard output, standard error and the results file
 
 Counters = Mapping[str, tuple[float, float]]
+LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
+_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_GRACE_MS = 2000  # between SIGTERM, which lets mpirun end what it started elsewhere, and SIGKILL
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+_LOOK_NS = 200_000_000  # twenty ticks of the kernel's clock, by which it counts processor time
+_PAUSE_S = 1.0
 
 
 def sample_system(quantity: str, duration_ns: int, interval_ns: int, rows: Path | None = None) -> Series:
@@ -144,11 +151,6 @@ def _network_counters(psutil: Any, now_s: float) -> Counters:
 QUANTITIES: Mapping[str, Callable[[Any, float], Counters]] = {"cpu": _processor_counters, "network": _network_counters}
 
 
-LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
-
-_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-
-
 def launcher_words(launcher: str) -> tuple[str, ...]:
     """A launcher by name, or any text, as the words that stand before the command."""
     try:
@@ -171,9 +173,6 @@ def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
         return level_text(point[match[1]])
 
     return tuple(_PLACE.sub(place, word) for word in words)
-
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class RunValueError(PerfError):
@@ -328,10 +327,6 @@ def _git(*words: str) -> str | None:
     return completed.stdout.strip()
 
 
-_GRACE_MS = 2000  # between SIGTERM, which lets mpirun end what it started elsewhere, and SIGKILL
-_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
-
-
 @dataclass(frozen=True)
 class Finished:
     """A run that ended."""
@@ -421,10 +416,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal
         return f"signal {number}"
-
-
-_LOOK_NS = 200_000_000  # twenty ticks of the kernel's clock, by which it counts processor time
-_PAUSE_S = 1.0
 
 
 def busy_share() -> float:

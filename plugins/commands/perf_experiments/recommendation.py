@@ -31,9 +31,15 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model
+from perfcore.report import Report
 from perfcore.results import Result
 
 Places = str | Iterable[str] | Mapping[str, Any]
+
+_ROUNDING_VARIANCE = 1e-8  # share of a row outside of what the observations span that rounding leaves
+_MOST_RIVALS = 3
+_REACH = 2.0  # times the largest measured level, which most people can measure
+_ROUNDING = 1e-9
 
 
 def target_point(model: Model, places: Places) -> Point:
@@ -116,9 +122,6 @@ def refuse(options: Mapping[str, Any], belongs_to: str) -> None:
 #
 # and the new observation itself has h = x' A_k t_k / d. No model is fitted again.
 
-# Share of a row outside of what the observations span that rounding leaves.
-_ROUNDING_VARIANCE = 1e-8
-
 
 @dataclass(frozen=True)
 class PartialFit:
@@ -184,11 +187,6 @@ class PartialFit:
         return PartialFit(tuple(rows), tuple(inverses), self.target, self.candidates, self.errors, self.determined)
 
 
-_MOST_RIVALS = 3
-_REACH = 2.0  # times the largest measured level, which most people can measure
-_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True)
 class Choice:
     """One further measurement."""
@@ -233,6 +231,11 @@ class Recommendation(Result):
     is_averaged: bool = False  # over models: no single one is taken as correct
 
     json_kind: ClassVar[str] = "advice"
+
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_recommendation
+
+        return report_of_recommendation(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design; gives what the command line says of it."""

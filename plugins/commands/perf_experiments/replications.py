@@ -12,6 +12,7 @@ import numpy as np
 from perf_experiments.design import Design, Point, design_of_points, point_key, write_design
 from perf_experiments.run_records import Run
 from perfcore.base.errors import DataError, OptionError
+from perfcore.report import Report
 from perfcore.results import Result
 
 _COVERAGE = 0.95
@@ -42,6 +43,11 @@ class Replications(Result):
 
     points: tuple[Needed, ...]  # all points of the store, in the order of their levels
     precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean
+
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_replications
+
+        return report_of_replications(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design, where there is one; gives what the command line says of it."""

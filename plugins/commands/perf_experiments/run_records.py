@@ -10,10 +10,12 @@ import numpy as np
 
 from perf_experiments.design import Key, Point, point_key, point_text
 from perfcore.base.errors import OptionError
+from perfcore.report import Report
 from perfcore.results import Result
 
 _COVERAGE = 0.95
 FEWEST_RUNS = 6  # from five runs no interval covers the median with 95 %: 1 - 2/2^5 = 93.75 %
+_PRINTED = ("stdout", "stderr", "results")
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -112,6 +114,11 @@ class Run(Result):
     environment: Mapping[str, object] = field(default_factory=dict)
     number: int = 0  # in the store, from 1; 0 before it is stored
 
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_run
+
+        return report_of_run(self)
+
     @property
     def succeeded(self) -> bool:
         """Whether it counts as a measurement."""
@@ -120,9 +127,6 @@ class Run(Result):
     def value(self, name: str) -> float:
         """A reported value, or the wall time in seconds under the name ``wall_s``."""
         return self.wall_ns / 1e9 if name == "wall_s" else self.values[name]
-
-
-_PRINTED = ("stdout", "stderr", "results")
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,6 +141,11 @@ class Runs(Result):
     waiting: int  # runs that a scheduler has
     in_full: bool = False  # whether the one that is listed is shown with what it printed
     checked: bool = False  # whether all of the store was read, and is as it was written
+
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_runs
+
+        return report_of_runs(self)
 
     @property
     def printed(self) -> dict[str, str]:
@@ -184,6 +193,11 @@ class Summary(Result):
     waiting: int = 0  # runs that the scheduler has and that have not ended, those of this call included
     store: str = ""  # its file
     collected: bool = False  # whether the runs were made by jobs of a scheduler
+
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_summary
+
+        return report_of_summary(self)
 
     @property
     def status(self) -> int:

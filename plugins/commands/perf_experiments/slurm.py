@@ -27,6 +27,10 @@ from perfcore.base.files import write_bytes
 
 # A job does not touch the store: SQLite's locks are not to be trusted from many nodes of a network file system at
 # once. It writes the record next to its task and renames it when it is whole.
+# A job is over a while before every machine sees what it wrote: clients of NFS look again after 60 s at the latest.
+_SEEN_AFTER_S = 90.0
+# sacct may know a job a little later than sbatch gave it out. What it does not know after a day it never will.
+_FORGOTTEN_AFTER_S = 86400.0
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,12 +55,6 @@ def execute(task: Path) -> int:
     run = measuring.run(spec.point, spec.replication, spec.command)
     write_bytes(task.with_suffix(".done"), msgspec.json.encode(run))
     return 0 if run.succeeded else 1
-
-
-# A job is over a while before every machine sees what it wrote: clients of NFS look again after 60 s at the latest.
-_SEEN_AFTER_S = 90.0
-# sacct may know a job a little later than sbatch gave it out. What it does not know after a day it never will.
-_FORGOTTEN_AFTER_S = 86400.0
 
 
 def submit(

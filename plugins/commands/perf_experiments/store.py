@@ -71,6 +71,9 @@ RUN_COLUMNS = (
     "output_checksum",
 )
 OUTPUT = ("stdout", "stderr", "results")
+READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
+_SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
+_JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
 
 
 def is_store(head: bytes) -> bool:
@@ -90,9 +93,6 @@ def is_store_file(path: str | os.PathLike[str]) -> bool:
 def checksum(values: Sequence[object]) -> str:
     """Of what a row holds: numbers, texts, bytes and None, as SQLite gives them back."""
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=8).hexdigest()
-
-
-READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
 
 
 def connected(name: str) -> sqlite3.Connection:
@@ -146,10 +146,6 @@ def damage(text: str) -> str:
         f"the store is damaged or cut short ({' '.join(text.split())}); it was not changed; take a copy from a backup, "
         "or recover it with `sqlite3 FILE .recover`"
     )
-
-
-_SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
-_JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
 
 
 class Store:

@@ -2,7 +2,7 @@
 // switch series, logarithmic scales, PNG and CSV. Every name is put in as text.
 "use strict";
 (() => {
-const NARROW = 560, PAUSE_MS = 150, MOST_ROWS = 12;
+const NARROW = 560, PAUSE_MS = 150, MOST_ROWS = 12, GRIP = 8;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const make = (tag, values = {}, ...inside) => {
   const element = Object.assign(document.createElement(tag), values);
@@ -110,6 +110,7 @@ class Chart {
     this.pane.addEventListener("pointerleave", () => this.leave());
     this.pane.addEventListener("dblclick", () => this.reset());
     this.pane.addEventListener("keydown", (event) => this.key(event));
+    this.pane.addEventListener("pointerdown", (event) => this.grab(event), true);
     dark.addEventListener("change", () => this.host.isConnected && this.draw());
   }
 
@@ -254,12 +255,54 @@ class Chart {
     this.save(`data:text/csv;charset=utf-8,${encodeURIComponent(text)}`, "csv");
   }
 
+  // ---- a target that is dragged: the page asks again, at the place where it is let go
+
+  draggable(left) {
+    if (!this.view || location.protocol === "file:" || document.querySelector(".report")) return undefined;
+    return this.content.series.find((each) => each.drag && [...this.columns(each).place]
+      .some((value) => Math.abs(this.view.frame.x_scale.compute(value) - left) < GRIP));
+  }
+
+  grab(event) {
+    const box = this.place.getBoundingClientRect(), series = this.draggable(event.clientX - box.left);
+    if (!series || event.button) return;
+    event.stopPropagation();
+    event.preventDefault();
+    this.leave();
+    const source = this.renderers(series)[0].data_source, whole = this.integers(), { bbox, x_scale } = this.view.frame;
+    let value;
+    const move = (now) => {
+      const left = Math.min(Math.max(now.clientX - box.left, bbox.left), bbox.right), exact = x_scale.invert(left);
+      value = whole ? Math.max(Math.round(exact), 1) : Number(exact.toPrecision(3));
+      source.data = { place: [value] };
+      this.tip.replaceChildren(make("strong", {}, make("bdi", { textContent: place(value, this.content.x) })));
+      this.tip.hidden = false;
+      this.tip.style.left = `${Math.max(0, Math.min(left + 14, this.pane.clientWidth - this.tip.offsetWidth))}px`;
+      this.tip.style.top = `${bbox.top}px`;
+    };
+    const drop = () => {
+      removeEventListener("pointermove", move, true);
+      this.leave();
+      if (value === undefined) return;
+      const [field, parameter] = series.drag.split("="), query = new URLSearchParams(location.search);
+      query.set(`${this.host.dataset.prefix}${field}`, `${parameter}=${value}`);
+      document.dispatchEvent(new CustomEvent("go", { detail: `${location.pathname}?${query}` }));
+    };
+    addEventListener("pointermove", move, true);
+    addEventListener("pointerup", drop, { capture: true, once: true });
+  }
+
+  integers() {
+    return this.content.series.every((each) => each.kind !== "points" || [...this.columns(each).x].every(Number.isInteger));
+  }
+
   // ---- what is under the pointer
 
   point(event) {
     if (!this.view || event.buttons) return this.leave();
-    const box = this.place.getBoundingClientRect();
-    this.showAt(event.clientX - box.left, event.clientY - box.top);
+    const box = this.place.getBoundingClientRect(), left = event.clientX - box.left;
+    this.pane.style.cursor = this.draggable(left) ? "ew-resize" : "";
+    this.showAt(left, event.clientY - box.top);
   }
 
   key(event) {

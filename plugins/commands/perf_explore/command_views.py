@@ -56,8 +56,11 @@ class CommandViews:
         subjects: tuple[Any, ...],
         files: tuple[Any, ...] = (),
         title: str = "",
+        function: str = "",
         **options: Any,
     ) -> None:
+        # Of a command with several functions that which is named, or else the first.
+        self._name = function if function in entry.functions else next(iter(entry.functions))
         self._entry, self._subjects, self._files, self._given = entry, subjects, files, options
         self.title = title or _TITLES.get(entry.name, entry.name.capitalize())
         self._answers: OrderedDict[tuple[tuple[str, str], ...], Result] = OrderedDict()
@@ -113,7 +116,7 @@ class CommandViews:
         return result
 
     def _function(self) -> Callable[..., Any]:
-        return self._entry.load_function(next(iter(self._entry.functions)))
+        return self._entry.load_function(self._name)
 
     def _parameters(self) -> dict[str, tuple[Any, Any, Option]]:
         """Options of the command by name: the default, the type of the value, and what is declared."""
@@ -141,14 +144,14 @@ class CommandViews:
             if not text or float(text) == float(_SLIDERS[name][4]):
                 continue
             if name == "network":
-                options["network"] = f"x{text}"
+                options["network"] = f"{text}x"
             elif name == "noise":
                 options["noise"] = f"{text}%"
             elif name == "balance":
                 options["balance"] = "computing"
             else:
                 factors[name] = float(text)
-        return {**options, "faster": {**options.get("faster", {}), **factors}} if factors else options
+        return {**options, "compute": factors} if factors else options
 
     def _sliders(self, result: Result, query: page.Query) -> list[page.Block]:
         """A form of sliders for the questions that a result answers."""
@@ -168,7 +171,7 @@ class CommandViews:
         choices, others = [], []
         helps = help_of(self._function())[1]
         for name, (default, kind, note) in self._parameters().items():
-            if name in _SLIDERS or name in ("faster", "balance") or name in self._given:
+            if name in _SLIDERS or name in ("compute", "balance") or name in self._given:
                 continue
             shown = name.replace("_", " ")
             value = query.get(name) or ("" if default is None or default == () else str(default))
@@ -205,8 +208,8 @@ def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] =
 
 def history_views(path: str) -> CommandViews | None:
     """Return the view of a file that is a history of commits; None if it is none."""
-    for entry in entries_for("history").values():
-        views = CommandViews(entry, (path,), title=Path(path).name, commit="commit")
+    for name, entry in entries_for("history").items():
+        views = CommandViews(entry, (path,), title=Path(path).name, function=f"{name}_history", commit="commit")
         with contextlib.suppress(PerfError):
             views.answer({})
             return views

@@ -109,7 +109,7 @@ def _field(item: OptionField, setting: str) -> page.Field:
     return page.Field(**facts, value=setting or item.default_text)
 
 
-_TWO = 2
+_TWO, _MOST_ROWS = 2, 2000
 FIT, _TIMELINE = "fit", "timeline"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
 
@@ -238,7 +238,7 @@ class DataViews:
             with contextlib.suppress(PerfError):
                 blocks = brief_blocks(views.answer({}).report())
                 break
-        blocks = blocks or report_blocks(self._data.report())
+        blocks = blocks or self._fit_blocks(given_options(query)[0]) or report_blocks(self._data.report())
         if self._timeline is not None:
             chart = next(block for block in self._timeline.view((), query).blocks if isinstance(block, page.Chart))
             shown = page.View("", (replace(chart, title=self._timeline.title),)).mounted((_TIMELINE,))
@@ -252,6 +252,20 @@ class DataViews:
             for table in perfcore.info(self._data).tables(verbose=False)
         ]
         return (*blocks, page.Table(("view", "content"), cells, "Views and models"), *facts)
+
+    def _fit_blocks(self, options: Mapping[str, str]) -> tuple[page.Block, ...]:
+        """What the default model of a table of runs says, if it takes no long time; the runs are next to it."""
+        if not isinstance(self._data, Measurements) or len(self._data.table) > _MOST_ROWS:
+            return ()
+        with contextlib.suppress(PerfError):
+            fitter, _ = default_fitter(self._data)
+            self._fitted(fitter, options)
+            report = self._fits[self._key(fitter, options)][0].report(self._data)
+            text = page.Text(
+                (), links=(page.Link(f"The model, its candidates and its options: {fitter}", (FIT, fitter)),)
+            )
+            return (*report_blocks(report), text)
+        return ()
 
     def _fitters(self) -> dict[str, str]:
         """Fitters that take the data, with what they say of themselves."""
@@ -278,7 +292,9 @@ class DataViews:
         if path:
             return view
         form = option_form(fitter, options, prefix, is_folded=True)
-        return replace(view, blocks=(*view.blocks, form, save_action(self._name, fitter, prefix, query)))
+        return replace(
+            view, blocks=(*map(_prefixed, view.blocks), form, save_action(self._name, fitter, prefix, query))
+        )
 
     def _fitted(self, fitter: str, options: Mapping[str, Any]) -> page.Viewable:
         key = self._key(fitter, options)
@@ -295,6 +311,11 @@ class DataViews:
     @staticmethod
     def _key(fitter: str, options: Mapping[str, str]) -> _Key:
         return fitter, tuple(sorted(options.items()))
+
+
+def _prefixed(block: page.Block) -> page.Block:
+    """A block, whose dragged targets are options of a fit."""
+    return replace(block, prefix=_PREFIX) if isinstance(block, page.Graph) else block
 
 
 def _kind_of(data: Any) -> str:

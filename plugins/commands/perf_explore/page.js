@@ -73,6 +73,7 @@ document.addEventListener("click", (event) => {
     timeline().scrollIntoView({ block: "nearest" });
   } else show(address, true);
 });
+document.addEventListener("go", (event) => show(event.detail, true));
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "get") return;

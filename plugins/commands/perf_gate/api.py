@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
-from perfcore.base.files import check_files
 from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOfEach, OptionsOfSelected
 from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
     from perf_gate.comparison import Comparison
     from perf_gate.history import Added, HistoryGate
+    from perf_gate.interim_analyses import InterimAnalysis
+    from perf_gate.interleaved_rounds import Measuring
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import VersionGate
     from perfcore.models.model import Model
@@ -24,111 +26,53 @@ if TYPE_CHECKING:
 Named = str | os.PathLike[str]
 
 _USUAL = 1.05  # times as slow
-_HISTORIES = ("asv", "benchmark-action")
 
 
 def gate(
-    first: Annotated[Any, Argument("FIRST")] = None,
-    second: Annotated[Any, Argument("SECOND")] = None,
+    first: Any,
+    second: Any = None,
     *,
-    slower_than: Annotated[str | float | None, Option(metavar="FACTOR")] = None,
-    commit: Annotated[str | None, Option(metavar="COLUMN")] = None,
-    since: Annotated[str | None, Option(metavar="COMMIT")] = None,
-    version: Annotated[str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND")] = None,
-    base: Annotated[str | None, Option(metavar="NAME")] = None,
-    new: Annotated[str | None, Option(metavar="NAME")] = None,
-    value: Annotated[str | Iterable[str], Option("--value", "-v", metavar="COLUMN")] = (),
-    better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
-    design: Annotated[str | None, Option(metavar="interleaved|blocked|sessions")] = None,
-    session_cv: Annotated[str | float | None, Option(metavar="SHARE")] = None,
-    errors: Annotated[str, Option(metavar="fwer|fdr")] = "fwer",
-    missing: Annotated[str, Option(metavar="list|fail")] = "list",
-    inconclusive: Annotated[str | None, Option(metavar="pass|fail")] = None,
-    run: Annotated[bool | Mapping[str, str | Sequence[str]], Option("--run")] = False,
-    max_rounds: Annotated[int, Option(metavar="N", minimum=1, needs="--run")] = 40,
-    budget: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
-    warmup: Annotated[int, Option(metavar="N", minimum=0, needs="--run")] = 1,
-    store: Annotated[Named | None, Option(metavar="FILE", needs="--run")] = None,
-    launcher: Annotated[str, Option(metavar="NAME|WORDS", needs="--run")] = "local",
-    limit: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
-    self_test: Annotated[bool, Option("--self-test")] = False,
-    summary: Annotated[Named | None, Option(metavar="FILE")] = None,
-    junit: Annotated[Named | None, Option(metavar="FILE")] = None,
+    slower_than: str | float = _USUAL,
+    version: str | None = None,
+    base: str | None = None,
+    new: str | None = None,
+    value: str | Iterable[str] = (),
+    better: str | Iterable[str] | None = None,
+    design: str | None = None,
+    session_cv: str | float | None = None,
+    errors: str = "fwer",
+    missing: str = "list",
+    inconclusive: str = "inconclusive",
+    strict: bool = False,
     names: tuple[str, str] | None = None,
     reader: str | None = None,
-    read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
-) -> VersionGate | HistoryGate | SelfTest:
-    """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
+    read: Read | None = None,
+) -> VersionGate:
+    """Judge whether any benchmark of a version is slower than in another.
 
-    Benchmarks are matched by name. Versions in interleaved rounds are compared round by round:
-    `perf experiment run --version` measures so, and ``--run`` does here. Exit status: 0 pass, all not
-    slower; 1 fail, one is slower; 3 inconclusive; 2 wrong options or files.
+    Benchmarks are matched by name. Versions in interleaved rounds are compared round by round.
 
     Parameters
     ----------
-    first : str, path, Measurements or pandas.DataFrame
-        Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session, and
-        several measure between-session variation. Or data in memory; or a history: a table with a column of commits, a
-        folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of points to measure.
-    second : the same, optional
-        Runs of the second version.
-    slower_than : str or float, optional
-        Regression threshold, 1.05x (default) or 5%; of a history any change.
-    commit : str, optional
-        For a history: column of commits; "commit" of formats that have it.
-    since : str, optional
-        Changes after this commit of a history are new (default: in the last 12 values).
-    version : str or several, optional
-        In one file: column of versions. With ``run``: a version and its command, once for each.
-    base, new : str, optional
-        One of the two versions in the column of versions.
-    value : str or several
-        Measured value (default: by the format); with --run NAME=REGEX, found in the output. May be repeated.
-    better : str or several, optional
-        Direction of improvement (default: by unit, larger of rates, smaller of all else). May be repeated.
-    design : {"interleaved", "blocked", "sessions"}, optional
-        Order of the runs: interleaved, one version after the other, or separate sessions (default: detected from
-        rounds, times and dates).
-    session_cv : str or float, optional
-        Between-session variation, such as 2%: the standard deviation of one version's sessions (default: from several
-        old files, otherwise from the run-to-run noise).
-    errors : {"fwer", "fdr"}
-        Correction for multiple tests at 5%: family-wise error rate or FDR.
-    missing : {"list", "fail"}
-        Treatment of benchmarks missing from one version.
-    inconclusive : {"pass", "fail"}, optional
-        Exit status of an inconclusive result (default: 3).
-    run : bool, or mapping of str to str or sequence of str
-        Measure the versions in turn, until it is decided; FIRST may be a design (.toml). In Python program and
-        arguments of both versions by their names.
-    max_rounds : int
-        With --run: the most rounds.
-    budget : str, or float in seconds, optional
-        With --run: the most time, such as 10min.
-    warmup : int, >= 0
-        With --run: warm-up rounds to discard.
-    store : path, optional
-        With --run: keep the runs, and go on from those it has (.db). By default they are gone in the end.
-    launcher : str
-        With --run: as of `perf experiment run`.
-    limit : str, or float in seconds, optional
-        With --run: longest time of one run.
-    self_test : bool
-        A/A test of one version, in a file or with --run: noise, false-alarm rate, rounds needed.
-    summary : path, optional
-        Append Markdown for the page of a CI job (.md).
-    junit : path, optional
-        Write a JUnit report (.xml).
+    first, second : str, path, Measurements or pandas.DataFrame
+        Runs of either version: a file, folder, pattern, or list with commas, each file of which is a session; or data
+        in memory. Without `second`, `first` holds both in a column `version`, or two commands of hyperfine.
+    slower_than : str or float
+        Regression threshold, 1.05x or 5%.
+    version, base, new : str, optional
+        Column of versions, and the two of them that are compared.
+    value, better, design, session_cv, errors, missing, inconclusive, strict
+        As the options of ``perf gate``.
     names : pair of str, optional
-        What the versions are called.
+        Names of the versions.
     reader : str, optional
         Format of the files.
     read : callable, optional
-        Reads files: takes a path and the wanted types, and gives a `perfcore.reading.recognise.Reading`.
+        Reads files: takes a path and the wanted types.
 
     Returns
     -------
-    VersionGate, HistoryGate or SelfTest
+    VersionGate
 
     Raises
     ------
@@ -139,15 +83,6 @@ def gate(
 
     Examples
     --------
-    As a command::
-
-        perf gate old.json new.json --slower-than 1.05x
-        perf gate 'old_*.json' 'new_*.json' --summary "$GITHUB_STEP_SUMMARY"
-        perf gate --run --version old='./old/app in' --version new='./new/app in' --budget 10min
-        perf gate history.jsonl --commit commit --plot history.png
-        perf gate runs.csv --version build --base main --new branch --slower-than 3%
-        perf gate --self-test --run --version app='./app in'
-
     >>> import pandas as pd, perfcore
     >>> rows = [
     ...     {"version": version, "round": number, "bench": "sort", "time_s": factor * (1.0 + 0.01 * (number % 3))}
@@ -157,103 +92,230 @@ def gate(
     >>> verdict = perfcore.gate(pd.DataFrame(rows), slower_than="1.05x")
     >>> verdict.outcome.value, verdict.status
     ('fail', 1)
-    >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
-    'fail'
     """
-    from perf_gate.sides import (
-        better_by_column,
-        factor_of,
-        gate_own_runs,
-        names_of,
-        one_of,
-        opened,
-        self_test_of,
-        share_of,
-        version_column,
-        versions_of,
-    )
-    from perf_gate.versions import DESIGNS
-    from perf_statistics.gating import ERRORS, Outcome
+    from perf_gate.sides import better_by_column, names_of, one_of, opened, share_of, version_column
+    from perf_gate.versions import DESIGNS, gate_versions
 
-    one_of(errors, ERRORS, "--errors")
-    one_of(missing, ("list", "fail"), "--missing")
-    outcomes = {outcome.value: outcome for outcome in Outcome}
-    open_counts_as = outcomes[one_of(inconclusive or Outcome.UNDECIDED, tuple(outcomes), "--inconclusive")]
+    policy = _policy(slower_than, errors, missing, inconclusive, strict)
     if design is not None:
         one_of(design, DESIGNS, "--design")
-    threshold = None if slower_than is None else factor_of(slower_than)
-    policy: dict[str, Any] = {
-        "threshold": _USUAL if threshold is None else threshold,
-        "errors": errors,
-        "missing_fails": missing == "fail",
-        "undecided": open_counts_as,
-    }
-    values, preferred = [value] if isinstance(value, str) else list(value), better_by_column(better)
-    check_files(None, summary, junit)
-    version_options = [version] if isinstance(version, str) else list(version or ())
-    if run is True:
-        if not version_options:
-            raise OptionError("--run needs each version with --version NAME=COMMAND")
-        run, version_options = versions_of(version_options), []
-    if len(version_options) > 1:
-        raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
-    version = next(iter(version_options), None)
-
-    def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
-        if summary is not None or junit is not None:
-            from perf_gate.presenters import append_markdown, write_junit
-
-            if summary is not None:
-                append_markdown(verdict, summary)
-            if junit is not None:
-                write_junit(verdict.title, verdict.cases, junit)
-        return verdict
-
-    if run:
-        from perf_gate.interleaved_rounds import Measuring
-        from perf_tables.arguments import parse_duration
-
-        others = {"SECOND": second, "--commit": commit, "--since": since, "--base": base}
-        for option, option_value in {**others, "--new": new, "--design": design, "--session-cv": session_cv}.items():
-            if option_value is not None:
-                raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
-        budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
-        how = Measuring(run, first, store, values, launcher, limit, warmup, max_rounds, budget_s)
-        try:
-            return reported(gate_own_runs(how, preferred, policy, self_test=self_test))
-        except KeyboardInterrupt:
-            if store is not None:
-                progress.note(f"all runs that ended are kept in {store}; the same call goes on")
-            raise
-    if first is None:
-        raise OptionError("name the file of the runs, or measure them with --run")
     share = None if session_cv is None else share_of(session_cv)
-    if self_test and second is not None:
-        first = f"{first},{second}"
-    one = opened(first, values, read, preferred, reader)
-    if self_test:
-        return reported(self_test_of(one, policy["threshold"], version, base))
-    if commit is None and second is None and one.reader in _HISTORIES:
-        commit = "commit"
-    if commit is not None:
-        from perf_gate.history import gate_history
-
-        if second is not None:
-            raise OptionError("--commit is of one history; leave out the second file")
-        smallest = 1.0 if threshold is None else threshold
-        return reported(gate_history(one, commit, since=since, threshold=smallest, undecided=open_counts_as))
-    if since is not None:
-        raise OptionError("--since is of a history; name its column of commits with --commit")
-    from perf_gate.versions import gate_versions
-
+    values, directions = _listed(value), better_by_column(better)
+    one = first if _is_opened(first) else opened(first, values, read, directions, reader)
     if second is None:
         one, other, default_names = one.split(version_column(one, version), (base, new))
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        other = opened(second, values, read, preferred, reader)
+        other = opened(second, values, read, directions, reader)
         default_names = names_of(one.source, other.source)
-    return reported(gate_versions(one, other, names or default_names, between=share, design=design, **policy))
+    return gate_versions(one, other, names or default_names, between=share, design=design, **policy)
+
+
+def gate_history(
+    history: Any,
+    commit: str | None = None,
+    *,
+    since: str | None = None,
+    slower_than: str | float | None = None,
+    value: str | Iterable[str] = (),
+    better: str | Iterable[str] | None = None,
+    missing: str = "list",
+    inconclusive: str = "inconclusive",
+    reader: str | None = None,
+    read: Read | None = None,
+) -> HistoryGate:
+    """Judge whether any benchmark, or all together, became slower in the newest commits of a history.
+
+    Parameters
+    ----------
+    history : str, path, Measurements or pandas.DataFrame
+        A table with a column of commits, a folder of results of asv, ``data.js`` of github-action-benchmark.
+    commit : str, optional
+        Column of commits (default: commit, sha, revision, version or date).
+    since : str, optional
+        Changes after this commit are new (default: in the last 12 commits).
+    slower_than : str or float, optional
+        Smallest change that fails, such as 5% (default: any).
+    value, better, missing, inconclusive
+        As the options of ``perf gate``; with ``missing="fail"`` a benchmark that ended fails.
+    reader, read
+        As of `gate`.
+
+    Returns
+    -------
+    HistoryGate
+
+    Raises
+    ------
+    OptionError
+        No column of commits, or one that isn't there.
+    DataError
+        Commits that have no order.
+    """
+    from perf_gate.history import gate_series
+    from perf_gate.sides import better_by_column, opened
+
+    policy = _policy(slower_than or _USUAL, "fwer", missing, inconclusive, False)
+    table = history if _is_opened(history) else opened(history, _listed(value), read, better_by_column(better), reader)
+    column = commit or table.column_of_commits()
+    if column is None:
+        raise OptionError(f"{table.source}: no column of commits; name it with --commit")
+    threshold = 1.0 if slower_than is None else policy["threshold"]
+    chosen = {name: policy[name] for name in ("missing_fails", "undecided")}
+    return gate_series(table, column, since=since, threshold=threshold, **chosen)
+
+
+def gate_run(
+    versions: Mapping[str, str | Sequence[str]],
+    points: Any = None,
+    *,
+    slower_than: str | float = _USUAL,
+    value: str | Iterable[str] = (),
+    better: str | Iterable[str] | None = None,
+    errors: str = "fwer",
+    missing: str = "list",
+    inconclusive: str = "inconclusive",
+    strict: bool = False,
+    max_rounds: int = 40,
+    budget: str | float | None = None,
+    warmup: int = 1,
+    store: Named | None = None,
+    launcher: str = "local",
+    limit: str | float | None = None,
+) -> VersionGate:
+    """Measure two versions in turn until it is decided whether one is slower, or the rounds or the budget end.
+
+    Parameters
+    ----------
+    versions : mapping of str to str or sequence of str
+        Program and arguments of both versions by their names.
+    points : str or path, optional
+        A design of points to measure (.toml).
+    slower_than, value, better, errors, missing, inconclusive, strict
+        As of `gate`; ``value`` is NAME=REGEX, found in the output.
+    max_rounds, budget, warmup, store, launcher, limit
+        As the options of ``perf gate --run``.
+
+    Returns
+    -------
+    VersionGate
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> perfcore.gate_run({"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
+    'fail'
+    """
+    from perf_gate.benchmark_runs import LongTable, with_better
+    from perf_gate.interleaved_rounds import measured_until_decided
+    from perf_gate.sides import better_by_column
+    from perf_gate.versions import gate_versions
+
+    policy, directions = _policy(slower_than, errors, missing, inconclusive, strict), better_by_column(better)
+    how = _measuring(versions, points, value, max_rounds, budget, warmup, store, launcher, limit)
+
+    def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
+        one, other, names = with_better(table, directions).split("version", list(versions))
+        return gate_versions(one, other, names, plan=plan, **policy)
+
+    with _kept_on_interrupt(store):
+        return measured_until_decided(how, judge)
+
+
+def gate_self_test(
+    runs: Any = None,
+    versions: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    slower_than: str | float = _USUAL,
+    version: str | None = None,
+    base: str | None = None,
+    value: str | Iterable[str] = (),
+    better: str | Iterable[str] | None = None,
+    max_rounds: int = 40,
+    budget: str | float | None = None,
+    warmup: int = 1,
+    store: Named | None = None,
+    launcher: str = "local",
+    limit: str | float | None = None,
+    reader: str | None = None,
+    read: Read | None = None,
+) -> SelfTest:
+    """Compare one version with itself: noise, share of false alarms, rounds that a limit needs.
+
+    Parameters
+    ----------
+    runs : str, path, Measurements or pandas.DataFrame, optional
+        Runs of one version; with `versions` a design of points to measure.
+    versions : mapping of str to str or sequence of str, optional
+        The one version to measure.
+    slower_than, version, base, value, better, max_rounds, budget, warmup, store, launcher, limit, reader, read
+        As of `gate` and `gate_run`.
+
+    Returns
+    -------
+    SelfTest
+    """
+    from perf_gate.benchmark_runs import with_better
+    from perf_gate.interleaved_rounds import measured
+    from perf_gate.self_test import self_test
+    from perf_gate.sides import better_by_column, factor_of, opened, version_column
+
+    directions = better_by_column(better)
+    if versions is None:
+        table = opened(runs, _listed(value), read, directions, reader)
+        column = version_column(table, version) if base is not None else version or table.column_of_versions()
+        table = table if column is None else table.only(column, base)
+    else:
+        how = _measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
+        with _kept_on_interrupt(store):
+            table = with_better(measured(how), directions)
+    return self_test(table, factor_of(slower_than))
+
+
+def _policy(slower_than: str | float, errors: str, missing: str, inconclusive: str, strict: bool) -> dict[str, Any]:
+    from perf_gate.sides import factor_of, one_of
+    from perf_statistics.gating import ERRORS, Outcome
+
+    outcomes = {outcome.value: outcome for outcome in Outcome}
+    return {
+        "threshold": factor_of(slower_than),
+        "errors": one_of(errors, ERRORS, "--errors"),
+        "missing_fails": one_of(missing, ("list", "fail"), "--missing") == "fail",
+        "undecided": outcomes[one_of(inconclusive, tuple(outcomes), "--inconclusive")],
+        "is_strict": strict,
+    }
+
+
+def _listed(value: str | Iterable[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _is_opened(side: Any) -> bool:
+    from perf_gate.benchmark_runs import LongTable
+
+    return isinstance(side, LongTable)
+
+
+def _measuring(
+    versions: Mapping[str, str | Sequence[str]], points: Any, value: str | Iterable[str], max_rounds: int,
+    budget: str | float | None, warmup: int, store: Named | None, launcher: str, limit: str | float | None,
+) -> Measuring:  # fmt: skip
+    from perf_gate.interleaved_rounds import Measuring
+    from perf_tables.arguments import parse_duration
+
+    budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
+    return Measuring(versions, points, store, _listed(value), launcher, limit, warmup, max_rounds, budget_s)
+
+
+@contextlib.contextmanager
+def _kept_on_interrupt(store: Named | None) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store is not None:
+            progress.note(f"all runs that ended are kept in {store}; the same call goes on")
+        raise
 
 
 def add_to_history(

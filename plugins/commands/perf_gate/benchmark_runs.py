@@ -74,6 +74,7 @@ _STORES = ("experiments",)  # of `perf experiment run`: replications are rounds,
 TABLES = ("csv", "parquet")  # formats whose columns may be called anything
 BETTER = ("smaller", "larger")
 VERSIONS = words("roles", "version")
+_COMMITS = ("commit", "sha", "revision", "version", "date")
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class LongTable:
     local: bool  # order and rounds are counted per file, and not comparable across files
     local_rounds: bool = False  # rounds alone are
     machines: tuple[Mapping[str, str], ...] = ()  # what the files say of theirs
+    program: str = ""  # that ran the benchmarks, if the files name it
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column identifies, and their names."""
@@ -114,6 +116,12 @@ class LongTable:
     def column_of_versions(self) -> str | None:
         """A column whose name means a version."""
         return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
+
+    def column_of_commits(self, fewest: int = 1) -> str | None:
+        """Return a column whose name means a commit, with several of them; a plain date counts last."""
+        names = {str(column).strip().lower(): str(column) for column in self.labels.columns}
+        found = (names[word] for word in _COMMITS if word in names)
+        return next((column for column in found if self.labels[column].nunique() >= fewest), None)
 
     def only(self, column: str, name: str | None) -> LongTable:
         """One version alone: the one of this name, or the first of the file."""
@@ -218,6 +226,7 @@ def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
     return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
 
 
+_EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
 TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
 
 
@@ -377,9 +386,15 @@ def _unit_factor(unit: KnownUnit | None, other: KnownUnit | None) -> float | Non
     return unit.factor / other.factor
 
 
+def conversion(unit: str, other: str) -> float | None:
+    """Return how many of another unit one is, of units of files; None if they measure different things."""
+    return 1.0 if unit == other else _unit_factor(unit_of_text(unit), unit_of_text(other))
+
+
 def _counted(unit: KnownUnit) -> tuple[str, ...]:
     """What a unit counts, of its prefix and of the time that a rate is over aside: B of GB/s, images of images/min."""
     amount, *over = unit.label.split("/")
+    over = [each for each in over if each not in _EACH]
     base = LABELS[amount][0] if amount in LABELS else amount
     return (base, *(over[1:] if unit.kind == "rate" else over))
 
@@ -448,7 +463,7 @@ def match(first: LongTable, second: LongTable) -> Matched:
         for side, group, table, labels, of_side in zip((first, second), groups, numbers, texts, runs, strict=True):
             rows = table[group[name]]
             for label in set(labels[group[name], 0].tolist()) - {unit}:
-                factor = _unit_factor(unit_of_text(label), unit_of_text(unit))
+                factor = conversion(label, unit)
                 if factor is None:
                     problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
                     raise DataError(f"{name}: {problem}. Convert one")

@@ -31,6 +31,41 @@ _NEGLIGIBLE = 1e-12  # of a whitened outlier's tail
 _DEPENDENT = 0.02  # squared length of a whitened step or outlier that the regressors leave, below which it is not tried
 
 
+_FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
+_LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
+# Twice the difference of log-likelihoods from which on tails are heavy: normal noise with a step has less in 19 of 20
+# series of 120 values, tails of t_3 more in all of 500 values, and in half of 120.
+_HEAVY = 3.5
+_ITERATIONS = 12  # the likelihood then changes by less than 0.01
+_STRICTER = 1.15  # critical values, set on tails of t_3 at 120 and 500 values
+
+FEWEST_VALUES = 12
+_MARGIN = 3  # points on a side of a step, of which
+_REGULAR = 2  # are no outliers
+_OUTLIER = 16.0  # critical value of one
+_MOST_OUTLIERS = 0.1  # of the values
+_PAIR = 12.5  # more than a single step
+_KEPT = 0.75  # of the critical value, which a step must have when the others are known
+_MOST_STEPS = 40
+_WIDER = 1.15  # standard errors: the noise's parameters are estimated too
+_RECENT = 6  # values after the step for which the sensitivity is given
+_NINE_IN_TEN = 1.28  # standard normal quantile
+_OF_LENGTH = 0.35  # critical value for each factor e of the length: more places to be wrong at
+_OF_ALPHA = 2.3  # critical value for each factor e of the level
+_LARGEST_LOGARITHM = 709.0  # of a change that a float holds
+_SHORTEST = 8  # values of a gradual change
+
+# Steps among the newest values, judged by the noise of the values before them.
+RECENT_LEVEL = 2e-5  # of one look: on public histories about two alarms in 1,000 commits
+WINDOW = 12  # of the last commits, in which a change is new
+_FEWEST_BEFORE = 20  # values that show the noise and its memory; of fewer the series is short
+_PLACES = 4.0  # independent places among the newest
+_DOUBT = 50.0  # a shift must be 1 + 50/values times the largest of as many values that the history had before
+# A short series: at least so many values before a step, its level for all places, and how much likelier than a random
+# walk it must be.
+_BEFORE_SHORT, _SHORT_LEVEL, _CLEARLY = 4, 3e-4, 8.0
+
+
 @kernel
 def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-def]
     """Profile log-likelihoods of one more step or outlier.
@@ -175,14 +210,6 @@ def _whiten(x, phi, theta, first, out):  # type: ignore[no-untyped-def]
 # American Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter
 # expansion to accelerate EM", Biometrika 85, 1998.
 
-_FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
-_LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
-# Twice the difference of log-likelihoods from which on tails are heavy: normal noise with a step has less in 19 of 20
-# series of 120 values, tails of t_3 more in all of 500 values, and in half of 120.
-_HEAVY = 3.5
-_ITERATIONS = 12  # the likelihood then changes by less than 0.01
-_STRICTER = 1.15  # critical values, set on tails of t_3 at 120 and 500 values
-
 
 class _Fit(NamedTuple):
     likelihood: float
@@ -238,8 +265,8 @@ class _Fits:
     def __init__(self, y: Floats, dense: Floats, steps: Sequence[int]) -> None:
         self._steps = sorted(steps)
         rows = [*dense, *((np.arange(len(y)) >= step).astype(float) for step in self._steps), y]
-        self._white = np.stack([whitened(np.stack(rows), *pair) for pair in GRID.tolist()])
-        self._constant = np.array([-0.5 * math.log(first_variance(*pair)) for pair in GRID.tolist()])
+        self._white = whitened(np.stack(rows), *GRID.T)
+        self._constant = -0.5 * np.log(first_variance(*GRID.T))
         self._first_step = len(dense)
         self._made: dict[tuple[frozenset[int], float], _Fit] = {}
 
@@ -278,22 +305,6 @@ def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:
         return np.asarray(scale - 0.5 * n * (math.log(2.0 * math.pi) + 1.0))
     constant = math.lgamma((freedom + 1.0) / 2.0) - math.lgamma(freedom / 2.0) - 0.5 * math.log(freedom * math.pi)
     return np.asarray(scale + n * constant - 0.5 * (freedom + 1.0) * np.log1p(relative / freedom).sum(axis=1))
-
-
-FEWEST_VALUES = 12
-_MARGIN = 3  # points on a side of a step, of which
-_REGULAR = 2  # are no outliers
-_OUTLIER = 16.0  # critical value of one
-_MOST_OUTLIERS = 0.1  # of the values
-_PAIR = 12.5  # more than a single step
-_KEPT = 0.75  # of the critical value, which a step must have when the others are known
-_MOST_STEPS = 40
-_WIDER = 1.15  # standard errors: the noise's parameters are estimated too
-_RECENT = 6  # values after the step for which the sensitivity is given
-_NINE_IN_TEN = 1.28  # standard normal quantile
-_OF_LENGTH = 0.35  # critical value for each factor e of the length: more places to be wrong at
-_OF_ALPHA = 2.3  # critical value for each factor e of the level
-_LARGEST_LOGARITHM = 709.0  # of a change that a float holds
 
 
 def change_of(logarithm: float) -> float:
@@ -516,9 +527,6 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
     )
 
 
-_SHORTEST = 8  # values of a gradual change
-
-
 def gradual_change(values: Floats, detected: Detected, alpha: float, machines: Floats | None = None) -> Step | None:
     """Find a gradual change up to the newest value, in addition to steps: by the likelihood ratio of `detect`."""
     from scipy.special import stdtrit
@@ -555,3 +563,103 @@ def gradual_change(values: Floats, detected: Detected, alpha: float, machines: F
     first, last = (int(starts[k]) for k in _places(ratio))
     probability = alpha * math.exp(min(0.0, (critical - float(ratio[place])) / _OF_ALPHA))
     return Step(int(starts[place]), first, last, float(size), float(size - side), float(size + side), probability, True)
+
+
+class Recent(NamedTuple):
+    """A step among the newest values."""
+
+    step: Step
+    spread: float  # standard deviation of the noise about both levels
+    is_clear: bool  # rather than a random walk that explains a short series equally well
+
+
+def with_recent(values: Floats, detected: Detected, recent: Recent) -> Detected:
+    """Return what was detected with the step, and the noise without it."""
+    step = recent.step
+    steps = (*(each for each in detected.steps if each.place < step.place), step)
+    begin = max((each.place for each in steps[:-1]), default=0)
+    levels = np.array(detected.levels)
+    levels[begin : step.place] = np.median(values[begin : step.place])
+    levels[step.place :] = levels[step.place - 1] + step.size
+    return detected._replace(
+        steps=steps,
+        outliers=tuple(place for place in detected.outliers if place < step.place),
+        noise=detected.noise._replace(spread=recent.spread, drifts=False),
+        levels=levels,
+    )
+
+
+def recent_step(
+    values: Floats, detected: Detected, window: int, machines: Floats | None = None, level: float = RECENT_LEVEL
+) -> Recent | None:
+    """Find a step up among the last `window` values, by the noise that the values before them have.
+
+    Unlike in `detect` the step itself is in no estimate of the noise, so that it is found however large it is, and the
+    more values there are after it, the smaller it may be.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    n = len(values)
+    begin = max((step.place for step in detected.steps if step.place <= n - window), default=0)
+    if n < FEWEST_VALUES or float(np.std(values)) < 1e-12:
+        return None
+    outliers = [place for place in detected.outliers if begin <= place < n - window]
+    y = np.asarray(values, dtype=float)[begin:].copy()
+    count, before = len(y), len(y) - window
+    if before < _FEWEST_BEFORE:
+        return _short_step(y, min(window, WINDOW)) if machines is None and begin == 0 else None
+    y -= float(np.median(y[:before]))
+    fixed = np.ones((1, count)) if machines is None else np.concatenate([np.ones((1, count)), machines[:, begin:]])
+    fixed = np.concatenate([fixed, *((np.arange(count) == place - begin)[None].astype(float) for place in outliers)])
+    rows = np.concatenate([fixed, y[None]])
+    old = whitened(rows[:, :before], *GRID.T)
+    basis = np.linalg.qr(old[:, :-1].transpose(0, 2, 1))[0]
+    rest = old[:, -1] - np.einsum("gnp,gp->gn", basis, np.einsum("gnp,gn->gp", basis, old[:, -1]))
+    freedom = max(3, before - len(fixed) - 2)
+    variance = np.maximum((rest**2).sum(axis=1) / freedom, EXACT * float(np.var(y)))
+    best = int(np.argmax(-0.5 * before * np.log(variance) - 0.5 * np.log(first_variance(*GRID.T))))
+    sizes_of = np.arange(_MARGIN, min(window, WINDOW) + 1)
+    steps = (np.arange(count) >= count - sizes_of[:, None]).astype(float)
+    white = whitened(np.concatenate([rows, steps]), *GRID[best].tolist())
+    columns = np.linalg.qr(white[: len(fixed)].T)[0]
+    white = white[len(fixed) :] - (white[len(fixed) :] @ columns) @ columns.T
+    square = (white[1:] ** 2).sum(axis=1)
+    spread = math.sqrt(variance[best] * first_variance(*GRID[best].tolist()))
+    sizes, errors = white[1:] @ white[0] / square, np.sqrt(variance[best] / square)
+    statistic = sizes / errors
+    place_of_best = int(statistic.argmax())
+    after, size, error = int(sizes_of[place_of_best]), float(sizes[place_of_best]), float(errors[place_of_best])
+    probability = min(1.0, _PLACES * float(stdtr(freedom, -size / error)))
+    sums = np.cumsum(np.r_[0.0, y[:before]])
+    earlier = np.abs(sums[after:] - sums[:-after]) / after
+    if probability > level or size <= 0.0 or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean()):
+        return None
+    side = _WIDER * float(stdtrit(freedom, 0.975)) * error
+    last, first = (n - int(sizes_of[k]) for k in _places(statistic**2))
+    return Recent(Step(n - after, first, last, size, size - side, size + side, probability), spread, True)
+
+
+def _short_step(y: Floats, window: int) -> Recent | None:
+    """Find a step in a series that is too short to show its memory: segments first, then the noise within them."""
+    from scipy.special import stdtr, stdtrit
+
+    n = len(y)
+    places = np.arange(max(_BEFORE_SHORT, n - window), n - _MARGIN + 1)
+    if n < FEWEST_VALUES or not len(places):
+        return None
+    sums, squares = np.cumsum(y), np.cumsum(y**2)
+    before, after = places.astype(float), (n - places).astype(float)
+    first, second = sums[places - 1] / before, (sums[-1] - sums[places - 1]) / after
+    within = np.maximum(squares[-1] - before * first**2 - after * second**2, n * EXACT * float(np.var(y)))
+    errors = np.sqrt(within / (n - 2.0) * (1.0 / before + 1.0 / after))
+    statistic = (second - first) / errors
+    best = int(statistic.argmax())
+    probability = min(1.0, len(places) * float(stdtr(n - 2.0, -statistic[best])))
+    if probability > _SHORT_LEVEL:
+        return None
+    wandering = float((np.diff(y) ** 2).mean())
+    evidence = 0.5 * n * math.log(wandering / (float(within[best]) / n))
+    size, side = float(second[best] - first[best]), _WIDER * float(stdtrit(n - 2.0, 0.975)) * float(errors[best])
+    low, high = (int(places[k]) for k in _places(-n * np.log(within)))
+    step = Step(int(places[best]), low, high, size, size - side, size + side, probability)
+    return Recent(step, math.sqrt(float(within[best]) / (n - 2.0)), evidence > _CLEARLY)

@@ -19,8 +19,10 @@ from perfcore.data.columns import plain_name
 from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.models.model import Model
+from perfcore.report import Report
 from perfcore.results import Result
 
+_SURE = 1.96  # standard errors to the ends of a 95 % interval
 CATEGORY = "category"  # the variable of models by category; their first level is the total
 
 
@@ -240,6 +242,18 @@ class RatioDraws(NamedTuple):
         return probability_above(self.first, self.second, factor)
 
 
+class Measured(NamedTuple):
+    """Means of all parts together that were measured of both models, at N points, and their ratio."""
+
+    along: str  # the first parameter
+    points: tuple[tuple[float, ...], ...]
+    labels: tuple[str, ...]  # the points as a person reads them
+    means: Floats  # (2, N)
+    ratio: Floats  # of the second over the first (N,), with the ends of its 95 % confidence interval
+    low: Floats
+    high: Floats
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Two models at n points."""
@@ -261,6 +275,7 @@ class Comparison(Result):
     predicted: Booleans  # (2, n), which model says something beyond what was measured, at which point
     single_runs: bool  # the bounds of a model are of single runs and not of means, and so those of ratios are too wide
     called: Mapping[str, str] = field(default_factory=dict)  # what texts call symbols that are not called by themselves
+    measured: Measured | None = None  # None if there is no point that was measured of both
 
     def __len__(self) -> int:
         return int(self.totals.values.shape[1])
@@ -317,6 +332,11 @@ class Comparison(Result):
         """Exit status: 3 where something could not be fitted."""
         return 3 if any(self.left_out) else 0
 
+    def report(self, data: Any = None) -> Report:
+        from perf_gate.comparison_answers import report_of
+
+        return report_of(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready but for NaN."""
         draws = self.total_draws()
@@ -338,6 +358,11 @@ class Comparison(Result):
                 for c in self.crossings
             ],
             "points": points,
+            "measured": self.measured
+            and {
+                name: values.tolist() if isinstance(values, np.ndarray) else values
+                for name, values in self.measured._asdict().items()
+            },
             "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
             "left_out": dict(zip(self.names, map(dict, self.left_out), strict=True)),
             "perhaps_renamed": self.renamed,
@@ -463,7 +488,28 @@ def compare_models(
         left_out=(drawn[0].left_out, drawn[1].left_out),
         predicted=np.stack([_is_predicted(model, columns) for model in (one, other)]),
         single_runs=any(part.single_runs for part in drawn),
+        measured=_measured(one, other),
     )
+
+
+def _measured(one: Model, other: Model) -> Measured | None:
+    """Compare the means at points that were measured of both, of models that know them (`totals_measured`)."""
+    measured_points = [getattr(model, "fitted_points", None) for model in (one, other)]
+    if not all(hasattr(model, "totals_measured") for model in (one, other)) or None in measured_points:
+        return None
+    symbols = [symbol for symbol in one.variables if symbol not in one.levels]
+    rows = [list(zip(*(points[symbol] for symbol in symbols), strict=True)) for points in measured_points]  # type: ignore[index]
+    points = np.array(sorted({*rows[0]} & {*rows[1]}), dtype=np.float64).reshape(-1, len(symbols))
+    totals = np.stack([model.totals_measured(points) for model in (one, other)])  # type: ignore[attr-defined]
+    known = np.isfinite(totals[:, :, 0]).all(axis=0)
+    if not known.any():
+        return None
+    means, errors = totals[:, known, 0], totals[:, known, 1]
+    ratio, factor = means[1] / means[0], np.exp(_SURE * np.hypot(*errors))
+    names = [one.shown_names[symbol] for symbol in symbols]
+    labels = (", ".join(f"{n}={v:g}" for n, v in zip(names, point, strict=True)) for point in points[known].tolist())
+    places = tuple(tuple(point) for point in points[known].tolist())
+    return Measured(names[0], places, tuple(labels), means, ratio, ratio / factor, ratio * factor)
 
 
 def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,9 +19,15 @@ from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_statistics.gating import holm
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.units import readable
 from perfcore.results import Result
 
+if TYPE_CHECKING:
+    from perfcore.report import Report
+    from perfcore.tables import Table
+
 _LEVEL, _LEAST_STEPS = 0.05, 3
+_MOST_ROWS, _LETTERS = 9, 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +57,9 @@ class GpuDifference(Result):
             for change, amount in pairs.get(row["change"], [*pairs["new"], *pairs["gone"]]):
                 found[change] = found[change][0] + 1, found[change][1] + amount
         return found
+
+    def report(self, data: Any = None) -> Report:
+        return _report(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -154,15 +165,14 @@ def _parts(side: GpuActivity) -> dict[str, int]:
 
 def welch(first: Floats, second: Floats) -> tuple[tuple[float, float, float], float]:
     """Difference of the means with its 95% interval, and the two-sided probability, of unequal variances."""
-    from scipy.special import stdtr, stdtrit
+    from scipy.stats import ttest_ind
 
-    variances = [float(np.var(values, ddof=1)) / len(values) for values in (first, second)]
-    difference, error = float(np.mean(second) - np.mean(first)), float(np.sqrt(sum(variances)))
-    if error == 0.0:
+    difference = float(np.mean(second) - np.mean(first))
+    if np.ptp(first) == 0.0 == np.ptp(second):
         return (difference, difference, difference), float(difference == 0.0)
-    freedom = sum(variances) ** 2 / sum(v**2 / (len(y) - 1) for v, y in zip(variances, (first, second), strict=True))
-    reach = float(stdtrit(freedom, 1.0 - _LEVEL / 2.0)) * error
-    return (difference, difference - reach, difference + reach), float(2.0 * stdtr(freedom, -abs(difference) / error))
+    test = ttest_ind(second, first, equal_var=False)
+    low, high = test.confidence_interval(1.0 - _LEVEL)
+    return (difference, float(low), float(high)), float(test.pvalue)
 
 
 def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity]) -> list[dict[str, Any]]:
@@ -202,3 +212,87 @@ def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity])
             merged.pop("per_step_ns")
         folded.append(merged)
     return [row for row in folded if row["name"] not in used]
+
+
+def _report(result: GpuDifference) -> Report:
+    """Return what differs most, and what adds up to the difference of the runs."""
+    from perfcore.report import Figure, Note, Report
+
+    old, new = result.elapsed
+    change = f"{readable(abs(new - old), 'ns', 4)} {'longer' if new > old else 'less'} than"
+    change = change if new != old else "as long as"
+    unit = " per step" if result.per_step else ""
+    idle = sum(pair[1] - pair[0] for name, pair in result.parts.items() if "GPU work" not in name)
+    changes = {name: two[1] - two[0] for name, two in result.parts.items() if "GPU work" in name} | {"idle": idle}
+    causes = ", ".join(f"{name} {_signed(change)}" for name, change in changes.items() if change)
+    if result.work_interval is None:
+        why = "one run cannot tell differences from noise (fewer than 3 steps are marked)"
+    else:
+        middle, low, high = result.work_interval
+        why = f"GPU work per step {_signed(middle)} (95% CI {_signed(low)} to {_signed(high)}); significant: Holm, 5%"
+    counts = ", ".join(f"{n} {name} {_signed(change)}" for name, (n, change) in result.totals.items() if n)
+    parts = [f"{name} {_signed(b - a)}" for name, (a, b) in result.parts.items() if "GPU work" not in name]
+    parts = [part for part in parts if not part.endswith("+0 ns")]
+    return Report(
+        title=f"{result.names[1]} against {result.names[0]}, by {result.by}",
+        answer=f"{result.names[1]} takes {change} {result.names[0]}{unit} "
+        f"({readable(old, 'ns', 4)} -> {readable(new, 'ns', 4)}){': ' if causes else ''}{causes}",
+        figures=[Figure("difference", (new - old) / 1e9, "s"), Figure("old", old / 1e9, "s"),
+                 Figure("new", new / 1e9, "s")],
+        tables=_tables(result),
+        notes=[Note("Uncertain", why), *(Note("Note", f"idle: {part}") for part in parts),
+               Note("Note", f"old = {Path(result.files[0]).name}, new = {Path(result.files[1]).name}; {counts}"),
+               *(Note("Not recorded", note) for note in result.notes)],
+    )  # fmt: skip
+
+
+def _tables(result: GpuDifference) -> list[Table]:
+    """Return the rows that differ most, and all of them as data."""
+    from perf_views.names import plain_names, shortened_apart
+    from perfcore.tables import Column, Table
+
+    shown, rest = list(result.rows[:_MOST_ROWS]), result.rows[_MOST_ROWS:]
+    full = [row["name"] for row in shown]
+    if result.by == "kernel":
+        ends = [plain_names([row.get("old_name", ""), row.get("new_name", "")]) for row in shown]
+        full = [f"{row['operator']}: {old} -> {new}" if "operator" in row else name
+                for row, name, (old, new) in zip(shown, plain_names(full), ends, strict=True)]  # fmt: skip
+    labels = shortened_apart(full, _LETTERS)
+    rows = [{**row, "label": label} for row, label in zip(shown, labels, strict=True)]
+    for label, some in ((f"{len(rest)} other{'s' * (len(rest) > 1)}", rest), ("sum (GPU work)", result.rows)):
+        if some:
+            total = {key: sum(row[key] for row in some) for key in ("old_ns", "new_ns", "difference_ns")}
+            rows.append({"label": label, **total})
+    unit, size = ("ms", 1e6) if max(result.elapsed) >= 1e8 else ("us", 1e3)
+
+    def scaled(key: str) -> Callable[[dict[str, Any]], float | None]:
+        return lambda row: row[key] / size if row.get(key) is not None else None
+
+    def difference(name: str, key: str) -> Column:
+        return Column(name, scaled(key), unit, "+.4g")
+
+    counted = [difference("of that count", "count_ns"), difference("each", "each_ns")]
+    counted = counted if any(row.get("count_ns") for row in shown) else []
+    columns = [
+        Column(result.by, "label"),
+        Column("calls", lambda row: f"{row['old_calls']:g} -> {row['new_calls']:g}" if "old_calls" in row else ""),
+        Column("old", scaled("old_ns"), unit),
+        Column("new", scaled("new_ns"), unit),
+        difference("difference", "difference_ns"),
+        *counted,
+        Column("change", lambda row: "" if row.get("change") == "changed" else row.get("change", "")),
+        Column("significant", lambda row: {True: "yes", False: "no"}.get(row.get("real"), "")),
+        Column("per step", lambda row: next(iter(_per_step(row, size)), None), unit, importance="verbose"),
+        Column("95% CI", lambda row: _per_step(row, size)[1:] or None, unit, importance="verbose"),
+    ]  # fmt: skip
+    keys = dict.fromkeys(key for row in result.rows for key in row if key != "per_step_ns")
+    data = [Column(key, [row.get(key) for row in result.rows], key=key) for key in keys]
+    return [Table(columns, rows), Table(data, importance="data")]
+
+
+def _signed(time_ns: float) -> str:
+    return f"{'+' if time_ns >= 0 else '-'}{readable(abs(time_ns), 'ns', 4)}"
+
+
+def _per_step(row: dict[str, Any], size: float) -> tuple[float, ...]:
+    return tuple(value / size for value in row.get("per_step_ns", ()))

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,17 +17,32 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_files import rows_of
-from perf_gate.benchmark_runs import TABLES, TEXTS, LongTable, better_of, case_columns, text_of
-from perf_gate.change_detection import FEWEST_VALUES, Detected, Step, change_of, detect, gradual_change
+from perf_gate.benchmark_runs import TABLES, TEXTS, LongTable, better_of, case_columns, conversion, text_of
+from perf_gate.change_detection import (
+    FEWEST_VALUES,
+    WINDOW,
+    Detected,
+    Step,
+    change_of,
+    detect,
+    gradual_change,
+    recent_step,
+    with_recent,
+)
 from perf_statistics.gating import Outcome, benjamini_hochberg, holm
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.base.files import alone, check_folder, write_bytes
+from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm in a hundred
+_SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
+_FEWEST_OF_SUITE = 3  # benchmarks
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +55,11 @@ class Added(Result):
     commit: str
     benchmarks: tuple[str, ...]
     values: int  # that the file holds now
+
+    def report(self, data: Any = None) -> Report:
+        from perf_gate.answers import report_of_added
+
+        return report_of_added(self)
 
     def to_dict(self) -> dict[str, Any]:
         return vars(self)
@@ -98,9 +119,9 @@ class CommitSeries:
     values: Floats  # medians of the runs of a commit on a machine
     larger_is_better: bool
     unit: str
-    machines: tuple[str, ...]  # empty texts where not named
+    machines: tuple[str, ...]  # empty texts if they are not named
 
-    @property
+    @cached_property
     def logs(self) -> Floats:
         """Logarithms in which slower is larger (T,)."""
         logs: Floats = np.log(self.values)
@@ -108,19 +129,24 @@ class CommitSeries:
 
     @property
     def machine_effects(self) -> Floats | None:
-        """Indicators of all machines but the most used (q, T); None of one."""
+        """Indicators of all machines but the most used (q, T); None for one machine."""
         names, counts = np.unique(self.machines, return_counts=True)
         if len(names) < 2:
             return None
         others = names[np.argsort(-counts, kind="stable")][1:]
         return np.stack([np.array(self.machines) == name for name in others]).astype(float)
 
+    def has_ended(self, commits: int) -> bool:
+        """Whether none of the newest of so many commits measured it, nor by its own spacing should have."""
+        spacing = float(np.median(np.diff(self.places))) if len(self.places) > 1 else 1.0
+        return bool(commits - 1 - self.places[-1] >= max(WINDOW, _SPACINGS * spacing))
 
-def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[str]]:
-    """The series of all benchmarks, and all commits in order.
 
-    Commits are in the order of time where a column says it, otherwise in that of the file; several runs of a commit on
-    a machine become their median.
+def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[str], list[str]]:
+    """Return the series of all benchmarks, all commits in order, and what is left out because its units differ.
+
+    Commits are in the order of time if a column has it, otherwise in that of the file; several runs of a commit on a
+    machine become their median.
     """
     if commit not in table.labels.columns:
         raise UnknownNameError(f"column of {table.source}", commit, table.labels.columns)
@@ -130,30 +156,49 @@ def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[s
     names = table.labels[commit].map(text_of)
     runs = table.runs.assign(commit=names, benchmark=_benchmarks(table, commit))
     commits = _in_order(runs, table.source)
-    places = {name: place for place, name in enumerate(commits)}
+    runs["place"] = runs["commit"].map({name: place for place, name in enumerate(commits)})
+    runs["machine"] = runs["machine"].astype(str)
+    left_out: list[str] = []
+    runs = _in_one_unit(runs, left_out)
+    newest = runs.sort_values("place", kind="stable").drop_duplicates("benchmark", keep="last")
+    about = dict(zip(newest["benchmark"].astype(str), newest[TEXTS].astype(str).to_numpy().tolist(), strict=True))
+    order = {name: place for place, name in enumerate(dict.fromkeys(runs["benchmark"].astype(str)))}
+    keys = ["benchmark", "place", "machine"]
+    if runs.duplicated(keys).any():
+        runs = runs.groupby(keys, sort=False)["value"].median().reset_index()
+    runs = runs.sort_values(["place", "machine"], kind="stable")
+    values, places, machines = (runs[key].to_numpy() for key in ("value", "place", "machine"))
     all_series = []
-    for name, group in runs.groupby("benchmark", sort=False):
-        units = group["unit"].unique().tolist()
-        if len(units) > 1:
-            raise DataError(f"{table.source}: {name} is in {units[0] or 'no unit'} and {units[1] or 'no unit'}")
-        medians = group.groupby(["commit", "machine"], sort=False)["value"].median().reset_index()
-        medians = medians.assign(place=medians["commit"].map(places)).sort_values(["place", "machine"], kind="stable")
+    for name, rows in runs.groupby("benchmark", sort=False).indices.items():
+        unit, better, metric = about[str(name)]
+        own = places[rows].astype(np.int64)
+        larger = better_of(unit, better, metric) == "larger"
+        own_commits, own_machines = tuple(commits[k] for k in own.tolist()), tuple(machines[rows].tolist())
         all_series.append(
-            CommitSeries(
-                name=str(name),
-                commits=tuple(medians["commit"]),
-                places=medians["place"].to_numpy(dtype=np.int64),
-                values=medians["value"].to_numpy(dtype=float),
-                larger_is_better=better_of(*group[TEXTS].astype(str).iloc[0]) == "larger",
-                unit=str(units[0]),
-                machines=tuple(medians["machine"].astype(str)),
-            )
+            CommitSeries(str(name), own_commits, own, values[rows].astype(float), larger, unit, own_machines)
         )
-    return all_series, commits
+    return sorted(all_series, key=lambda series: order[series.name]), commits, left_out
+
+
+def _in_one_unit(runs: pd.DataFrame, left_out: list[str]) -> pd.DataFrame:
+    """Return values in the newest unit of their benchmark; those of other quantities are left out and listed."""
+    several = runs.groupby("benchmark", sort=False)["unit"].nunique()
+    for name in several[several > 1].index:
+        own = runs["benchmark"] == name
+        units = runs.loc[own].sort_values("place", kind="stable")["unit"].unique().tolist()
+        factors = {unit: conversion(unit, units[-1]) for unit in units}
+        if None in factors.values():
+            left_out.append(f"{name} ({listing([unit or 'no unit' for unit in units], 3)})")
+            runs = runs[~own]
+            continue
+        factor = runs.loc[own, "unit"].map(factors).astype(float)
+        runs.loc[own, "value"] *= factor
+        runs.loc[own, "unit"] = units[-1]
+    return runs
 
 
 def _benchmarks(table: LongTable, commit: str) -> pd.Series:
-    """What each row's benchmark is called: by columns that differ, and by the metric where there are several."""
+    """Return the name of each row's benchmark: by columns that differ, and by the metric if there are several."""
     candidates = [key for key in table.keys if key != commit]
     if table.reader in TABLES and commit in table.labels:
         ends = table.labels[commit].iloc[[0, -1]]
@@ -165,17 +210,17 @@ def _benchmarks(table: LongTable, commit: str) -> pd.Series:
 
 
 def joined_names(table: LongTable, parts: list[pd.Series]) -> pd.Series:
-    """Parts of names row by row, with the metric where there are several or no parts."""
+    """Return parts of names joined row by row, with the metric if there are several or no parts."""
     if not parts or table.runs["metric"].nunique() > 1:
         parts = [*parts, table.runs["metric"]]
     return functools.reduce(lambda names, part: names + " " + part, parts)
 
 
 def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
-    """Commits in the order of time, or of the file."""
+    """Return commits in the order of time, or of the file."""
     listed = list(dict.fromkeys(runs["commit"]))
-    changes = int((runs["commit"] != runs["commit"].shift()).groupby(runs["benchmark"]).sum().max())
     if not runs["order"].notna().all():
+        changes = int((runs["commit"] != runs["commit"].shift()).groupby(runs["benchmark"]).sum().max())
         if changes > 2 * len(listed):
             raise DataError(
                 f"{source}: commits are mixed and have no order. Add a column with dates, such as timestamp"
@@ -187,19 +232,16 @@ def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
     return ordered
 
 
-WINDOW = 12  # of the last values, in which a change is new
-LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm in a hundred
-
-
 @dataclass(frozen=True)
 class JudgedSeries:
     """A benchmark's history and what it holds."""
 
     series: CommitSeries
-    detected: Detected | None  # none of fewer values than can be judged
+    detected: Detected | None  # None if there are fewer values than can be judged
     alarm: Step | None  # the newest change to slower that is new, a step or gradual
     newest: tuple[float, float]  # how many times as slow the newest value is as expected, and in standard deviations
     outcome: Outcome
+    unclear: Step | None = None  # a step that a random walk explains equally well
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -212,7 +254,7 @@ class JudgedSeries:
         return self.series.commits[step.place]
 
     def between(self, step: Step) -> tuple[str, str]:
-        """Commits between which a step is, 95 % sure."""
+        """Commits between which a step is, with 95% confidence."""
         return self.series.commits[step.first], self.series.commits[step.last]
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,9 +293,14 @@ class HistoryGate(Result):
     json_kind: ClassVar[str] = "gate"
 
     source: str
+    commits: tuple[str, ...]  # all, in order
     judged: tuple[JudgedSeries, ...]  # those that fail first
-    since: str | None  # changes after this commit are new; None for the last 12 values
+    suite: JudgedSeries | None  # the median over all benchmarks, commit by commit
+    ended: tuple[tuple[str, str], ...]  # benchmarks that are no longer measured, and their last commits
+    left_out: tuple[str, ...]  # benchmarks whose values are of different quantities
+    since: str | None  # changes after this commit are new; None for the last 12 commits
     threshold: float  # how many times as slow a change must be to fail
+    missing_fails: bool  # whether a benchmark that ended fails
     undecided: Outcome  # what undecided counts as
 
     def __len__(self) -> int:
@@ -261,8 +308,11 @@ class HistoryGate(Result):
 
     @property
     def outcome(self) -> Outcome:
-        """Of all that can be judged together; inconclusive where none can."""
-        outcomes = {each.outcome for each in self.judged if each.detected is not None}
+        """Verdict on all benchmarks and their suite; inconclusive if none can be judged."""
+        if self.missing_fails and self.ended:
+            return Outcome.FAILED
+        judged = [*self.judged, *([] if self.suite is None else [self.suite])]
+        outcomes = {each.outcome for each in judged if each.detected is not None}
         order = (Outcome.FAILED, Outcome.UNDECIDED, Outcome.PASSED)
         return next((outcome for outcome in order if outcome in outcomes), Outcome.UNDECIDED)
 
@@ -275,65 +325,130 @@ class HistoryGate(Result):
     def cases(self) -> list[tuple[str, str, str]]:
         """Name, outcome and change of each benchmark, as a test of a suite."""
         cases = []
-        for each in self.judged:
-            step = each.alarm
+        for each in [*([] if self.suite is None else [self.suite]), *self.judged]:
             change = f"newest value {each.newest[0] - 1.0:+.1%}, {each.newest[1]:.1f} sigma"
-            if step is not None:
+            if (step := each.alarm or each.unclear) is not None:
                 change = f"{change_of(step.size):+.1%} since {each.commit_of(step)}"
             cases.append((each.series.name, each.outcome.value, change))
         return cases
 
+    def report(self, data: Any = None) -> Report:
+        from perf_gate.answers import report_of_history
+
+        return report_of_history(self)
+
     def to_dict(self) -> dict[str, Any]:
-        series = [each.to_dict() for each in self.judged]
-        facts = {"outcome": self.outcome.value, "since": self.since, "slower_than": self.threshold}
-        return {**facts, "series": series}
+        return {
+            "outcome": self.outcome.value,
+            "since": self.since,
+            "slower_than": self.threshold,
+            "suite": None if self.suite is None else self.suite.to_dict(),
+            "series": [each.to_dict() for each in self.judged],
+            "ended": [{"benchmark": name, "last": commit} for name, commit in self.ended],
+            "left_out": list(self.left_out),
+        }
 
 
-def gate_history(
+def gate_series(
     table: LongTable,
     commit: str,
     *,
     since: str | None = None,
     threshold: float = 1.0,
+    missing_fails: bool = False,
     undecided: Outcome = Outcome.UNDECIDED,
 ) -> HistoryGate:
     """Judge whether benchmarks became slower lately."""
-    all_series, commits = series_of(table, commit)
-    if not all_series:
-        raise DataError(f"{table.source}: holds no history")
-    after = None if since is None else commits.index(_commit(since, commits, table.source)) + 1
-    detections = [
-        detect(each.logs, LEVEL, each.machine_effects) if len(each.logs) >= FEWEST_VALUES else None
-        for each in all_series
-    ]
-    steps = [
-        None if one is None else _newest(one, each, after, threshold)
-        for one, each in zip(detections, all_series, strict=True)
-    ]
-    judged_at = [k for k, one in enumerate(detections) if one is not None]
-    probabilities = np.array([1.0 if (s := steps[k]) is None else s.probability for k in judged_at])
-    sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
-    newest = {k: _newest_value(all_series[k], one) for k, one in enumerate(detections) if one is not None}
-    unusual = dict(zip(newest, holm(np.array([each[2] for each in newest.values()])) <= LEVEL, strict=True))
-    judged = []
-    for k, (series, one, step) in enumerate(zip(all_series, detections, steps, strict=True)):
-        if one is None:
-            judged.append(JudgedSeries(series, None, None, (math.nan, math.nan), Outcome.UNDECIDED))
-            continue
-        alarm = step if sure[k] else None
-        if alarm is None and (
-            slope := gradual_change(series.logs, one, LEVEL / len(judged_at), series.machine_effects)
-        ):
-            is_new = after is None or series.places[-1] >= after
-            alarm = slope if is_new and slope.size > math.log(threshold) else None
-        ratio, sigma, _ = newest[k]
-        outcome = Outcome.FAILED if alarm is not None else Outcome.PASSED
-        if alarm is None and unusual[k] and ratio > threshold:
-            outcome = Outcome.UNDECIDED
-        judged.append(JudgedSeries(series, one, alarm, (ratio, sigma), outcome))
+    every, commits, left_out = series_of(table, commit)
+    if not every:
+        raise DataError(f"{table.source}: holds no history{' in one unit' if left_out else ''}")
+    begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
+    ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
+    live = [series for series in every if series.name not in ended]
+    judged = _judge(live, begin, threshold, len(commits))
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
     judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -_effect(each)))
-    return HistoryGate(table.source, tuple(judged), since, threshold, undecided)
+    suite = _suite(live, commits, begin)
+    return HistoryGate(
+        source=table.source,
+        commits=tuple(commits),
+        judged=tuple(judged),
+        suite=None if suite is None else _judge([suite], begin, threshold, len(commits))[0],
+        ended=tuple(ended.items()),
+        left_out=tuple(left_out),
+        since=since,
+        threshold=threshold,
+        missing_fails=missing_fails,
+        undecided=undecided,
+    )
+
+
+def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> CommitSeries | None:
+    """Return the median over benchmarks of their changes from their own levels, for each commit that most have."""
+    if len(all_series) < _FEWEST_OF_SUITE:
+        return None
+    changes = np.full((len(all_series), len(commits)), np.nan)
+    for k, series in enumerate(all_series):
+        machines = np.array(series.machines)
+        for machine in np.unique(machines):
+            own = machines == machine
+            places, logs = series.places[own], series.logs[own]
+            is_old = places < begin
+            changes[k, places] = logs - np.median(logs[is_old] if is_old.sum() >= _FEWEST_OF_SUITE else logs)
+    counts = np.isfinite(changes).sum(axis=0)
+    places = np.flatnonzero(counts >= max(_FEWEST_OF_SUITE, 0.5 * float(np.median(counts))))
+    if len(places) < FEWEST_VALUES:
+        return None
+    values = np.exp(np.nanmedian(changes[:, places], axis=0))
+    names = tuple(commits[k] for k in places.tolist())
+    return CommitSeries("all benchmarks", names, places, values, False, "", ("",) * len(places))
+
+
+def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits: int) -> list[JudgedSeries]:
+    """Judge series together; changes from the commit at `begin` on are new."""
+    limit = math.log(threshold)
+    found = {k: one for k, series in enumerate(all_series) if (one := _detect(series, begin)) is not None}
+    judged_at = list(found)
+    steps = {k: _newest_step(found[k][0], all_series[k], begin, limit) for k in judged_at}
+    probabilities = np.array([1.0 if (step := steps[k]) is None else step.probability for k in judged_at])
+    sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
+    newest = {k: _newest_value(all_series[k], found[k][0]) for k in judged_at}
+    at_newest = [k for k in judged_at if all_series[k].places[-1] == commits - 1]
+    unusual = {k for k, p in zip(at_newest, holm(np.array([newest[k][2] for k in at_newest])), strict=True)
+               if p <= LEVEL}  # fmt: skip
+    judged = []
+    for k, series in enumerate(all_series):
+        if k not in found:
+            judged.append(JudgedSeries(series, None, None, (math.nan, math.nan), Outcome.UNDECIDED))
+            continue
+        detected, unclear = found[k]
+        unclear = unclear if unclear is not None and unclear.size > limit else None
+        alarm = steps[k] if sure[k] else None
+        if alarm is None and series.places[-1] >= begin:
+            slope = gradual_change(series.logs, detected, LEVEL / len(judged_at), series.machine_effects)
+            alarm = slope if slope is not None and slope.size > limit else None
+        ratio, sigma, _ = newest[k]
+        is_open = unclear is not None or (k in unusual and ratio > threshold)
+        outcome = Outcome.FAILED if alarm is not None else Outcome.UNDECIDED if is_open else Outcome.PASSED
+        judged.append(
+            JudgedSeries(series, detected, alarm, (ratio, sigma), outcome, unclear if alarm is None else None)
+        )
+    return judged
+
+
+def _detect(series: CommitSeries, begin: int) -> tuple[Detected, Step | None] | None:
+    """Return what a series holds, with a step among the new values that is clear, and one that is not."""
+    if len(series.logs) < FEWEST_VALUES:
+        return None
+    effects = series.machine_effects
+    detected = detect(series.logs, LEVEL, effects)
+    window = int((series.places >= begin).sum())
+    if window == 0 or _newest_step(detected, series, begin, 0.0) is not None:
+        return detected, None
+    recent = recent_step(series.logs, detected, window, effects)
+    if recent is None or not recent.is_clear:
+        return detected, None if recent is None else recent.step
+    return with_recent(series.logs, detected, recent), None
 
 
 def _effect(each: JudgedSeries) -> float:
@@ -341,7 +456,7 @@ def _effect(each: JudgedSeries) -> float:
 
 
 def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, float, float]:
-    """Ratio of the newest value to its expectation, in standard deviations, and the probability of more."""
+    """Return the ratio of the newest value to its expectation, in standard deviations, and the probability of more."""
     from scipy.special import stdtr
 
     noise, memory = detected.noise, detected.noise.autocorrelation
@@ -352,10 +467,9 @@ def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, floa
     return math.exp(distance), sigma, float(stdtr(max(3, len(series.logs) - 4), -sigma))
 
 
-def _newest(detected: Detected, series: CommitSeries, after: int | None, threshold: float) -> Step | None:
-    """The newest change to slower that is new."""
-    begin = len(series.logs) - WINDOW if after is None else int(np.searchsorted(series.places, after))
-    new = [step for step in detected.steps if step.place >= begin and step.size > math.log(threshold)]
+def _newest_step(detected: Detected, series: CommitSeries, begin: int, limit: float) -> Step | None:
+    """Return the newest change to slower that is new and beyond a limit."""
+    new = [step for step in detected.steps if series.places[step.place] >= begin and step.size > limit]
     return max(new, key=lambda step: step.place, default=None)
 
 

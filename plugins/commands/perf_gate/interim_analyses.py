@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perf_statistics.gating import FEWEST_ROUNDS, SURE, Estimates, Judged, adjusted, paired_test
+from perf_statistics.gating import FEWEST_ROUNDS, SURE, Estimates, Judged, adjusted, paired_test, verdicts
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 
@@ -67,6 +67,7 @@ def judge_sequentially(
     plan: Sequence[InterimAnalysis],
     errors: str = "fwer",
     resolutions: Floats | None = None,
+    is_strict: bool = False,
 ) -> tuple[Estimates, Judged]:
     """Judge rounds so far by the looks that they reach."""
     log_threshold, level = math.log(threshold), 1.0 - SURE
@@ -84,7 +85,7 @@ def judge_sequentially(
         p_not_slower = np.where(is_open, np.minimum(p_not_slower, level / look.not_slower * not_slower), p_not_slower)
     latest = reached[-1] if reached else plan[0]
     estimates = replace(paired_test(first, second, resolutions), sure=1.0 - latest.not_slower)
-    return estimates, Judged(threshold, p_slow, p_not_slower, p_slow <= level, p_not_slower <= level)
+    return estimates, verdicts(estimates, threshold, p_slow, p_not_slower, is_strict)
 
 
 def _levels(rounds: Sequence[int], alpha: float) -> Floats:

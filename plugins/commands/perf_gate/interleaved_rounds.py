@@ -13,7 +13,6 @@ from pathlib import Path
 from perf_gate.benchmark_runs import VERSIONS, LongTable, long_table
 from perf_gate.interim_analyses import InterimAnalysis, next_analysis, sequential_plan
 from perf_gate.versions import VersionGate
-from perf_statistics.gating import Outcome
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 
@@ -58,7 +57,7 @@ def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
             look = max((look.rounds for look in plan if look.rounds <= rounds), default=0)
             if look > judged_at:
                 judged_at, verdict = look, judge(_read(store, how.columns), plan)
-                if verdict.outcome is not Outcome.UNDECIDED or next_analysis(plan, rounds) is None:
+                if verdict.judged.is_decided or next_analysis(plan, rounds) is None:
                     return verdict
                 if look:
                     progress.note(f"{rounds} rounds: {verdict.summary()[0]}")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perf_gate.benchmark_files import read_set
 from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
@@ -20,12 +20,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
 from perfcore.reading import Read
-
-if TYPE_CHECKING:
-    from perf_gate.interim_analyses import InterimAnalysis
-    from perf_gate.interleaved_rounds import Measuring
-    from perf_gate.self_test import SelfTest
-    from perf_gate.versions import VersionGate
 
 Named = str | os.PathLike[str]
 
@@ -135,31 +129,6 @@ def _short(name: str) -> str:
         if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
             return words
     return name
-
-
-def gate_own_runs(
-    how: Measuring, better: Mapping[str, str], policy: Mapping[str, Any], *, self_test: bool
-) -> VersionGate | SelfTest:
-    """Versions that are measured here."""
-    from perf_gate.interleaved_rounds import measured, measured_until_decided
-    from perf_gate.versions import gate_versions
-
-    if self_test:
-        return self_test_of(with_better(measured(how), better), policy["threshold"], None, None)
-
-    def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
-        one, other, names = with_better(table, better).split("version", list(how.versions))
-        return gate_versions(one, other, names, plan=plan, **policy)
-
-    return measured_until_decided(how, judge)
-
-
-def self_test_of(table: LongTable, limit: float, version: str | None, base: str | None) -> SelfTest:
-    """One version of a table: the one that is named, or the first."""
-    from perf_gate.self_test import self_test
-
-    column = version_column(table, version) if base is not None else version or table.column_of_versions()
-    return self_test(table if column is None else table.only(column, base), limit)
 
 
 def model_or_data(side: Any, fitter: str | None, read: Read) -> Any:

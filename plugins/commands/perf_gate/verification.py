@@ -15,7 +15,14 @@ from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
+from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Steps
 from perfcore.results import Result
+from perfcore.tables import Column, Table
+
+_GROUPS = {"not fitted": "held-out points", "fitted": "training points", "all points": "points"}
+_COLOURS = {"not fitted": "series:1", "fitted": "series:0", "all points": "series:0"}
+_MOST_ROWS = 40
+_SURE = 1.96  # standard errors to the ends of a 95 % interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +91,9 @@ class Verification(Result):
                 }
             )
         return sorted(rows, key=lambda row: -float(row["error_of_total"] or 0.0))
+
+    def report(self, data: Any = None) -> Report:
+        return _report_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         columns = {"point": self.labels, "measured": self.measured.tolist(), "predicted": self.predicted.tolist()}
@@ -165,3 +175,144 @@ def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | 
     fitted = set(zip(*(np.asarray(values).tolist() for values in fitted_points.values()), strict=True))
     predicted_points = zip(*(np.asarray(points[symbol]).tolist() for symbol in fitted_points), strict=True)
     return np.array([point in fitted for point in predicted_points], dtype=np.bool_)
+
+
+def _report_of(result: Verification) -> Report:
+    """Whether intervals hold and how large errors are, of points that the model was not fitted to if there are such."""
+    name, kept = next(iter(result.groups.items()))
+    notes = [Note("Training", _score(result, group)) for group in list(result.groups)[1:]]
+    if name == "fitted":
+        notes.append(Note("Uncertain", "training points only: errors of held-out points are larger"))
+    return Report(
+        title=f"{result.model}, against {result.source}",
+        answer=_answer(result, name),
+        figures=_figures(result, kept),
+        tables=_tables(result, name),
+        draw=lambda: [_value_plot(result), _error_plot(result)],
+        notes=notes,
+        details=[_score(result, group) for group in result.groups],
+    )
+
+
+def _figures(result: Verification, kept: Booleans) -> list[Figure]:
+    figures = result.figures(kept)
+    found = [
+        Figure("median error", figures["median_relative_error"], format=".1%"),
+        Figure("largest error", figures["max_relative_error"], format=".1%"),
+    ]
+    if figures["coverage"] is not None:
+        ends = _coverage_interval(result, kept)
+        found.insert(0, Figure("coverage", figures["coverage"], "", ends, "95% confidence interval", ".0%"))
+    return found
+
+
+def _coverage_interval(result: Verification, kept: Booleans) -> tuple[float, float]:
+    """Wilson's interval of the share of points that the intervals hold (E. B. Wilson, 1927)."""
+    bounded = kept & np.isfinite(result.lower)
+    n, share = (
+        int(bounded.sum()),
+        float(((result.lower <= result.measured) & (result.measured <= result.upper))[bounded].mean()),
+    )
+    middle = (share + _SURE**2 / (2 * n)) / (1.0 + _SURE**2 / n)
+    half = _SURE * np.sqrt(share * (1.0 - share) / n + _SURE**2 / (4 * n**2)) / (1.0 + _SURE**2 / n)
+    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+
+def _answer(result: Verification, name: str) -> str:
+    """What the errors and the coverage say of the predictions, with how sure that is."""
+    kept = result.groups[name]
+    figures = result.figures(kept)
+    if figures["coverage"] is None:
+        return _score(result, name)
+    low, high = _coverage_interval(result, kept)
+    count, level = f"{figures['n_points']:,}", f"{result.interval:.0%}"
+    points = _GROUPS[name] if figures["n_points"] != 1 else _GROUPS[name].removesuffix("s")
+    verdict = "Predictions agree with what was measured"
+    if high < result.interval:
+        verdict = "Predictions are too narrow"
+    elif low > result.interval:
+        verdict = "Predictions are wider than they need to be"
+    errors = f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
+    if figures["n_points"] == 1:
+        where = "inside" if figures["coverage"] == 1.0 else "outside"
+        return f"1 {points}: {result.errors[kept][0]:+.1%} off, {where} the {level} prediction interval"
+    bias = float(np.median(result.errors[kept]))
+    return (
+        f"{verdict}: {level} intervals hold {figures['coverage']:.0%} of {count} {points} [{low:.0%}, {high:.0%}]; "
+        f"{errors}, bias {bias:+.1%}"
+    )
+
+
+def _score(result: Verification, name: str) -> str:
+    figures = result.figures(result.groups[name])
+    r2 = "" if figures["r2_centered"] is None else f", R^2 {figures['r2_centered']:.4f}"
+    points = _GROUPS[name] if figures["n_points"] != 1 else _GROUPS[name].removesuffix("s")
+    text = (
+        f"{figures['n_points']:,} {points}: median error {figures['median_relative_error']:.1%}, max "
+        f"{figures['max_relative_error']:.1%}{r2}"
+    )
+    if figures["coverage"] is not None:
+        text += f", {figures['coverage']:.1%} inside the {result.interval:.0%} prediction interval"
+    return text
+
+
+def _tables(result: Verification, name: str) -> list[Table]:
+    kept = result.groups[name]
+    categories = [
+        Column("category", "category"),
+        Column("share", "share", format=".1%"),
+        Column("R^2 centered", "r2_centered", format=".4f"),
+        Column("error of total", "error_of_total", format=".2%"),
+    ]
+    order = np.flatnonzero(kept)[np.argsort(-np.abs(result.errors[kept]), kind="stable")]
+    points = [
+        Column("point", [result.labels[k] for k in order.tolist()]),
+        Column("measured", result.measured[order], result.unit or "", ".6g"),
+        Column("predicted", result.predicted[order], result.unit or "", ".6g"),
+        Column(f"{result.interval:.0%} PI", np.stack([result.lower, result.upper], axis=1)[order], format=".4g"),
+        Column("error", result.errors[order], format="+.1%"),
+    ]
+    worst = Table(
+        categories, result.category_figures(kept), f"Categories, {_GROUPS[name]}, largest error first", limit=_MOST_ROWS
+    )
+    every = [Column(symbol, values, key=symbol) for symbol, values in result.points.items()]
+    every += [Column(field, getattr(result, field)) for field in ("measured", "predicted", "lower", "upper")]
+    every += [Column("error", result.errors)]
+    every += [] if result.fitted is None else [Column("fitted", result.fitted)]
+    return [
+        *([worst] if result.categories else []),
+        Table(points, title=f"{_GROUPS[name].capitalize()}, largest error first", limit=_MOST_ROWS),
+        Table(every, importance="data"),
+    ]
+
+
+def _value_plot(result: Verification) -> Plot:
+    """The points of each group, with their intervals, beside the line where both are equal."""
+    marks: list[Mark] = []
+    for name, kept in reversed(result.groups.items()):  # the new points lie on top
+        is_bounded = bool(np.isfinite([result.lower[kept], result.upper[kept]]).all())
+        low, high = (side[kept].tolist() if is_bounded else [] for side in (result.lower, result.upper))
+        measured, predicted = result.measured[kept].tolist(), result.predicted[kept].tolist()
+        marks.append(Points(measured, predicted, _GROUPS[name], _COLOURS[name], low, high, size=3.0))
+    positive = np.concatenate([result.measured, result.predicted[result.predicted > 0.0]])
+    ends = float(positive.min()) / 1.4, float(positive.max()) * 1.4
+    marks.append(Line(ends, ends, "", "muted", width=0.7))
+    unit = result.unit or ""
+    label = f"predicted, {result.interval:.0%} PI"
+    return Plot("values", marks, Axis("measured", unit, "log", ends), Axis(label, unit, "log", ends))
+
+
+def _error_plot(result: Verification) -> Plot:
+    """Share of points whose absolute relative error is at most so large."""
+    marks: list[Mark] = []
+    for name, kept in reversed(result.groups.items()):
+        order = np.sort(np.abs(result.errors[kept]))
+        shares = np.arange(1, len(order) + 1) / len(order)
+        edges = [*order.tolist(), float(order[-1]) * 1.05 + 1e-12]
+        marks.append(Steps(edges, shares.tolist(), _GROUPS[name], _COLOURS[name]))
+    return Plot(
+        "errors",
+        marks,
+        Axis("absolute relative error", limits=(0.0, None)),
+        Axis("share of points", limits=(0.0, 1.02)),
+    )

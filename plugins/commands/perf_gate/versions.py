@@ -18,6 +18,7 @@ from perf_statistics.gating import (
     Judged,
     Outcome,
     Sessions,
+    SessionVariation,
     judge,
     paired_test,
     resolution,
@@ -26,13 +27,18 @@ from perf_statistics.gating import (
 from perf_statistics.known_order import blocked_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-from perfcore.data.units import seconds_per
+from perfcore.data.units import unit_of_text
+from perfcore.report import Report
 from perfcore.results import Result
 
 DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
 _IDLE = 10.0  # times the usual interval between runs: what lies farther apart are two sessions
 _FROM_DECILES, _DECILES = 8, 2.563  # runs, whose deciles give the spread; their distance in standard deviations
+_FEWEST = 3  # benchmarks
+_SHIFT = 0.6  # scale of the common shift of two sessions of one version over the noise: Student's t, 2 degrees
+_OPERATION_RATES = ("ops/s", "op/s", "iter/s", "iterations/s")
+_USUAL_SECONDS = 1e-3  # of a run whose values are no times
 
 
 @dataclass(frozen=True)
@@ -165,9 +171,6 @@ def _by_file(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats]
 
 _PAIRINGS = {"round numbers": _by_round, "run times alternate": _by_order, "file times alternate": _by_file}
 
-_FEWEST = 3  # benchmarks
-_SHIFT = 0.6  # scale of the common shift of two sessions of one version over the noise: Student's t, 2 degrees
-
 
 class CommonShift(NamedTuple):
     """By how much all benchmarks together are slower."""
@@ -226,6 +229,7 @@ class VersionGate(Result):
     estimates: Estimates
     judged: Judged
     session_cv: Floats  # (n,) standard deviation of a session's level, as a share; NaN of other designs
+    cv_sources: tuple[str, ...]  # what each comes from (`perf_statistics.gating.SessionVariation`)
     errors: str  # {"fwer", "fdr"}
     between: float | None  # --session-cv
     machines: str  # in what the machines of the versions differ; empty otherwise
@@ -234,6 +238,9 @@ class VersionGate(Result):
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks that one version alone has
     missing_fails: bool
     undecided: Outcome  # what undecided counts as
+    is_strict: bool  # whether pass means that all are below the limit with 95% confidence
+    reader: str  # format of the files
+    program: str  # that ran the benchmarks, if the files name it
 
     def __len__(self) -> int:
         return len(self.benchmarks)
@@ -249,6 +256,11 @@ class VersionGate(Result):
     def status(self) -> int:
         """Exit status: 0 passed, 1 failed, 3 undecided."""
         return (self.undecided if self.outcome is Outcome.UNDECIDED else self.outcome).status
+
+    @property
+    def resolution(self) -> Floats:
+        """Ratio of a slowdown that would not pass with 90% probability (n,); infinite without a decision."""
+        return self.estimates.resolution(math.log(self.judged.threshold))
 
     @property
     def designs(self) -> tuple[str, ...]:
@@ -272,7 +284,7 @@ class VersionGate(Result):
         more = np.where(needed > 0, np.maximum(needed - np.where(sessions, 0, self.estimates.rounds), 1), -1)
         unknown = np.where(sessions, noise <= 0.0, self.estimates.rounds < 2)  # nothing says how much runs differ
         more = np.where(unknown | (np.array(self.designs) == "blocked"), -1, more)
-        return np.where(self.judged.slower | self.judged.not_slower, 0, more).astype(np.int64)
+        return np.where(self.judged.possibly_slower, more, 0).astype(np.int64)
 
     @property
     def cases(self) -> list[tuple[str, str, str]]:
@@ -283,14 +295,20 @@ class VersionGate(Result):
             for k, name in enumerate(self.benchmarks)
         ]
 
+    def report(self, data: Any = None) -> Report:
+        from perf_gate.answers import report_of_versions
+
+        return report_of_versions(self)
+
     def to_dict(self) -> dict[str, Any]:
         ratio, bounds = np.exp(self.estimates.log_ratio), np.exp(self.estimates.bounds())
-        more = self.more_rounds.tolist()
+        more, resolution = self.more_rounds.tolist(), self.resolution
         return {
             "outcome": self.outcome.value,
             "versions": self.names,
             "slower_than": self.judged.threshold,
             "errors": self.errors,
+            "strict": self.is_strict,
             "between": self.between,
             "machines": self.machines,
             "benchmarks": [
@@ -307,6 +325,7 @@ class VersionGate(Result):
                     "layout": self.designs[k],
                     "noise": [None if math.isnan(noise) else noise for noise in self.orders[k].noise],
                     "session_cv": None if math.isnan(self.session_cv[k]) else float(self.session_cv[k]),
+                    "resolution": float(resolution[k]) if np.isfinite(resolution[k]) else None,
                     "rounds": int(self.estimates.rounds[k]),
                     "more_rounds": None if more[k] < 0 else more[k],
                 }
@@ -328,12 +347,13 @@ def gate_versions(
     design: str | None = None,
     missing_fails: bool = False,
     undecided: Outcome = Outcome.UNDECIDED,
+    is_strict: bool = False,
     plan: Sequence[InterimAnalysis] | None = None,
 ) -> VersionGate:
     """Judge whether the benchmarks of the second version are slower."""
     matched = match(first, second)
     larger = np.array([matched.larger_is_better[name] for name in matched.names])
-    seconds = np.array([seconds_per(matched.units[name]) or 0.0 for name in matched.names])
+    seconds = np.array([seconds_of(matched.units[name]) for name in matched.names])
     runs = [(matched.runs[0][name], matched.runs[1][name]) for name in matched.names]
     orders = tuple(
         detect_run_order(*sides, better, design, matched.counted[name], scale)
@@ -341,14 +361,15 @@ def gate_versions(
     )
     values = np.array([[np.median(side.value) for side in sides] for sides in runs]).T
     rounding = np.array([order.rounding for order in orders])
-    log_threshold, session_cv, machines = math.log(threshold), np.full(len(orders), np.nan), ""
+    log_threshold, machines = math.log(threshold), ""
+    variation = SessionVariation(np.full(len(orders), np.nan), ("",) * len(orders))
     if plan is None:
-        times = np.where(seconds > 0.0, values.mean(axis=0) * seconds, 1e-3)
-        estimates, session_cv = _estimates(orders, rounding, log_threshold, between, times)
+        times = np.array(list(map(_seconds, values.mean(axis=0).tolist(), [matched.units[n] for n in matched.names])))
+        estimates, variation = _estimates(orders, rounding, log_threshold, between, times)
         if between is None and "sessions" in [order.design for order in orders]:
             machines = machine_difference(first, second)
             estimates = replace(estimates, decides=estimates.decides & (not machines))
-        judged = judge(estimates, threshold, errors)
+        judged = judge(estimates, threshold, errors, is_strict)
     else:
         for name, order in zip(matched.names, orders, strict=True):
             if order.design != "interleaved":
@@ -356,7 +377,7 @@ def gate_versions(
                     f"{name}: versions must be measured interleaved where rounds are added until it is decided"
                 )
         logs = [order.first for order in orders], [order.second for order in orders]
-        estimates, judged = judge_sequentially(*logs, threshold, plan, errors, rounding)
+        estimates, judged = judge_sequentially(*logs, threshold, plan, errors, rounding, is_strict)
     return VersionGate(
         names=names,
         benchmarks=matched.names,
@@ -366,7 +387,8 @@ def gate_versions(
         orders=orders,
         estimates=estimates,
         judged=judged,
-        session_cv=session_cv,
+        session_cv=variation.cv,
+        cv_sources=variation.source,
         errors=errors,
         between=between,
         machines=machines,
@@ -375,14 +397,32 @@ def gate_versions(
         only=matched.only,
         missing_fails=missing_fails,
         undecided=undecided,
+        is_strict=is_strict,
+        reader=first.reader if first.reader == second.reader else "",
+        program=second.program,
     )
+
+
+def seconds_of(unit: str) -> float:
+    """Return the seconds of a unit of time, also of one for each operation; 0 of others."""
+    known = unit_of_text(unit)
+    return known.factor if known is not None and known.kind == "time" else 0.0
+
+
+def _seconds(value: float, unit: str) -> float:
+    """Return how long a run takes: the value if it is a time, its inverse if it is a rate of operations."""
+    if factor := seconds_of(unit):
+        return value * factor
+    known = unit_of_text(unit)
+    return 1.0 / (value * known.factor) if known is not None and known.label in _OPERATION_RATES else _USUAL_SECONDS
 
 
 def _estimates(
     orders: Sequence[RunOrder], rounding: Floats, log_threshold: float, between: float | None, seconds: Floats
-) -> tuple[Estimates, Floats]:
-    """Each benchmark by the method of its design."""
+) -> tuple[Estimates, SessionVariation]:
+    """Return the estimates of each benchmark by the method of its design."""
     designs, session_cv = np.array([order.design for order in orders]), np.full(len(orders), np.nan)
+    sources = [""] * len(orders)
     by_design: list[tuple[npt.NDArray[np.int64], Estimates]] = []
     for design in dict.fromkeys(designs.tolist()):
         chosen = np.flatnonzero(designs == design)
@@ -400,9 +440,12 @@ def _estimates(
         else:
             noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
             one, other = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
-            estimates, session_cv[chosen] = session_test(one, other, seconds[chosen], between, rounding[chosen])
+            estimates, variation = session_test(one, other, seconds[chosen], between, rounding[chosen])
+            session_cv[chosen] = variation.cv
+            for k, source in zip(chosen.tolist(), variation.source, strict=True):
+                sources[k] = source
         by_design.append((chosen, replace(estimates, least=np.broadcast_to(estimates.least, len(chosen)))))
     order = np.argsort(np.concatenate([chosen for chosen, _ in by_design]), kind="stable")
     fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least")
     joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in by_design])[order] for f in fields}
-    return Estimates(**joined), session_cv
+    return Estimates(**joined), SessionVariation(session_cv, tuple(sources))

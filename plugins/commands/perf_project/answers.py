@@ -141,7 +141,8 @@ def _components(projection: Projection, at: At, unit: str) -> Table:
         Column("largest loss", lambda row: None if row is whole else row.probability_largest, format=".0%"),
         Column("model", "model", importance="verbose"),
     ]
-    return Table(columns, [whole, *(each for each in at.components if each.measured or each.time[2])])
+    parts = [] if model.is_single else [each for each in at.components if each.measured or each.time[2]]
+    return Table(columns, [whole, *parts])
 
 
 def _efficiencies(projection: Projection, at: At) -> Table:

@@ -26,10 +26,9 @@ def project(
     value: Annotated[str | None, Option(metavar="COLUMN")] = None,
     where: Annotated[str | None, Option(metavar="COND,...")] = None,
     scaling: Annotated[Literal["auto", "strong", "weak"], Option()] = "auto",
-    network: Annotated[str | None, Option(metavar="Kx")] = None,
-    ideal_network: Annotated[bool, Option()] = False,
-    compute: Annotated[Sequence[str], Option(metavar="[CLASS=]Kx")] = (),
-    balance: Annotated[bool, Option()] = False,
+    network: Annotated[str | None, Option(metavar="Kx|0")] = None,
+    compute: Annotated[Mapping[str, float] | Sequence[str], Option(metavar="[CLASS=]Kx")] = (),
+    balance: Annotated[str | Sequence[str], Option(metavar="[CLASS]", alone="computing")] = (),
     from_name: str | None = None,
     reading: Annotated[
         Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
@@ -56,13 +55,11 @@ def project(
     scaling : {"auto", "strong", "weak"}
         Whether the problem stays the same or grows with the scale.
     network : str, optional
-        Network K times as fast, such as 2x.
-    ideal_network : bool
-        Ideal network: zero transfer time.
-    compute : sequence of str
+        Network K times as fast, such as 2x; 0 is ideal, with zero transfer time.
+    compute : mapping of str to float, or sequence of str
         Computation, or one class of it, K times as fast.
-    balance : bool
-        No load imbalance.
+    balance : str or sequence of str
+        No load imbalance of computing.
     from_name : str, optional
         Pattern of the names of traces; numbers that vary, such as n in ``run_p{p:int}_n{n:int}.prv``, are parameters
         beside p, the number of locations.
@@ -108,7 +105,7 @@ def project(
     table_options = {"parameter": parameter, "value": value, "where": where}
     given = {name: given for name, given in table_options.items() if given}
     components = components_of(sources, given, reading or {}, from_name)
-    what_if = {"network": "inf" if ideal_network else network, "compute": list(compute), "balance": balance}
+    what_if = {"network": network, "compute": compute, "balance": [balance] if isinstance(balance, str) else balance}
     return projected(components, at, scaling, what_if)
 
 

@@ -19,6 +19,8 @@ from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
 from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, SeparateRuns, fields_of, known_files
+from perf_traces.scenario import parse_compute, parse_factor
+from perf_traces.states import COMPUTING
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.data.columns import is_processors, shown_names
@@ -373,17 +375,6 @@ def _text(target: Mapping[str, float]) -> str:
     return ",".join(f"{name}={value:g}" for name, value in target.items())
 
 
-def _times(text: str, option: str) -> float:
-    """``2x``, ``x2`` or ``2``."""
-    try:
-        factor = float(text.strip().lower().strip("x"))
-    except ValueError:
-        factor = 0.0
-    if not factor > 0.0:
-        raise OptionError(f"{option} {text}: how many times as fast is expected, such as 2x")
-    return factor
-
-
 def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[str, Any]) -> ProjectionModel:
     """The projection with changed components, checked by a replay of the largest run."""
     factors: dict[str, float] = {}
@@ -397,25 +388,26 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
         factors.update(dict.fromkeys(names, factor))
 
     if what_if["network"] is not None:
-        faster = _times(what_if["network"], "--network")
+        text = what_if["network"].strip()
+        faster = math.inf if text == "0" else parse_factor(text, "--network")
         scale("--network", ("transfer", "GPU communication"), 1.0 / faster, "transfer")
-        replay["network"] = "0" if math.isinf(faster) else f"x{faster:g}"
+        replay["network"] = "0" if math.isinf(faster) else f"{faster:g}x"
         texts.append("ideal network" if math.isinf(faster) else f"network {faster:g}x as fast")
     if what_if["balance"]:
+        if set(what_if["balance"]) != {COMPUTING}:
+            raise OptionError("--balance: of a projection only computing can be balanced; leave the class out")
         scale("--balance", ("load imbalance",), 0.0, "load imbalance")
-        replay["balance"] = "computing"
+        replay["balance"] = COMPUTING
         texts.append("balanced computation")
-    for word in what_if["compute"]:
-        name, equals, text = word.rpartition("=")
+    for name, faster in parse_compute(what_if["compute"]).items():
         known = [each for each in model.measured if each not in model.alone]
-        if equals and name not in known:
+        if name and name not in known:
             raise UnknownNameError("component", name, known)
-        faster = _times(text, "--compute")
         # Faster computation of all ranks alike makes its differences and dependencies as much faster.
         waiting = [each for each in model.measured if each in model.alone and each.endswith(_OF_COMPUTING)]
-        changed = [name] if equals else [*known, *waiting]
+        changed = [name] if name else [*known, *waiting]
         factors.update({each: factors.get(each, 1.0) / faster for each in changed})
-        replay["faster" if not equals else "class"] = {"computing": faster}
+        replay["compute" if not name else "class"] = {COMPUTING: faster}
         texts.append(f"{name or 'computation'} {faster:g}x as fast")
     if not factors:
         return model

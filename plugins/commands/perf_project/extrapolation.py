@@ -24,7 +24,7 @@ from perfcore.base.arrays import Floats
 PRIOR_RUNS = 4.0
 # Standard deviation of a log time for a doubling of the scale: of the elapsed time of traces and of tables, whose
 # categories leave more out; of components that compute, of those of tables, and of losses.
-TRACES, TABLES = 0.08, 0.22
+TRACES, TABLES = 0.08, 0.19
 COMPUTING, CATEGORY, LOSS = 0.1, 0.35, 0.4
 LAW_WEIGHT, LAW_SCALES = 0.5, 4  # share of the scaling model, if there are so many scales
 _STEEPEST = 2.0  # exponent of a power law

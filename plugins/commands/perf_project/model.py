@@ -214,10 +214,14 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         ascending = total * np.exp(
             extrapolation.log_errors(errors, usual, (np.arange(_DRAWS) + 0.5) / _DRAWS, doublings)
         )
-        places = np.argsort(elapsed, axis=0)
-        scale = np.empty_like(elapsed)
-        np.put_along_axis(scale, places, ascending / np.take_along_axis(elapsed, places, axis=0), axis=0)
-        drawn_beyond = {name: values * scale for name, values in shifted.items()}
+        # Of the joint draws those with such elapsed times are taken, so that certain components remain certain.
+        drawn_beyond = {name: np.empty_like(elapsed) for name in names}
+        for t in range(len(targets)):
+            order = np.argsort(elapsed[:, t])
+            near = np.searchsorted(elapsed[order, t], ascending[:, t])
+            chosen = order[np.minimum(near, _DRAWS - 1)]
+            for name, values in shifted.items():
+                drawn_beyond[name][:, t] = values[chosen, t] * ascending[:, t] / elapsed[chosen, t]
         return {name: values * np.divide(times[name], middle, out=np.ones_like(middle), where=middle > 0.0)
                 for name, values in drawn_beyond.items() for middle in [np.median(values, axis=0)]}  # fmt: skip
 

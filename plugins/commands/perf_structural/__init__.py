@@ -19,7 +19,7 @@ _PUBLIC = {
     "structural_model": ("Choice", "StructuralModel", "choose", "predict_candidates"),
 }
 _HOMES = {name: f"perf_structural.{module}" for module, names in _PUBLIC.items() for name in names}
-__all__ = [*_HOMES, "register_commands", "register_models", "register_presenters"]  # noqa: PLE0604
+__all__ = [*_HOMES, "register_commands", "register_models"]  # noqa: PLE0604
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 
@@ -27,14 +27,19 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register("stochastic", COMMAND_GROUP, group=group, help="Compute with stochastic values from samples.")
+    register(
+        "stochastic",
+        COMMAND_GROUP,
+        group=group,
+        help="Compute with distributions: uncertainty, exactly or by Monte Carlo.",
+    )
     for name, text, function in (
         (
             "stochastic summarize",
-            "Summarize samples as an interval, normal or histogram.",
+            "Turn samples of a load or time into a distribution.",
             "value",
         ),
-        ("stochastic eval", "Propagate uncertainty through a formula.", "evaluate"),
+        ("stochastic eval", "Propagate uncertainty through a formula (exact or Monte Carlo).", "evaluate"),
         ("stochastic schedule", "Choose an allocation or a work partition.", "schedule"),
         (
             "stochastic solve",
@@ -79,25 +84,5 @@ def register_models(register: Register) -> None:
         options="perf_structural.options:ValidationOptions",
         suffixes=(".json",),
         default_for=("validation",),
-    )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how results and series are shown."""
-    for result, presenter, shows in (
-        ("prediction:Prediction", "presenters:PredictionPresenter", "a predicted distribution"),
-        ("structural_model:Choice", "presenters:ChoicePresenter", "candidates side by side"),
-        ("decomposition:Decomposition", "presenters:DecompositionPresenter", "work divided"),
-        ("solving:Solution", "presenters:SolutionPresenter", "the value of an input that suffices"),
-        ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value with its samples"),
-        ("judging:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
-        ("structural_model:StructuralModel", "presenters:StructuralPresenter", "a structural model with its inputs"),
-    ):
-        register(f"perf_structural.{result}", f"perf_structural.{presenter}", help=shows)
-    register(
-        "perf_structural.judging:Judgement",
-        "perf_structural.judging_views:JudgementPresenter",
-        help="predictions against what happened",
         function="perf_structural.judging:judge",
     )

@@ -22,6 +22,8 @@ from perfcore.base.errors import DataError
 
 _RULES = [pair for table in (INFIX, PREFIX, EQUATION_FUNCTIONS) for pair in table.items()]
 SYMBOLS = {rule.ufunc: symbol for symbol, rule in _RULES if symbol != "**"}
+MAX_NODES = 200_000  # some 200 MB; 1,000 processors over 100 iterations stay below
+_COMPARISONS = frozenset(rule.ufunc for symbol, rule in INFIX.items() if symbol[0] in "<>=!")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -153,11 +155,6 @@ def _fraction(node: Product, parts: list[str]) -> str:
         base = f"({part})" if isinstance(operand, Sum) else part
         (above if power > 0 else below).append(base if abs(power) == 1 else f"{base}^{abs(power)}")
     return "/".join(["*".join(above) or "1", *below])
-
-
-MAX_NODES = 200_000  # some 200 MB; 1,000 processors over 100 iterations stay below
-
-_COMPARISONS = frozenset(rule.ufunc for symbol, rule in INFIX.items() if symbol[0] in "<>=!")
 
 
 class Algebra:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from perfcore.data.series import Series
 
 Named = str | os.PathLike[str]
+_TAIL = "quantile:0.95"  # by which a choice by the mean is to be looked at too
+_KEEP = "run the first one and keep its times: `perf validate` compares predictions with them"
 _EVALUATION = OptionsOf("perf_structural.options:EvaluationOptions", "evaluation")
 _READ = OptionGroup("perfcore.cli.reading:HowToRead", "read_file")
 
@@ -71,15 +74,21 @@ def solve(
     >>> found.found.value
     25
     """
-    from perf_structural.inputs import as_quantities
+    from perf_structural.inputs import as_quantities, with_words
     from perf_structural.solving import parse_range, solve_for
     from perf_structural.structural_model import StructuralModel
 
     name, ends = parse_range(range_)
+    text = "" if isinstance(model, StructuralModel) else os.fspath(model)
+    is_file = text.endswith(".toml")
     if not isinstance(model, StructuralModel):
-        is_file = os.fspath(model).endswith(".toml")
-        model = StructuralModel.read(model) if is_file else StructuralModel(os.fspath(model), source="solve")
-    return solve_for(model.with_inputs(as_quantities(inputs)), name, ends, below, probability, **options)
+        model = StructuralModel.read(model) if is_file else StructuralModel(text, source=text)
+    solution = solve_for(model.with_inputs(as_quantities(inputs)), name, ends, below, probability, **options)
+    if not text or solution.found is None or isinstance(inputs, Mapping):
+        return solution
+    command = "predict" if is_file else "stochastic eval"
+    words = f"{shlex.quote(text)} --with {name}={solution.found.value:.6g}{with_words(inputs)}"
+    return replace(solution, next=f"perf {command} {words} --below {below:g}")
 
 
 def value(
@@ -93,6 +102,7 @@ def value(
     support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
     quantile: Annotated[str | float | tuple[float, ...] | None, Option(metavar="Q,...")] = None,
     scale: Annotated[float | None, Option(metavar="RANGE")] = None,
+    run: Annotated[str | None, Option(metavar="DURATION")] = None,
     read: Annotated[Read | None, _READ] = None,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> MeasuredValue:
@@ -120,6 +130,8 @@ def value(
         Quantiles to show, with the limits that samples give them.
     scale : float, > 0, optional
         Full range of the quantity, for its variation class (default: 1, and of times none).
+    run : str, optional
+        Distribution of the mean over a run this long that starts now, instead of single samples.
     read : callable, optional
         Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
@@ -137,6 +149,7 @@ def value(
         perf stochastic summarize cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
         perf stochastic summarize load.json --as normal -o load.value.json --plot load.png
         perf stochastic summarize runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
+        perf stochastic summarize load.json --run 10min -o load.value.json
 
     >>> from perfcore import Series
     >>> load = Series([0, 60, 120, 180], {"cpu": [0.2, 0.9, 0.4, 0.6]}, "s")
@@ -145,9 +158,17 @@ def value(
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded
-    from perf_structural.measured_value import check_scale, read_samples, represent, samples_of
-    from perf_structural.statistic import LEVELS, levels_given
+    from perf_structural.measured_value import (
+        SUMMARY_LEVELS,
+        check_scale,
+        read_samples,
+        represent,
+        represent_run,
+        samples_of,
+    )
+    from perf_structural.statistic import levels_given
     from perf_tables.arguments import check_length
+    from perf_tables.series import DEFAULT_WINDOW
     from perfcore.hooks.options import build
     from perfcore.hooks.registry import registry
     from perfcore.stochastic import default_name
@@ -158,12 +179,17 @@ def value(
     check_length(window)
     if scale is not None:
         check_scale(scale)
-    levels = LEVELS if quantile is None else levels_given(quantile)
+    levels = SUMMARY_LEVELS if quantile is None else levels_given(quantile)
     bounds = parse_bounds(support) if isinstance(support, str) else support
+    if run is not None:
+        window = "all" if window == DEFAULT_WINDOW else window
+        check_length(run)
     if isinstance(series, (str, os.PathLike)):
         samples, warnings = read_samples(series, window, column, until, where, read, bounds)
     else:
         samples, warnings = samples_of(series, window, column, until, where, bounds)
+    if run is not None:
+        return represent_run(samples, run, bounds, levels, warnings)
     measured = represent(samples, name, scale, levels, warnings, **options)
     if bounds is None:
         return measured
@@ -204,10 +230,13 @@ def evaluate(
     >>> evaluate("work/speed", {"work": 100, "speed": {"interval": [4, 5]}}).value
     Interval[20, 25]
     """
-    from perf_structural.inputs import as_quantities
+    from perf_structural.inputs import as_quantities, with_words
     from perf_structural.structural_model import StructuralModel
 
-    return StructuralModel(formula, inputs=as_quantities(inputs), source="eval").predict(**options)
+    prediction = StructuralModel(formula, inputs=as_quantities(inputs), source=formula).predict(**options)
+    if not (words := with_words(inputs)):
+        return prediction
+    return replace(prediction, next=f"perf stochastic eval {shlex.quote(formula)}{words} --json")
 
 
 def schedule(
@@ -269,11 +298,22 @@ def schedule(
     from perf_structural.structural_model import StructuralModel, choose, predict_candidates
 
     statistic = parse_statistic(by, tuning)
+    text = "" if isinstance(model, StructuralModel) else shlex.quote(os.fspath(model))
     if divide is None and (unit_time is not None or fixed_time is not None):
         raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
     if not isinstance(model, StructuralModel):
         model = StructuralModel.read(model)
     if divide is not None:
-        return divided(model, divide, statistic, unit_time, fixed_time, options)
-    gathered = all_candidates(model, candidates)
-    return choose(predict_candidates(model, gathered, **options), statistic)
+        division = divided(model, divide, statistic, unit_time, fixed_time, options)
+        fixed = "" if fixed_time is None else f" --fixed-time {fixed_time}"
+        words = f"{text} --divide {divide} --unit-time {unit_time}{fixed}"
+        return replace(
+            division, next=f"perf stochastic schedule {words} --by {_TAIL}" if text and by != _TAIL else _KEEP
+        )
+    choice = choose(predict_candidates(model, all_candidates(model, candidates), **options), statistic)
+    files = (
+        "" if isinstance(candidates, Mapping) else "".join(f" {shlex.quote(os.fspath(file))}" for file in candidates)
+    )
+    return replace(
+        choice, next=f"perf stochastic schedule {text}{files} --by {_TAIL}" if text and by != _TAIL else _KEEP
+    )

@@ -24,6 +24,15 @@ from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 from perfcore.report import Column, Note, Report, Table
 
+_DRAWS = 1 << 16
+_SEED = 0
+_NUMBERS_AT_ONCE = 1 << 22  # in the draws of one model at a block of points, 32 MB
+# Normal scores at which a model is asked for its bounds, which takes most of the time; few draws lie above 4. Lines
+# through four times as many places are as good as the cubic.
+_SCORES = np.arange(1, 17) / 4.0
+_STEP = 1.0 / 16.0
+_OPERATIONS = ("+", "*", "/", "max")
+
 
 def check_variables(models: Mapping[str, Model]) -> None:
     """Refuse models whose variables of one symbol are not the same."""
@@ -102,13 +111,6 @@ def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]])
 # Bounds of 50 to 99 % of sums of normals then err by at most 0.9 % of their distance from the value for 2 to 5 models
 # and by 1.3 % for 20, the largest of 20 random sums each; as many pseudo-random draws err by up to 2.3 %. Products,
 # maxima and sums of lognormals and of Student's t agree with 10^6 random draws to 0.7 %, and to 1.4 % for Cauchy's.
-_DRAWS = 1 << 16
-_SEED = 0
-_NUMBERS_AT_ONCE = 1 << 22  # in the draws of one model at a block of points, 32 MB
-# Normal scores at which a model is asked for its bounds, which takes most of the time; few draws lie above 4. Lines
-# through four times as many places are as good as the cubic.
-_SCORES = np.arange(1, 17) / 4.0
-_STEP = 1.0 / 16.0
 
 
 def bounds_of_function(
@@ -156,9 +158,6 @@ def _interpolated(quantiles: Floats, scores: Floats) -> Floats:
     values: Floats = np.take(quantiles, left, axis=1)
     values += share * np.take(np.diff(quantiles, axis=1), left, axis=1)
     return values
-
-
-_OPERATIONS = ("+", "*", "/", "max")
 
 
 def check_expression(formula: Formula, names: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,25 @@ from perf_structural.statistic import Statistic
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
+from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, default_representation
 
 _SHARE_TOLERANCE = 1e-3  # of a unit of work: far below the rounding to whole units
 _BINS = 100  # of what is made of draws
+_THINNED = 8  # one in so many points decides in the search for the best division
+_MOST_MOVES = 64  # of work from one machine to another that are tried at once
+
+
+@dataclass(frozen=True)
+class Division:
+    """A way to divide work, and when the last machine is done with it."""
+
+    name: str
+    shares: tuple[int, ...]
+    figure: float  # the statistic of the time at which all are done
+    median: float
+    beaten: float | None = None  # probability that the first division is done earlier
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +53,13 @@ class Decomposition(Result):
     statistic: Statistic
     unit: str = ""  # of the times; empty where there is none
     finish: StochasticValue | None = None  # time at which the last machine is done, of all at the same draws
+    divisions: tuple[Division, ...] = ()  # this one first, and others to compare it with, if there are draws
+    next: str = ""  # the command that follows
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_decomposition
+
+        return report_of_decomposition(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -117,11 +138,65 @@ def balance(
     shares = _whole(machines, exact, total)
     times = tuple(machine.time(share) for machine, share in zip(machines, shares, strict=True))
     figures = tuple(machine.figure(share) for machine, share in zip(machines, shares, strict=True))
-    finish = None
-    if draws is not None:
-        last = np.max([each.times(share) for each, share in zip(draws, shares, strict=True)], axis=0)
-        finish = default_representation("distributions").from_draws(last, _BINS)
-    return Decomposition(tuple(shares), times, figures, statistic, unit, finish)
+    if draws is None:
+        return Decomposition(tuple(shares), times, figures, statistic, unit)
+    finish = default_representation("distributions").from_draws(_finish(draws, shares), _BINS)
+    divisions = _divisions(draws, shares, statistic) if len(shares) > 1 and total else ()
+    return Decomposition(tuple(shares), times, figures, statistic, unit, finish, divisions)
+
+
+def _finish(draws: Sequence[Draws], shares: Sequence[int]) -> Floats:
+    """Return when the last machine is done, at each point."""
+    last: Floats = np.max([each.times(share) for each, share in zip(draws, shares, strict=True)], axis=0)
+    return last
+
+
+def _divisions(draws: Sequence[Draws], shares: Sequence[int], statistic: Statistic) -> tuple[Division, ...]:
+    """Return the division by a statistic of the machines, and others by what all together need."""
+    total, count = sum(shares), len(shares)
+    every = {f"by {statistic.name}": tuple(shares), "equal": _apportioned(np.ones(count), total)}
+    means, stds = (np.array([getattr(each.unit_time, name)() for each in draws]) for name in ("mean", "std"))
+    every["by mean"] = _apportioned(1.0 / means, total)
+    every["by mean + std"] = _apportioned(1.0 / (means + stds), total)
+    thinned = [replace(each, unit_time=each.unit_time[::_THINNED], fixed=each.fixed[::_THINNED]) for each in draws]
+    best = min(every.values(), key=lambda each: statistic(_Drawn(_finish(thinned, each)), "all"))
+    every["optimized"] = _optimized(thinned, best, statistic)
+    first = _finish(draws, shares)
+    divisions = []
+    for name, each in every.items():
+        if name.startswith("by") and name != f"by {statistic.name}" and each == tuple(shares):
+            continue
+        last = _finish(draws, each)
+        beaten = None if each == tuple(shares) else float((first < last).mean() + 0.5 * (first == last).mean())
+        divisions.append(Division(name, each, statistic(_Drawn(last), "all"), float(np.median(last)), beaten))
+    return tuple(divisions)
+
+
+def _apportioned(weights: Floats, total: int) -> tuple[int, ...]:
+    """Return whole shares in proportion to weights; the largest remainders get what is left."""
+    exact = total * weights / weights.sum()
+    shares = np.floor(exact).astype(np.int64)
+    shares[np.argsort(shares - exact, kind="stable")[: total - int(shares.sum())]] += 1
+    return tuple(shares.tolist())
+
+
+def _optimized(draws: Sequence[Draws], shares: Sequence[int], statistic: Statistic) -> tuple[int, ...]:
+    """Return shares from which no unit can be moved so that the statistic of the finish becomes smaller."""
+    current, least = list(shares), statistic(_Drawn(_finish(draws, shares)), "all")
+    step = max(1, sum(shares) // 8)
+    while step:
+        moves = [(a, b) for a in range(len(shares)) for b in range(len(shares)) if a != b and current[a] >= step]
+        if len(moves) > _MOST_MOVES:  # from the machine that is last most often
+            last = int(np.argmax([np.median(each.times(share)) for each, share in zip(draws, current, strict=True)]))
+            moves = [(a, b) for a, b in moves if a == last]
+        found = [[share + step * ((k == b) - (k == a)) for k, share in enumerate(current)] for a, b in moves]
+        figures = [statistic(_Drawn(_finish(draws, each)), "all") for each in found]
+        if figures and min(figures) < least:
+            least = min(figures)
+            current = found[figures.index(least)]
+        else:
+            step //= 2
+    return tuple(current)
 
 
 class _Machine:

@@ -13,6 +13,30 @@ from perf_formulas.parser import FUNCTIONS, OR, QUANTILE, Limits, Node, Parser, 
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 
+_REACH = 7.0  # standard deviations around a share, beyond which the share in a step never is
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)  # leave 0.6 % at most of 4 workers, 3 % of 8
+_ROUNDS = 40  # of the secant rule for T, at most; 3 to 5 do for 2 to 8 workers
+_NEAR = 1e-3  # of log T
+_AT_ONCE = 1 << 13
+_SMALL = 1e-4  # times in units of the correlation's: there the closed form is all rounding
+_LEVEL = FUNCTIONS["max"].level
+# An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
+LIMITS = Limits(length=100_000, nodes=10_000)
+# The fewest and the most arguments of each function.
+_ARGUMENTS: Mapping[str, tuple[int, int | None]] = {
+    **dict.fromkeys(("sum_over", "mean_over", "max_over", "min_over"), (1, 2)),
+    "k_th": (3, None),
+    **dict.fromkeys(("k_th_over", QUANTILE), (2, 2)),
+    "barrier_over": (2, 2),
+    "grained_barrier_over": (3, 3),
+    "pipeline_over": (2, 2),
+}
+EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {
+    name: Rule(name, name, _LEVEL, (OR,) * fewest, most) for name, (fewest, most) in _ARGUMENTS.items()
+}
+# Place of the replicated argument of each function that takes its copies.
+OVER_COPIES: Mapping[str, int] = {name: int(name == "k_th_over") for name in _ARGUMENTS if name.endswith("_over")}
+
 
 def as_integer(name: str, numbers: npt.ArrayLike, least: int, most: float) -> Floats:
     """Numbers rounded to whole ones."""
@@ -99,13 +123,6 @@ def pipeline_time(*arguments: npt.ArrayLike) -> Floats:
 #
 # taken as a beta distribution. Together they progress by p = E[min A_i] in the T = grain/p of a step.
 
-_REACH = 7.0  # standard deviations around a share, beyond which the share in a step never is
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)  # leave 0.6 % at most of 4 workers, 3 % of 8
-_ROUNDS = 40  # of the secant rule for T, at most; 3 to 5 do for 2 to 8 workers
-_NEAR = 1e-3  # of log T
-_AT_ONCE = 1 << 13
-_SMALL = 1e-4  # times in units of the correlation's: there the closed form is all rounding
-
 
 def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
     """Share of full speed that workers which meet at barriers make together of their shares of their processors."""
@@ -178,26 +195,6 @@ def _least_of(shares: Floats, times: Floats) -> Floats:
         survival *= np.where(share < 1.0, 1.0 - betainc(part * share, part * (1.0 - share), places), 1.0)
     return np.asarray(low + (high - low) * (0.5 * _WEIGHTS @ survival))
 
-
-_LEVEL = FUNCTIONS["max"].level
-
-# An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
-LIMITS = Limits(length=100_000, nodes=10_000)
-
-# The fewest and the most arguments of each function.
-_ARGUMENTS: Mapping[str, tuple[int, int | None]] = {
-    **dict.fromkeys(("sum_over", "mean_over", "max_over", "min_over"), (1, 2)),
-    "k_th": (3, None),
-    **dict.fromkeys(("k_th_over", QUANTILE), (2, 2)),
-    "barrier_over": (2, 2),
-    "grained_barrier_over": (3, 3),
-    "pipeline_over": (2, 2),
-}
-EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {
-    name: Rule(name, name, _LEVEL, (OR,) * fewest, most) for name, (fewest, most) in _ARGUMENTS.items()
-}
-# Place of the replicated argument of each function that takes its copies.
-OVER_COPIES: Mapping[str, int] = {name: int(name == "k_th_over") for name in _ARGUMENTS if name.endswith("_over")}
 
 # Each takes the values of its arguments, copies spread out, at the same points.
 COMPUTED: Mapping[str, Callable[..., Floats]] = {

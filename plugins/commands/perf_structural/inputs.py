@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,11 @@ from perfcore.data.units import is_time
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
+
+# A plain list is one value for each processor.
+_DEFAULT_INDEX = "processor"
+_SOURCES = ("value", "samples", "file")
+_OF_FILES = ("column", "where", "window")
 
 
 def given_quantities(words: Sequence[str]) -> dict[str, Any]:
@@ -42,6 +48,13 @@ def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[s
     return inputs if isinstance(inputs, Mapping) else given_quantities(inputs or ())
 
 
+def with_words(inputs: Any) -> str:
+    """Return inputs as the options that a suggested command repeats, with a space before each; of a mapping none."""
+    if inputs is None or isinstance(inputs, Mapping):
+        return ""
+    return "".join(f" --with {shlex.quote(word)}" for word in inputs)
+
+
 def _typed(text: str) -> Any:
     """A number, the words of a representation, which it reads itself, or a file; one called ``a:b`` is ``./a:b``."""
     try:
@@ -55,11 +68,6 @@ def _typed(text: str) -> Any:
 
 
 Quantity = StochasticValue | float
-
-# A plain list is one value for each processor.
-_DEFAULT_INDEX = "processor"
-_SOURCES = ("value", "samples", "file")
-_OF_FILES = ("column", "where", "window")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):

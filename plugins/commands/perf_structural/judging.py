@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,6 +21,7 @@ from perf_structural.statistic import levels_given, quantile_name
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
+from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -29,6 +32,16 @@ PIT_BINS = 10
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
 _SIGNS = (b'"representation"', b'"lower"', b'"upper"')
 _CONFIDENCE = 0.95  # of the limits of an observed share
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+FEWEST = 40  # runs: four quantiles of their places
+_RUNS_A_KNOT, _MOST_KNOTS = 10, 20
+_EVIDENCE = 20.0  # runs that weigh as much as the belief that predictions are right as they are
+_FOLDS = 5  # stretches of runs, each left out once
+_MOST_SCORED = 1000  # runs, evenly over all: enough to tell, and each takes a quantile function
+_SCORED_LEVELS: Floats = (np.arange(100, dtype=np.float64) + 0.5) / 100.0
+_TAIL = (1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3)
+_NEXT_TO_NONE = 1e-12
+_EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for level in reversed(_TAIL))])
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,12 +74,21 @@ class Predictions(Result):
         """Read the values of a file: one JSON document after another, each a value or a list of them."""
         return cls(tuple(read_predictions(path)), os.fspath(path))
 
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_predictions
+
+        return report_of_predictions(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [value.to_dict() for value in self.values]}
+
     def validate(self, data: Any, output: str | None = None, **options: Any) -> Judgement | Recalibration:
         """Compare the predictions with what happened, or learn from it how later ones are to be corrected."""
         if not options.pop("recalibrate", False):
             if output is not None:
                 raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
-            return judge(self.values, data, **options)
+            judged = judge(self.values, data, **options)
+            return judged if options.get("recalibration") else replace(judged, next=self._next(judged, data))
         for name in ("recalibration", "at", "quantile"):
             if options.get(name) is not None:
                 raise OptionError(f"--{name} judges, and --recalibrate learns: give one of them")
@@ -74,6 +96,17 @@ class Predictions(Result):
         if output is not None:
             learned.save(output)
         return learned
+
+    def _next(self, judged: Judgement, data: Any) -> str:
+        """Return the command that learns a correction, if the runs teach one."""
+        if not isinstance(data, str) or judged.verdict in ("Predictions hold", "Bounds hold"):
+            return ""
+        try:
+            recalibrate(self.values, judged.actual)
+        except DataError:
+            return f"measure more runs: {len(judged.actual)} do not teach how to correct the predictions"
+        files = f"{shlex.quote(self.source)} {shlex.quote(data)} --column {shlex.quote(judged.name)}"
+        return f"perf validate {files} --recalibrate -o correction.json"
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,10 +130,41 @@ class Judgement(Result):
     at: Floats | None = None  # start times or run numbers, for pictures; else runs are counted from 1
     at_name: str = "run"  # what ``at`` and the actual values are called
     name: str = "actual"
+    next: str = ""  # the command that follows
 
-    def coverage(self) -> list[dict[str, float | int | str]]:
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_judgement
+
+        return report_of_judgement(self)
+
+    @property
+    def verdict(self) -> str:
+        """Whether intervals hold what they promise, else in which way they do not."""
+        coverage = self.coverage()
+        judged = [row for row in coverage if row["interval"] != "bounds"]
+        if any(row["high"] < row["promised"] for row in judged):
+            return "Predictions are too narrow"
+        if any(row["low"] > row["promised"] for row in judged):
+            return "Predictions are too wide"
+        bias, error = self.bias
+        if abs(bias) > 2.0 * error > 0.0:
+            return "Predictions are too low" if bias > 0.0 else "Predictions are too high"
+        if coverage and not judged:
+            return "Bounds hold" if coverage[0]["high"] >= 1.0 else "Bounds do not hold"
+        return "Predictions hold"
+
+    @property
+    def bias(self) -> tuple[float, float]:
+        """Mean of actual less predicted values, and its standard error; NaN if no prediction has a mean."""
+        errors = self.actual - self.mean
+        errors = errors[np.isfinite(errors)]
+        if not len(errors):
+            return math.nan, math.nan
+        return float(errors.mean()), float(errors.std(ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else 0.0
+
+    def coverage(self) -> list[dict[str, Any]]:
         """For the bounds and each central interval: the share of actual values within, with its limits."""
-        rows: list[dict[str, float | int | str]] = []
+        rows: list[dict[str, Any]] = []
         intervals = {1.0: np.where(np.isfinite(self.support), self.support, np.nan), **self.bounds}
         for promised, limits in intervals.items():
             finite = np.isfinite(limits).all(axis=1)
@@ -114,9 +178,9 @@ class Judgement(Result):
             rows.append({"interval": "bounds" if is_bounds else f"{promised:.0%}", **observed, **figures})
         return rows
 
-    def quantile_shares(self) -> list[dict[str, float | int | str]]:
+    def quantile_shares(self) -> list[dict[str, Any]]:
         """For each quantile that was asked for: the share of actual values up to it, with its limits."""
-        rows: list[dict[str, float | int | str]] = []
+        rows: list[dict[str, Any]] = []
         for level, places in self.quantiles.items():
             finite = np.isfinite(places)
             if not finite.any():
@@ -158,7 +222,7 @@ class Judgement(Result):
         }
 
 
-def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, float | int | str]:
+def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, Any]:
     """A promised share, and the observed one with its limits."""
     from scipy.stats import binomtest
 
@@ -351,18 +415,6 @@ def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
     return shares
 
 
-COVERAGES = (0.5, 0.8, 0.9, 0.95)
-_FEWEST = 40  # runs: four quantiles of their places
-_RUNS_A_KNOT, _MOST_KNOTS = 10, 20
-_EVIDENCE = 20.0  # runs that weigh as much as the belief that predictions are right as they are
-_FOLDS = 5  # stretches of runs, each left out once
-_MOST_SCORED = 1000  # runs, evenly over all: enough to tell, and each takes a quantile function
-_SCORED_LEVELS: Floats = (np.arange(100, dtype=np.float64) + 0.5) / 100.0
-_TAIL = (1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3)
-_NEXT_TO_NONE = 1e-12
-_EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for level in reversed(_TAIL))])
-
-
 @dataclass(frozen=True, repr=False)
 class Recalibration(Result):
     """A monotone map of probabilities, learned from past predictions and what then happened."""
@@ -375,6 +427,11 @@ class Recalibration(Result):
     score_after: float = float("nan")
     held_before: Mapping[float, float] = field(default_factory=dict)
     held_after: Mapping[float, float] = field(default_factory=dict)
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_recalibration
+
+        return report_of_recalibration(self)
 
     def __post_init__(self) -> None:
         for name in ("levels", "places"):
@@ -452,9 +509,9 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
     """Learn a map from predictions and what then happened, if it makes predictions better that it did not see."""
     places = np.array([value.place_of(x) for value, x in zip(predictions, actual, strict=True)])
     finite = np.flatnonzero(np.isfinite(places))
-    if len(finite) < _FEWEST:
+    if len(finite) < FEWEST:
         raise DataError(
-            f"{len(finite)} runs with a predicted distribution; a recalibration needs {_FEWEST} or more: "
+            f"{len(finite)} runs with a predicted distribution; a recalibration needs {FEWEST} or more: "
             "judge more runs, or predict distributions and not bounds or points"
         )
     values, places, actual = [predictions[run] for run in finite.tolist()], places[finite], actual[finite]

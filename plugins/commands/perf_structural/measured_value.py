@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_structural.bounds import Range, check_within
+from perf_structural.dependence import effective_size, hours_of, modes_of
 from perf_structural.prediction_files import is_number, read_rows
-from perf_structural.statistic import LEVELS, quantile_name
+from perf_structural.statistic import quantile_name
+from perf_tables.arguments import parse_duration
 from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
@@ -26,11 +29,12 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
-from perfcore.data.units import unit_in_name, unit_of_text
+from perfcore.data.units import nanoseconds_per, unit_in_name, unit_of_text
 from perfcore.hooks.options import build
 from perfcore.reading import Read
 from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
+from perfcore.report import Note, Report
 from perfcore.results import Result
 from perfcore.stochastic import default_name, default_representation, representation_named
 
@@ -42,6 +46,16 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _HEAD = 4096  # characters by which a file of numbers is recognized
+KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
+_FEWEST_OF_WINDOW = 10  # samples, below which all of the series are used
+FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
+CONFIDENCE = 0.95
+SUMMARY_LEVELS = (0.05, 0.5, 0.9, 0.95, 0.99)  # of the quantiles that are shown if none are asked for
+_LARGEST_ERROR = 0.02  # of probability, that a representation may have
+_NOTEWORTHY = 0.01  # of probability
+_INDEPENDENT = 0.8  # share of the samples from which on they count as independent
+_COMPARED, _HUGE = 0.95, 100.0  # quantile by which other representations are judged
+_LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,11 @@ def read_numbers(
     values: list[float] = []
     unit = ""
     name = "value" if source.is_stdin else Path(without_compressed_ending(source.name)).stem
+    if column is None and where is None and not head.lstrip().startswith("#") and not source.is_stdin:
+        with source.plain_file() as file, contextlib.suppress(ValueError):  # which the loop below words
+            numbers = np.loadtxt(file, skiprows=int(named), ndmin=1, encoding="utf-8-sig")
+            if numbers.ndim == 1 and np.isfinite(numbers).all():
+                return RunSamples(first[0] if named else name, numbers, source.name)
     for number, line in source.lines():
         word = line.decode("utf-8-sig", errors="replace").strip()
         if not word or word.startswith("#"):
@@ -155,10 +174,6 @@ def samples_of_table(
 
 
 Samples = Window | RunSamples
-
-KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
-_FEWEST_OF_WINDOW = 10  # samples, below which all of the series are used
-FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
 
 
 def read_samples(
@@ -293,79 +308,180 @@ def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
     return (f"{warning}{enough}",)
 
 
-CONFIDENCE = 0.95
-
-
 def samples_needed(level: float) -> int:
-    """How many independent samples have an order statistic on each side of a quantile with enough confidence."""
+    """Return how many independent samples have an order statistic on each side of a quantile with confidence."""
     outside = 0.5 * (1.0 - CONFIDENCE)
     return math.ceil(math.log(outside) / math.log(max(level, 1.0 - level)))
 
 
-def limits_of_quantile(samples: npt.NDArray[np.float64], level: float) -> tuple[float, float]:
-    """Between which samples the true quantile lies, with probability 0.95 at least; NaN of too few samples."""
-    from scipy.stats import quantile_test
+def limits_of_quantile(samples: Floats, level: float, size: float = math.inf) -> tuple[float, float]:
+    """Return between which values the true quantile lies with probability 0.95; NaN of too few samples.
 
-    limits: Any = quantile_test(samples, p=level).confidence_interval(CONFIDENCE)
-    return float(limits.low), float(limits.high)
+    ``size`` is how many independent samples they are worth; then the limits are those of Clopper and Pearson.
+    """
+    from scipy.stats import beta, quantile_test
 
-
-_COARSE = 0.15  # of probability: three times what five equal bins lose of 300 samples of a normal at most
-_NOTEWORTHY = 0.01  # of probability
-_RESOLVED = "--rule tails --bins 50"
-_LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
+    if size >= len(samples):
+        limits: Any = quantile_test(samples, p=level).confidence_interval(CONFIDENCE)
+        return float(limits.low), float(limits.high)
+    if size < samples_needed(level):
+        return math.nan, math.nan
+    outside, count = 0.5 * (1.0 - CONFIDENCE), level * size
+    levels: Floats = np.asarray(
+        beta.ppf([outside, 1.0 - outside], [count, count + 1.0], [size - count + 1.0, size - count])
+    )
+    return float(np.quantile(samples, levels[0])), float(np.quantile(samples, levels[1]))
 
 
 @dataclass(frozen=True, repr=False)
 class MeasuredValue(Result):
-    """What `represent` gives."""
+    """A stochastic value that represents samples."""
 
     json_kind: ClassVar[str] = "value"
 
     window: Samples  # the samples
     value: StochasticValue  # what represents them
     scale: float | None = None  # full range of the quantity, for the variation class
-    levels: tuple[float, ...] = LEVELS  # of the quantiles that are shown
+    levels: tuple[float, ...] = SUMMARY_LEVELS  # of the quantiles that are shown
     warnings: tuple[str, ...] = ()  # about the samples
+    run: str = ""  # length of the run over which the value is a mean; of single samples empty
+    files: list[str] = field(default_factory=list, repr=False, compare=False)  # to which it was saved
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
-        """Write the value; gives what the command line says of it."""
+        """Write the value; return what the command line prints about it."""
+        self.files.append(os.fspath(path))
         return self.value.save(path)
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_value
+
+        return report_of_value(self)
+
+    @property
+    def column(self) -> str:
+        """What was measured: the column, or the name of the file if the column says nothing."""
+        if self.window.column not in ("value", "values"):
+            return self.window.column
+        return Path(without_compressed_ending(self.window.source)).stem
+
+    @functools.cached_property
+    def effective_size(self) -> float:
+        """How many independent samples these are worth; as many as there are if they have no order."""
+        return effective_size(self.window.values) if isinstance(self.window, Window) else float(len(self.window.values))
+
+    @functools.cached_property
+    def others(self) -> dict[str, StochasticValue]:
+        """The samples as a normal and as an interval, if the value is neither."""
+        if self.run or self.value.support[0] == self.value.support[1]:
+            return {}
+        names = dict.fromkeys((self.value.name, default_name("moments"), default_name("bounds")))
+        return {name: representation_named(name).from_samples(self.window.values) for name in list(names)[1:]}
+
+    @property
+    def other_errors(self) -> dict[str, float | None]:
+        """Errors of the distribution function of `others`; None of mere bounds."""
+        return {name: self._error_of(value) if value.has_distribution else None for name, value in self.others.items()}
+
+    @property
+    def report_notes(self) -> list[Note]:
+        """What must be known to read the answer, most important first."""
+        notes = [Note("Uncertain", text) for text in self.notes]
+        if self.levels != SUMMARY_LEVELS:
+            limits = [
+                f"{name} {low:.6g} to {high:.6g}"
+                for name, (low, high) in self.quantile_limits.items()
+                if math.isfinite(low) and math.isfinite(high)
+            ]
+            notes += [Note("Uncertain", f"95% CI {', '.join(limits)}")] * bool(limits)
+            notes += [Note("Uncertain", text) for text in self.too_few]
+        if isinstance(self.window, Window) and (hours := hours_of(self.window)):
+            notes.append(Note("Uncertain", f"by time of day: {hours}"))
+        modes = [] if self.run else modes_of(self.window.values)
+        if len(modes) > 1:
+            text = ", ".join(f"{place:.3g} ({share:.0%})" for place, share in modes)
+            notes.append(Note("Uncertain", f"{len(modes)} modes: {text}"))
+        count = len(self.window.values)
+        if self.effective_size < _INDEPENDENT * count:
+            text = (
+                f"samples depend on those before: {count:,} are worth about {self.effective_size:,.0f} independent ones"
+            )
+            notes.append(Note("Uncertain", text))
+        if (normal := self.others.get(default_name("moments"))) is not None and normal.has_distribution:
+            right = float(np.quantile(self.window.values, _COMPARED))
+            off = abs(float(normal.quantile(_COMPARED)) / right - 1.0) if right else math.inf
+            share = f" off by {off:.0%}" if off < _HUGE else f" {float(normal.quantile(_COMPARED)):.3g}"
+            notes.append(Note("Check", f"--as {normal.name} would have {quantile_name(_COMPARED)}{share}"))
+        return notes
+
+    @property
+    def next(self) -> str:
+        """The command that follows: keep the value, or compute with it."""
+        if not self.files:
+            words = ["perf", "stochastic", "summarize", self.window.source, "--column", self.window.column]
+            words += ["--run", self.run] * bool(self.run)
+            words += ["--as", self.value.name] * (
+                self.value.name not in {default_name("samples"), default_name("number")}
+            )
+            return "" if self.window.source in ("-", "series") else shlex.join([*words, "-o", "value.json"])
+        name = (
+            "time"
+            if self._is_duration
+            else "share"
+            if 0.0 <= self.value.support[0] <= self.value.support[1] <= 1.0
+            else "x"
+        )
+        is_free = re.search(r"avail|idle|free", self.window.column, re.IGNORECASE) is not None
+        formula = {"time": "10*time", "share": "120/share" if is_free else "120*(1 + share)"}.get(name, "2*x")
+        return f"perf stochastic eval {shlex.quote(formula)} --with {name}={shlex.quote(self.files[-1])}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be kept in mind, each once."""
-        coarse = f"the bins hide the shape, since a few samples lie far out; {_RESOLVED} keeps it"
         below, nothing = self._below_zero, "time" if self._is_duration else "sample"
-        impossible = (
-            f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is; --support 0,inf leaves it out"
-        )
+        notes = []
         # What has no jumps is off by up to each sample's share, whatever its shape.
-        hidden = self.value.binned is not None and self.cdf_error > _COARSE + 1.0 / len(self.window.values)
-        shape_notes = [coarse] * hidden + [impossible] * (below > _NOTEWORTHY)
-        return tuple(dict.fromkeys((*self.warnings, *shape_notes, *self.value.notes)))
+        if (
+            not self.run
+            and self.value.binned is not None
+            and self.cdf_error > _LARGEST_ERROR + 1.0 / len(self.window.values)
+        ):
+            notes.append(f"the bins hide the shape: CDF error {self.cdf_error:.2g}; --rule adaptive keeps it")
+        if below > _NOTEWORTHY:
+            notes.append(
+                f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is; --support 0,inf leaves it out"
+            )
+        return tuple(dict.fromkeys((*self.warnings, *notes, *self.value.notes)))
 
     @property
     def _below_zero(self) -> float:
-        """How much the value has below 0, where the samples have none."""
+        """How much the value has below 0, if the samples have none."""
         if not self.value.has_distribution or self.window.values.min() < 0.0:
             return 0.0
         return float(self.value.cdf(np.nextafter(0.0, -math.inf)))
 
     @property
     def quantile_limits(self) -> dict[str, tuple[float, float]]:
-        """Where the true quantile lies with probability 0.95 if the samples are independent; NaN of too few samples."""
-        return {quantile_name(level): limits_of_quantile(self.window.values, level) for level in self.levels}
+        """Where the true quantile lies with probability 0.95, as many samples as these are worth; NaN of too few."""
+        samples, size = self.window.values, self.effective_size
+        return {quantile_name(level): limits_of_quantile(samples, level, size) for level in self.levels}
 
     @property
     def too_few(self) -> list[str]:
         """Quantiles that the samples don't reach, with how many samples would."""
-        count = len(self.window.values)
+        size = round(self.effective_size)
         return [
-            f"too few samples for {quantile_name(level)}: {count:,}; {needed:,} are needed"
+            f"too few samples for {quantile_name(level)}: {size:,}; {needed:,} are needed"
             for level in self.levels
-            if (needed := samples_needed(level)) > count
+            if (needed := samples_needed(level)) > size
         ]
+
+    @property
+    def variation_text(self) -> str:
+        """How much the samples vary, with the class of Schopf."""
+        full, named = self.full_range, self.variation_class
+        missing = "--scale, the full range" if full is None else f"samples between 0 and --scale ({full:g})"
+        varies = f" (class needs {missing})" if named is None else f", {named} on a scale from 0 to {full:g}"
+        return f"variation: {self.window.variation:.4g}{varies}"
 
     @property
     def variation_class(self) -> str | None:
@@ -387,20 +503,26 @@ class MeasuredValue(Result):
         """Standard deviation of the samples, with n - 1 in the denominator."""
         return float(self.window.values.std(ddof=1)) if len(self.window.values) > 1 else 0.0
 
-    @property
+    @functools.cached_property
     def cdf_error(self) -> float:
-        """Largest distance between the cumulative distributions of samples and value; NaN of mere bounds."""
-        if not self.value.has_distribution:
-            return math.nan
+        """Largest distance between the cumulative distributions of samples and value; NaN of bounds and of runs."""
+        return self._error_of(self.value) if self.value.has_distribution and not self.run else math.nan
+
+    @functools.cached_property
+    def _levels(self) -> tuple[Floats, Floats, Floats]:
+        """Distinct samples, and their shares below and up to each."""
         ordered, counts = np.unique(self.window.values, return_counts=True)
         after = np.cumsum(counts) / counts.sum()
-        predicted = np.asarray(self.value.cdf(ordered), dtype=np.float64)
-        before = np.asarray(self.value.cdf(np.nextafter(ordered, -np.inf)), dtype=np.float64)
-        return float(np.max(np.maximum(np.abs(after - predicted), np.abs(after - counts / counts.sum() - before))))
+        return ordered, after - counts / counts.sum(), after
+
+    def _error_of(self, value: StochasticValue) -> float:
+        ordered, before, after = self._levels
+        errors = after - np.asarray(value.cdf(ordered)), before - np.asarray(value.cdf(np.nextafter(ordered, -np.inf)))
+        return float(np.abs(errors).max())
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """The value's figures, and how they differ from the samples'; None where an interval has none."""
+        """The value's figures, and how they differ from the samples'; None if an interval has none."""
         value, samples = self.value, self.window.values
         quantiles = {quantile_name(level): float(value.quantile(level)) for level in self.levels}
         lowest, highest = value.support
@@ -409,6 +531,7 @@ class MeasuredValue(Result):
         figures |= {"samples_std": self.samples_std, "cdf_error": self.cdf_error}
         return {
             "samples": len(self.window.values),
+            "effective_samples": self.effective_size,
             **{name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()},
             "variation": self.window.variation,
             "variation_class": self.variation_class,
@@ -426,7 +549,6 @@ class MeasuredValue(Result):
             "source": self.window.source,
             **stretch,
             "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
-            "notes": list(self.notes),
         }
 
 
@@ -434,7 +556,7 @@ def represent(
     window: Samples,
     representation: str | None = None,
     scale: float | None = None,
-    levels: tuple[float, ...] = LEVELS,
+    levels: tuple[float, ...] = SUMMARY_LEVELS,
     warnings: tuple[str, ...] = (),
     **options: Any,
 ) -> MeasuredValue:
@@ -452,6 +574,36 @@ def represent(
         return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale, levels, warnings)
     except DataError as error:
         raise DataError(f"{window.source}, {window.column!r}: {error}") from None
+
+
+def represent_run(
+    window: Samples,
+    run: str,
+    bounds: Range | None = None,
+    levels: tuple[float, ...] = SUMMARY_LEVELS,
+    warnings: tuple[str, ...] = (),
+) -> MeasuredValue:
+    """Represent the mean over a run that starts after the last sample, given all before it."""
+    from perf_forecast.fitter import mean_ahead
+    from perf_forecast.options import support_of
+
+    if not isinstance(window, Window):
+        raise OptionError(f"--run {run}: {window.source} is no series over time")
+    step_ns = (
+        float(np.median(np.diff(window.times))) * nanoseconds_per(window.time_unit) if len(window.times) > 1 else 1.0
+    )
+    count = max(1, round(parse_duration(run) / step_ns))
+    support = bounds or support_of(window.values, "auto", f"{window.column} {Path(window.source).name}")[0]
+    try:
+        places, quantiles = mean_ahead(window.values, count, support)
+    except DataError as error:
+        raise DataError(f"{window.source}: {error}") from None
+    if quantiles[0] == quantiles[-1]:
+        value = default_representation("number")(float(quantiles[0]))
+    else:
+        content = {"edges": quantiles.tolist(), "masses": np.diff(places).tolist()}
+        value = default_representation("distributions").from_dict(content)
+    return MeasuredValue(window, value, None, levels, warnings, run)
 
 
 def check_scale(scale: float) -> None:

@@ -20,6 +20,13 @@ from perfcore.base.errors import DataError, PerfError, UnknownNameError, key_fir
 from perfcore.models.model import Model, load
 from perfcore.stochastic import StochasticValue, default_representation, of_moments
 
+# Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with
+# the model there, and not at one standard deviation.
+_COVERAGE = 0.95
+_ASYMMETRY = 0.2
+# Of these a lopsided one is made.
+_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)
+
 
 class StructuralModelError(PerfError):
     """A structural model that cannot be read or evaluated; one line with the file, the key and what is accepted."""
@@ -33,15 +40,8 @@ def error_context(source: str, key: str) -> Iterator[None]:
     except StructuralModelError:
         raise
     except PerfError as error:
-        raise StructuralModelError(f"{source}: {key}: {error}") from None
-
-
-# Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with
-# the model there, and not at one standard deviation.
-_COVERAGE = 0.95
-_ASYMMETRY = 0.2
-# Of these a lopsided one is made.
-_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)
+        where = f"{source}: {key}".removeprefix(": ") if key != "equation" or source.endswith(".toml") else source
+        raise StructuralModelError(f"{where}: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from perf_structural.statistic import LEVELS, parse_levels
 from perfcore.hooks.options import option
+
+
+def parse_support(bounds: Any) -> tuple[float, float]:
+    """Return two rising numbers, from a text such as ``0,1`` too."""
+    try:
+        low, high = map(float, bounds.split(",") if isinstance(bounds, str) else bounds)
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not low < high:
+        raise ValueError("two rising numbers are expected, such as 0,1")
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,9 @@ class EvaluationOptions(SamplingOptions):
         LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
     )
     below: float | None = option(None, "print the probability of results up to LIMIT", metavar="LIMIT")
+    support: tuple[float, float] | None = option(
+        None, "bounds of the quantities in divisors, such as 0,1", parse=parse_support, metavar="LOW,HIGH"
+    )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from perf_structural.algebra import (
     repeated,
     shown,
 )
+from perf_structural.bounds import within
 from perf_structural.composition import Composition
 from perf_structural.correlation import Pair
 from perf_structural.model_file import error_context
@@ -39,6 +40,7 @@ from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build, describe
+from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, as_value, default_representation, performer_of
 
@@ -48,6 +50,12 @@ _FUNCTIONS: Mapping[str, Callable[..., StochasticValue]] = {
     "abs": arithmetic.absolute,
     **{name: getattr(arithmetic, name) for name in ("exp", "log", "power", "sqrt")},
 }
+_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
+# Of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n).
+_SHARE_OF_SIZE = 0.05
+_BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
+_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
+_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn alone
 
 
 def inexact_reason(root: Expression) -> str | None:
@@ -131,13 +139,6 @@ def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quanti
 def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
     """The number of bins, for a representation whose arithmetic takes one."""
     return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
-
-
-_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
-# Of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n).
-_SHARE_OF_SIZE = 0.05
-_BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
-_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
 @dataclass(frozen=True)
@@ -370,6 +371,12 @@ class Prediction(Result):
     evaluation: Evaluation
     composition_notes: tuple[str, ...] = ()  # what was met when the equation was written out
     draws: npt.NDArray[np.float64] | None = field(default=None, repr=False)
+    next: str = ""  # the command that follows
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_prediction
+
+        return report_of_prediction(self)
 
     @property
     def value(self) -> StochasticValue:
@@ -404,9 +411,6 @@ class Prediction(Result):
         }
 
 
-_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn alone
-
-
 @dataclass(frozen=True)
 class Part:
     """A part of a prediction."""
@@ -430,6 +434,8 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
     Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
+    if chosen.support is not None:
+        parts = [_within_support(part, chosen.support) for part in parts]
     parts = [without_quantiles(part, chosen) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
@@ -444,6 +450,17 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
             part_predictions.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
         predicted.append(part_predictions)
     return predicted
+
+
+def _within_support(part: Part, support: tuple[float, float]) -> Part:
+    """A part whose divisors are made of quantities within bounds."""
+    composition, values = part.composition, dict(part.composition.values)
+    nodes = {node for cell in composition.result.cells.values() for node in ordered(cell) if isinstance(node, Product)}
+    divisors = [each for node in nodes for each, power in zip(node.operands, node.powers, strict=True) if power < 0]
+    with error_context(part.source, part.label):
+        for name in {leaf for divisor in divisors for leaf in leaves(divisor)}:
+            values[name] = within(values[name], *support)
+    return replace(part, composition=replace(composition, values=values))
 
 
 def without_quantiles(part: Part, options: EvaluationOptions) -> Part:

@@ -25,6 +25,17 @@ from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
 _MOST_RANGES = 4  # of operands in a message
+# Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
+_MOST_AT_ONCE = 2**20
+_DIGITS = 30  # binary ones, of each coordinate of a point
+# Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
+FEWEST_NETS = 8
+# Default number of points: so many, or of many inputs so many numbers together, of which a second draws as
+# many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
+_POINTS = 100_000
+_NUMBERS = 2**24
+_FEWEST_POINTS = 1024
+_MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
 @dataclass
@@ -138,10 +149,30 @@ class PointwiseEvaluation:
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
         if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
+            beyond = (min(crossing.below, crossing.above) + crossing.zero) / (
+                crossing.below + crossing.zero + crossing.above
+            )
+            names = leaves(divisor)
+            share = f"for {beyond:.1%} of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
-                f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}"
+                f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
+                f"0 or beyond {share}; {self._fix_of(divisor, crossing)}"
             )
         return values
+
+    def _fix_of(self, divisor: Expression, crossing: _Crossing) -> str:
+        """Return what keeps a divisor on the side of zero where it is most often."""
+        names = leaves(divisor)
+        is_sum = isinstance(divisor, Sum) and len(names) == len(divisor.operands) == 1
+        if not isinstance(divisor, Leaf) and not (is_sum and isinstance(divisor.operands[0], Leaf)):
+            return f"--support LOW,HIGH keeps {' and '.join(names)} where it is not"
+        weight, root = 1.0, 0.0
+        if isinstance(divisor, Sum):
+            weight, root = divisor.weights[0], -divisor.constant / divisor.weights[0]
+        low, high = self.supports[names[0]]
+        is_above = (crossing.above >= crossing.below) == (weight > 0.0)  # the quantity, of its root
+        ends = (root, high) if is_above else (min(low, 0.0), root)
+        return f"--support {ends[0]:.4g},{ends[1]:.4g} leaves these out"
 
     def _bounds(self, node: Expression) -> list[float]:
         """Ends of the supports of all quantities below a node."""
@@ -177,11 +208,6 @@ def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozense
 
 # One scrambled net, shifted again by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
-
-# Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
-_MOST_AT_ONCE = 2**20
-
-_DIGITS = 30  # binary ones, of each coordinate of a point
 
 
 class Nets(NamedTuple):
@@ -276,17 +302,6 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     present = {pair: value for pair, value in present.items() if pair <= set(keys)}
     rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
     return rows, factor_of([keys[k] for k in rows], present)
-
-
-# Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
-FEWEST_NETS = 8
-
-# Default number of points: so many, or of many inputs so many numbers together, of which a second draws as
-# many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
-_POINTS = 100_000
-_NUMBERS = 2**24
-_FEWEST_POINTS = 1024
-_MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from perf_structural.sampling import draw_sample
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
+from perfcore.report import Report
 from perfcore.results import Result
 
 _RESOLUTION = 1e-4  # of the range, of numbers that are not whole
@@ -45,6 +46,12 @@ class Solution(Result):
     found: Trial | None  # the value; None where none in the range suffices
     most: bool  # whether it is the largest that suffices, instead of the least
     tried: tuple[Trial, ...]  # all values that were looked at, in order
+    next: str = ""  # the command that follows
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_solution
+
+        return report_of_solution(self)
 
     @property
     def best(self) -> Trial:

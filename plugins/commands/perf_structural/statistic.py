@@ -74,7 +74,7 @@ def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
     except ValueError:
         probability = math.nan
     if kind == "quantile" and 0.0 < probability < 1.0:
-        return Statistic(f"quantile {probability:g}", lambda d: d.quantile(probability), "upper")
+        return Statistic(f"{100.0 * probability:.10g}% quantile", lambda d: d.quantile(probability), "upper")
     if kind == "beyond" and math.isfinite(probability):
         return Statistic(f"P(> {probability:g})", lambda d: 1.0 - float(d.cdf(probability)), "upper", scales=False)
     raise OptionError(f"--by {text!r}: mean, upper, quantile:Q with Q between 0 and 1 or beyond:LIMIT is expected")

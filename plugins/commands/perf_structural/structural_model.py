@@ -7,6 +7,7 @@ Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predi
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,13 +18,14 @@ import numpy as np
 from perf_formulas.parser import Parser, Variable
 from perf_structural.composition import Composing, Composition
 from perf_structural.functions import EQUATION_FUNCTIONS
-from perf_structural.inputs import Input, as_quantities, read_input
+from perf_structural.inputs import Input, as_quantities, read_input, with_words
 from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
 from perf_structural.options import PredictionOptions
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError
+from perfcore.report import Report
 from perfcore.results import Result
 
 
@@ -87,6 +89,11 @@ class StructuralModel(Result):
             recalibration=file.recalibration,
         )
 
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_model
+
+        return report_of_model(self)
+
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
         """The same model with some inputs replaced or added, given as for the constructor."""
         definitions = self._read(inputs)
@@ -109,7 +116,14 @@ class StructuralModel(Result):
     def predict(self, inputs: Mapping[str, Any] | Sequence[str] | None = None, **options: Any) -> Prediction:
         """Predict the result, with some inputs replaced; options as of `perf_structural.EvaluationOptions`."""
         model = self.with_inputs(as_quantities(inputs))
-        return model.recalibrated(predict_jointly([model.part()], options)[0][0])
+        prediction = model.recalibrated(predict_jointly([model.part()], options)[0][0])
+        return replace(prediction, next=self._next(inputs)) if self.source.endswith(".toml") else prediction
+
+    def _next(self, inputs: Mapping[str, Any] | Sequence[str] | None) -> str:
+        """Return the command that follows a prediction: choose among candidates, or keep it to be validated."""
+        if self.candidates:
+            return f"perf stochastic schedule {shlex.quote(self.source)} --by quantile:0.95"
+        return f"perf predict {shlex.quote(self.source)}{with_words(inputs)} --json"
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.
@@ -166,6 +180,12 @@ class Choice(Result):
     figures: Mapping[str, float]  # the statistic of each
     chosen: str  # the candidate with the smallest; of equals the first
     beaten: Mapping[str, float] = field(default_factory=dict)
+    next: str = ""  # the command that follows
+
+    def report(self, data: Any = None) -> Report:
+        from perf_structural.answers import report_of_choice
+
+        return report_of_choice(self)
 
     @property
     def unit(self) -> str:

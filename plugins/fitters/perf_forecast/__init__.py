@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters", "register_presenters"]
+__all__ = ["register_fitters"]
 
 
 @hookimpl
@@ -17,14 +17,4 @@ def register_fitters(register: Register) -> None:
         options="perf_forecast.options:ForecastOptions",
         help="the next values of a series",
         default_for=("series",),
-    )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how forecasts are shown."""
-    register(
-        "perf_forecast.model:ForecastModel",
-        "perf_forecast.presenter:ForecastPresenter",
-        help="the next values with their bounds, and how each predictor has erred",
     )

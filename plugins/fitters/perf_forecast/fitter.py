@@ -15,6 +15,7 @@ import numpy as np
 import perfcore
 from perf_forecast.model import Ahead, ForecastModel
 from perf_forecast.options import Bounds, ForecastOptions, support_of
+from perf_tables.arguments import parse_duration
 from perf_tables.series import Window, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
@@ -22,11 +23,13 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
 from perfcore.data.columns import check_durations
+from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
 _KEPT = 3000  # samples whose forecasts are looked at: those that judge, and the thousand before each of them
+_FAR, _STEPS_TO_FAR = 240, 60  # steps; farther ahead means of so many samples are forecast that it takes fewer
 # And every 12 from there: what is chosen for one serves those up to the next.
 _CHOSEN_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 
@@ -83,7 +86,17 @@ class ForecastFitter(Fitter):
         # Imported here, with pandas and scipy: help and completion ask this module for its options only.
         from perf_forecast.predictors import find_seasons
 
-        seasons, horizon = find_seasons(values), min(options.horizon, min(len(values), _KEPT) - 2)
+        step = float(np.median(np.diff(window.times)))
+        target, factor = _steps_of(options.at, step * nanoseconds_per(window.time_unit))
+        if factor > 1:
+            values = _means_of(values, factor)
+            progress.note(f"{window.source}: means over {factor} samples are forecast, {target} steps ahead")
+        most = min(len(values), _KEPT) - 2
+        if most < target:
+            raise DataError(
+                f"{window.source}: --at {options.at} is {target} steps, and {len(values)} samples tell {most}"
+            )
+        seasons, horizon = find_seasons(values), min(max(options.horizon, target), most)
         if horizon < options.horizon != ForecastOptions().horizon:
             told_by = (
                 f"{len(values)} samples" if len(values) < _KEPT else f"the last {_KEPT} samples, which are looked at,"
@@ -94,43 +107,86 @@ class ForecastFitter(Fitter):
             column=window.column,
             time_unit=window.time_unit,
             last_time=float(window.times[-1]),
-            step=float(np.median(np.diff(window.times))),
-            n_samples=len(values),
+            step=step * factor,
+            n_samples=len(window.values),
             n_missing=window.missing,
             lower=None if math.isinf(bounds[0]) else bounds[0],
             upper=None if math.isinf(bounds[1]) else bounds[1],
             support=reason,
             seasons=seasons,
             ahead=tuple(distributions_ahead(values, range(1, horizon + 1), seasons, bounds)),
+            averaged=factor,
+            at=target,
+            naive_error=float(np.abs(np.diff(values)).mean()),
         )
+
+
+def _steps_of(at: str | None, step_ns: float) -> tuple[int, int]:
+    """Return how many steps ahead the answer looks, 1 by default, and over how many samples a step is a mean."""
+    if at is None:
+        return 1, 1
+    steps = max(1, round(parse_duration(at[1:]) / step_ns))
+    factor = 1 if steps <= _FAR else math.ceil(steps / _STEPS_TO_FAR)
+    return round(steps / factor), factor
+
+
+def _means_of(values: Floats, count: int) -> Floats:
+    """Return means of so many values after each other, the last of which ends with the last value."""
+    means: Floats = values[len(values) % count :].reshape(-1, count).mean(axis=1)
+    return means
 
 
 def distributions_ahead(
     values: Floats, steps_ahead: Sequence[int], seasons: Sequence[int], bounds: Bounds
 ) -> Iterator[Ahead]:
-    """The distribution of the value so many steps after the last one; the predictor is chosen
-    again every few steps.
-    """
-    from perf_forecast.horizon import chosen_at, distribution_now, resolution_of
+    """Yield the distribution of the value so many steps after the last; predictors are chosen again every few steps."""
+    from perf_forecast.horizon import PERSISTENCE, Mixer, resolution_of
     from perf_forecast.predictors import forecasts_ahead
 
     first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
     recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)
     resolution = resolution_of(recent)
     selected = {steps_ahead[0], *_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
+    baselines = [PERSISTENCE, *(f"season of {length}, mean of 1" for length in seasons[-1:])]
     for steps in steps_ahead:
-        forecasts = {name: path[steps - 1] for name, path in paths.items()}
+        outcomes = np.append(recent[steps:], np.full(steps, np.nan))
+        mixer = Mixer({name: path[steps - 1] for name, path in paths.items()}, outcomes, steps, resolution, bounds)
         if steps in selected:
-            choice, judged_at = chosen_at(forecasts, recent, steps, resolution, bounds), steps
-        quantiles = distribution_now(choice, forecasts, recent, steps, resolution, bounds)
+            choice, judged_at = mixer.choose(baselines), steps
         yield Ahead(
-            quantiles=tuple(quantiles.tolist()),
+            quantiles=tuple(mixer.now(choice).tolist()),
             chosen=tuple(candidate.name for candidate in choice.candidates),
             judged=choice.judged,
             judged_at=judged_at,
             held=choice.held if choice.judged else None,
             crps=choice.crps if choice.judged else None,
+            errors=tuple(choice.errors.values()) if choice.judged else None,
         )
+
+
+def mean_ahead(values: Floats, count: int, bounds: Bounds) -> tuple[Floats, Floats]:
+    """Return levels and quantiles of the mean of the next values, so many, given all before them.
+
+    What is carried over from the past are errors of, and outcomes after, forecasts of such means: blocks of so many
+    values that began when the forecast was much as it is now.
+    """
+    from perf_forecast.horizon import LEVELS, Mixer, resolution_of
+    from perf_forecast.predictors import find_seasons, forecasts_ahead
+
+    if len(values) < max(_FEWEST, 2 * count + 1):
+        raise DataError(
+            f"a run of {count} samples needs {max(_FEWEST, 2 * count + 1)} samples before it: {len(values)}"
+        )
+    factor = max(1, count // _STEPS_TO_FAR)
+    values, steps = (_means_of(values, factor) if factor > 1 else values), round(count / factor)
+    first = max(0, len(values) - _KEPT)
+    paths = forecasts_ahead(values, steps, find_seasons(values), first)
+    sums = np.concatenate([[0.0], np.cumsum(values[first:])])
+    outcomes = np.append((sums[steps + 1 :] - sums[1:-steps]) / steps, np.full(steps, np.nan))
+    forecasts = {name: path.mean(axis=0) for name, path in paths.items()}
+    resolution = resolution_of(values[first:]) / steps
+    mixer = Mixer(forecasts, outcomes, steps, resolution, bounds)
+    return LEVELS, mixer.now(mixer.choose())
 
 
 def _fingerprint(window: Window) -> str:

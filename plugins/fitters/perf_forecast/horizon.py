@@ -1,4 +1,13 @@
-"""Samples of what may come as a distribution: quantiles between and beyond them, within bounds, and recalibrated."""
+"""What may come, from what came in the past: samples around a forecast, as a distribution within bounds.
+
+Three things can be carried over from an earlier origin: the error that the predictor made there, that error in units of
+how large errors were at the time, or the outcome that followed. They are carried over from the last origins, or from
+those of them at which the forecast was most like the one of now: what follows a burst follows bursts. An outcome is the
+value some steps after an origin, or the mean of all up to there; it is known as many steps later.
+
+Sources: the Network Weather Service's forecasts with their past errors, here whole and not as one spread; S. Yakowitz,
+"Nearest-neighbour methods for time series analysis" (1987) for what followed alike forecasts.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +22,21 @@ from perf_forecast import options
 from perf_forecast.options import JUDGED_COVERAGES
 from perfcore.base.arrays import Floats
 
+Places = npt.NDArray[np.intp]
+Bounds = tuple[float, float]
+
 LEVELS: Floats = np.array(options.LEVELS)
 _OUTERMOST = 5e-4  # probability beyond the first and the last edge, which are no infinite quantiles
 _EVIDENCE = 30.0  # origins whose places weigh as much as the belief that a distribution is right as it is
 _LEAST_DISPERSION, _MOST_DISPERSION = 0.75, 1.0 / 0.75  # beyond, values that repeat are the cause, not the width
+_SCALE_GAIN = 0.05  # of the smoothing of absolute errors: the last twenty count most
+_LEAST_SCALE = 1e-3  # of the mean absolute error, so that a still stretch is no division by nothing
+_HELD_OUT = 128  # origins that judge
+_STRIDE = 8  # at most, between them: errors of neighbours are alike
+_PREDICTORS = 6  # by absolute error, that are tried with every resampling
+_FEWEST = 8  # errors before the first origin that judges
+_MIXED = 3  # candidates, evenly: better than the best one alone
+PERSISTENCE = "last value"
 
 
 def resolution_of(values: Floats) -> float:
@@ -85,23 +105,6 @@ def redispersed(quantiles: Floats, dispersion: float) -> Floats:
     return moved_quantiles
 
 
-# What may come, from what came in the past: samples of a distribution around a forecast.
-#
-# Three things can be carried over from an earlier origin: the error that the predictor made there, that error in
-# units
-# of how large errors were at the time, or the value that followed. It is carried over from the last origins, or from
-# those of them at which the forecast was most like the one of now: what follows a burst follows bursts.
-#
-# Sources: the Network Weather Service's forecasts with their past errors, here whole and not as one spread; S.
-# Yakowitz,
-# "Nearest-neighbour methods for time series analysis" (1987) for what followed alike forecasts.
-
-Places = npt.NDArray[np.intp]
-
-_SCALE_GAIN = 0.05  # of the smoothing of absolute errors: the last twenty count most
-_LEAST_SCALE = 1e-3  # of the mean absolute error, so that a still stretch is no division by nothing
-
-
 @dataclass(frozen=True)
 class Resampling:
     """Which earlier origins count, and what is carried over from them."""
@@ -117,8 +120,8 @@ class Resampling:
         carried_text = "what followed" if self.carried == "values" else self.carried
         return f"{carried_text} at the {self.nearest} most alike forecasts of {self.window}"
 
-    def samples(self, forecasts: Floats, values: Floats, origins: Places, steps: int, first: int) -> Floats:
-        """Samples of what comes some steps after each origin, from what was known there."""
+    def samples(self, forecasts: Floats, outcomes: Floats, origins: Places, steps: int, first: int) -> Floats:
+        """Return samples of the outcome of each origin, from what was known there: outcomes so many steps before."""
         window = min(self.window, int(origins.min()) - steps - first + 1)
         earlier = (origins - steps)[:, None] - np.arange(window)
         origin_forecasts = forecasts[origins][:, None]
@@ -128,24 +131,24 @@ class Resampling:
             distance += np.arange(window) * (1e-12 * float(np.ptp(forecasts[first:])) + np.finfo(float).tiny)
             chosen = np.argpartition(distance, self.nearest - 1, axis=1)[:, : self.nearest]
             earlier = np.take_along_axis(earlier, chosen, axis=1)
-        followed: Floats = values[earlier + steps]
+        followed: Floats = outcomes[earlier]
         if self.carried == "values":
             return followed
         errors: Floats = followed - forecasts[earlier]
         if self.carried == "scaled errors":
-            scales = _scales(forecasts, values, steps, first)
+            scales = _scales(forecasts, outcomes, steps, first)
             errors *= scales[origins][:, None] / scales[earlier]
         samples: Floats = origin_forecasts + errors
         return samples
 
 
-def _scales(forecasts: Floats, values: Floats, steps: int, first: int) -> Floats:
-    """How large absolute errors were lately, as it was known at each origin (n,)."""
+def _scales(forecasts: Floats, outcomes: Floats, steps: int, first: int) -> Floats:
+    """Return how large absolute errors were lately, as it was known at each origin (n,)."""
     import pandas as pd
 
-    misses = pd.Series(np.abs(values[first + steps :] - forecasts[first : len(values) - steps]))
+    misses = pd.Series(np.abs(outcomes - forecasts)[first : len(outcomes) - steps])
     lately = misses.ewm(alpha=_SCALE_GAIN).mean() + _LEAST_SCALE * misses.expanding().mean()
-    scales = np.full(len(values), lately.iloc[0])  # before the first error: the same for all
+    scales = np.full(len(outcomes), lately.iloc[0])  # before the first error: the same for all
     scales[first + steps :] = lately
     return np.where(scales > 0.0, scales, 1.0)  # nothing was missed until then
 
@@ -153,12 +156,7 @@ def _scales(forecasts: Floats, values: Floats, steps: int, first: int) -> Floats
 RESAMPLINGS = (
     *(Resampling("errors", window) for window in (50, 300, 1000)),
     Resampling("scaled errors", 1000),
-    *(
-        Resampling(carried, window, nearest)
-        for carried in ("errors", "values")
-        for window in (300, 1000)
-        for nearest in (30, 100)
-    ),
+    *(Resampling(carried, 1000, nearest) for carried in ("errors", "values") for nearest in (30, 100)),
 )
 
 
@@ -169,12 +167,6 @@ def crps_of_samples(samples: Floats, actual: Floats) -> Floats:
     between = np.sort(samples, axis=1) @ ranks / count**2
     score: Floats = np.abs(samples - actual[:, None]).mean(axis=1) - between
     return score
-
-
-_HELD_OUT = 128  # origins that judge
-_STRIDE = 8  # at most, between them: errors of neighbours are alike
-_PREDICTORS = 6  # by absolute error, that are tried with every resampling
-_FEWEST = 8  # errors before the first origin that judges
 
 
 @dataclass(frozen=True)
@@ -188,10 +180,10 @@ class Candidate:
     def name(self) -> str:
         return f"{self.predictor}; {self.resampling.name}"
 
-    def samples(self, forecasts: Mapping[str, Floats], values: Floats, origins: Places, steps: int) -> Floats:
-        """Samples of what comes so many steps after each origin; see `Resampling.samples`."""
+    def samples(self, forecasts: Mapping[str, Floats], outcomes: Floats, origins: Places, steps: int) -> Floats:
+        """Return samples of the outcome of each origin; see `Resampling.samples`."""
         forecast = forecasts[self.predictor]
-        return self.resampling.samples(forecast, values, origins, steps, _first_finite(forecast))
+        return self.resampling.samples(forecast, outcomes, origins, steps, _first_finite(forecast))
 
 
 def held_out_origins(count: int, steps: int) -> Places:
@@ -203,12 +195,12 @@ def held_out_origins(count: int, steps: int) -> Places:
 
 
 def candidates_scored(
-    forecasts: Mapping[str, Floats], values: Floats, steps: int, origins: Places
+    forecasts: Mapping[str, Floats], outcomes: Floats, steps: int, origins: Places
 ) -> tuple[Sequence[Candidate], Floats]:
     """The candidates and their CRPS at each origin that judges."""
     if not len(origins):
-        return [Candidate("last value", Resampling("errors", 1000))], np.empty((1, 0))
-    actual = values[origins + steps]
+        return [Candidate(PERSISTENCE, Resampling("errors", 1000))], np.empty((1, 0))
+    actual = outcomes[origins]
     starts = {name: _first_finite(forecast) for name, forecast in forecasts.items()}
     misses = {
         name: float(np.abs(forecast[origins] - actual).mean())
@@ -218,10 +210,10 @@ def candidates_scored(
     predictors = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
     candidates = [
         Candidate(name, resampling)
-        for name in dict.fromkeys([*predictors, "last value"])
+        for name in dict.fromkeys([*predictors, PERSISTENCE])
         for resampling in _different(int(origins[0]) - steps - starts[name] + 1)
     ]
-    scores = [crps_of_samples(each.samples(forecasts, values, origins, steps), actual) for each in candidates]
+    scores = [crps_of_samples(each.samples(forecasts, outcomes, origins, steps), actual) for each in candidates]
     return candidates, np.array(scores)
 
 
@@ -239,84 +231,68 @@ def _first_finite(forecast: Floats) -> int:
     return int(np.isfinite(forecast).argmax())
 
 
-_MIXED = 3  # candidates, evenly: better than the best one alone
-
-
 @dataclass(frozen=True)
 class Choice:
-    """What is to say how the value so many steps ahead is distributed."""
+    """What is to say how an outcome is distributed."""
 
     candidates: Sequence[Candidate]  # least CRPS first; mixed evenly
-    dispersion: float  # of the mixture; see `perf_forecast.horizon.dispersion_of`
+    dispersion: float  # of the mixture; see `dispersion_of`
     judged: int
     held: tuple[float, ...]
     crps: float  # their mean score, in the unit of the values
+    errors: Mapping[str, float]  # mean absolute errors at the same origins: of the median, and of predictors by name
 
 
-def chosen_at(
-    forecasts: Mapping[str, Floats], values: Floats, steps: int, resolution: float, bounds: tuple[float, float]
-) -> Choice:
-    """Choose by the score on origins that are held out, and judge such a choice."""
-    origins = held_out_origins(len(values), steps)
-    candidates, scores = candidates_scored(forecasts, values, steps, origins)
-    before, after = np.arange(len(origins) // 2), np.arange(len(origins) // 2, len(origins))
+@dataclass(frozen=True)
+class Mixer:
+    """Outcomes of origins with the forecasts of them, of which mixtures of candidates make distributions."""
 
-    def mixture(chosen: Sequence[Candidate], places: Places) -> Floats:
-        return _mixed(chosen, forecasts, values, steps, origins[places], resolution, bounds)
+    forecasts: Mapping[str, Floats]  # by predictor, of the outcome of each origin (n,)
+    outcomes: Floats  # (n,), NaN if not known yet
+    steps: int  # after which an outcome is known
+    resolution: float
+    bounds: Bounds
 
-    def centralities(quantiles: Floats, places: Places) -> Floats:
-        actual = values[origins[places] + steps]
-        return np.array([centrality(row, x) for row, x in zip(quantiles, actual, strict=True)])
+    def mixed(self, candidates: Sequence[Candidate], origins: Places) -> Floats:
+        """Return quantiles at `LEVELS` of the even mixture of candidates at each origin (t, m)."""
+        samples = [each.samples(self.forecasts, self.outcomes, origins, self.steps) for each in candidates]
+        mixture = np.concatenate(samples, axis=1)
+        weights = np.concatenate([np.full(each.shape[1], 1.0 / each.shape[1]) for each in samples])
+        return np.array([quantiles_of(row, weights, self.resolution, self.bounds) for row in mixture])
 
-    observed_coverages: tuple[float, ...] = (float("nan"),) * len(JUDGED_COVERAGES)
-    crps = float("nan")
-    if len(before):
-        early = _best(candidates, scores[:, before])
-        dispersion = dispersion_of(centralities(mixture(early, before), before))
-        later = np.array([redispersed(row, dispersion) for row in mixture(early, after)])
-        central = centralities(later, after)
-        observed_coverages = tuple(float(np.mean(central <= coverage)) for coverage in JUDGED_COVERAGES)
-        actual = values[origins[after] + steps]
-        crps = float(np.mean([_crps(row, x) for row, x in zip(later, actual, strict=True)]))
-    best = _best(candidates, scores)
-    everything = np.arange(len(origins))
-    dispersion = dispersion_of(centralities(mixture(best, everything), everything)) if len(origins) else 1.0
-    return Choice(best, dispersion, len(after) if len(before) else 0, observed_coverages, crps)
+    def _centralities(self, quantiles: Floats, origins: Places) -> Floats:
+        return np.array([centrality(row, x) for row, x in zip(quantiles, self.outcomes[origins], strict=True)])
 
+    def choose(self, baselines: Sequence[str] = ()) -> Choice:
+        """Choose by the score on origins that are held out, and judge such a choice."""
+        origins = held_out_origins(len(self.outcomes), self.steps)
+        candidates, scores = candidates_scored(self.forecasts, self.outcomes, self.steps, origins)
+        half = len(origins) // 2
+        before, after = origins[:half], origins[half:]
+        held: tuple[float, ...] = (float("nan"),) * len(JUDGED_COVERAGES)
+        crps, errors = float("nan"), dict[str, float]()
+        if half:
+            early = _best(candidates, scores[:, :half])
+            dispersion = dispersion_of(self._centralities(self.mixed(early, before), before))
+            later = np.array([redispersed(row, dispersion) for row in self.mixed(early, after)])
+            central = self._centralities(later, after)
+            held = tuple(float(np.mean(central <= coverage)) for coverage in JUDGED_COVERAGES)
+            actual = self.outcomes[after]
+            crps = float(np.mean([_crps(row, x) for row, x in zip(later, actual, strict=True)]))
+            points = {"": later[:, len(LEVELS) // 2], **{name: self.forecasts[name][after] for name in baselines}}
+            errors = {name: float(np.abs(each - actual).mean()) for name, each in points.items()}
+        best = _best(candidates, scores)
+        dispersion = dispersion_of(self._centralities(self.mixed(best, origins), origins)) if len(origins) else 1.0
+        return Choice(best, dispersion, len(after) if half else 0, held, crps, errors)
 
-def distribution_now(
-    choice: Choice,
-    forecasts: Mapping[str, Floats],
-    values: Floats,
-    steps: int,
-    resolution: float,
-    bounds: tuple[float, float],
-) -> Floats:
-    """Quantiles at `LEVELS` of the value so many steps after the last sample (m,)."""
-    now = np.array([len(values) - 1])
-    mixed = _mixed(choice.candidates, forecasts, values, steps, now, resolution, bounds)
-    return redispersed(mixed[0], choice.dispersion)
+    def now(self, choice: Choice) -> Floats:
+        """Return quantiles at `LEVELS` of the outcome of the last origin (m,)."""
+        return redispersed(self.mixed(choice.candidates, np.array([len(self.outcomes) - 1]))[0], choice.dispersion)
 
 
 def _best(candidates: Sequence[Candidate], scores: Floats) -> list[Candidate]:
     mean = scores.mean(axis=1) if scores.shape[1] else np.zeros(len(candidates))
     return [candidates[place] for place in np.argsort(mean, kind="stable")[:_MIXED]]
-
-
-def _mixed(
-    candidates: Sequence[Candidate],
-    forecasts: Mapping[str, Floats],
-    values: Floats,
-    steps: int,
-    origins: Places,
-    resolution: float,
-    bounds: tuple[float, float],
-) -> Floats:
-    """Quantiles at `LEVELS` of the even mixture of candidates at each origin (t, m)."""
-    samples = [each.samples(forecasts, values, origins, steps) for each in candidates]
-    mixture = np.concatenate(samples, axis=1)
-    weights = np.concatenate([np.full(each.shape[1], 1.0 / each.shape[1]) for each in samples])
-    return np.array([quantiles_of(row, weights, resolution, bounds) for row in mixture])
 
 
 def _crps(quantiles: Floats, actual: float) -> float:

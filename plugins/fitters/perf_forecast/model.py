@@ -14,6 +14,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
+from perfcore.report import Report
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
@@ -32,6 +33,8 @@ class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     judged_at: int  # how many steps ahead these looked, which is as many as here or somewhat fewer
     held: tuple[float, ...] | None  # share of them whose value was within the central 50, 80 and 95% intervals
     crps: float | None  # their mean continuous ranked probability score, in the unit of the values
+    # Mean absolute errors of their medians, of the last value, and of the value one season before if there is one.
+    errors: tuple[float, ...] | None = None
 
 
 class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
@@ -57,6 +60,12 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         After how many samples the series repeats itself; empty where it does not.
     ahead : tuple of Ahead
         1, 2, ... steps ahead.
+    averaged : int
+        Samples of which each value is the mean.
+    at : int
+        Steps ahead of the answer.
+    naive_error : float, optional
+        Mean absolute difference from one value to the next, in units of which MASE is.
     """
 
     column: str
@@ -70,6 +79,9 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     support: str
     seasons: tuple[int, ...]
     ahead: tuple[Ahead, ...]
+    averaged: int = 1
+    at: int = 1
+    naive_error: float | None = None
 
     kind: ClassVar[str] = "forecast"
 
@@ -104,6 +116,23 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
         return {"steps": (1, len(self.ahead))}
+
+    @property
+    def target(self) -> Mapping[str, float]:
+        return {"steps": self.at}
+
+    def mases(self, steps: int) -> tuple[float, ...]:
+        """Return the mean absolute scaled errors of the forecast, of persistence and of a seasonal naive one.
+
+        Source: R. J. Hyndman and A. B. Koehler, "Another look at measures of forecast accuracy", 2006.
+        """
+        errors = self.ahead[steps - 1].errors
+        return tuple(error / self.naive_error for error in errors) if errors and self.naive_error else ()
+
+    def report(self, data: Any = None) -> Report:
+        from perf_forecast.answers import report_of
+
+        return report_of(self, data)
 
     @property
     def forecast(self) -> float:

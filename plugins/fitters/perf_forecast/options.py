@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perf_tables.arguments import check_length
 from perfcore.base.errors import DataError, OptionError
@@ -46,6 +46,15 @@ def check_within(text: str) -> str:
     """The bounds as they were given, if they are some; see `parse_within`."""
     parse_within(text)
     return text
+
+
+def check_ahead(text: Any) -> str:
+    """Return a time ahead as it was given, ``+1h``; as a part of a list too."""
+    (words,) = (text,) if isinstance(text, str) else text if len(text) == 1 else ("",)
+    if not words.startswith("+"):
+        raise OptionError(f"--at {words!r}: a duration after the last sample is expected, such as +1h")
+    check_length(words[1:])
+    return str(words)
 
 
 def support_of(values: npt.ArrayLike, within: str, names: str) -> tuple[Bounds, str]:
@@ -90,3 +99,4 @@ class ForecastOptions:
         metavar="LOW,HIGH|auto|none",
     )
     horizon: int = option(30, "steps ahead, each with its distribution", minimum=1)
+    at: str | None = option(None, "time ahead of the answer, such as +1h", parse=check_ahead, metavar="+DURATION")

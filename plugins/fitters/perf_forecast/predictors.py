@@ -1,32 +1,27 @@
-"""Forecasts that change with the steps ahead: trends, seasons and autoregressions, and constant ones.
+"""Forecasts by many simple predictors, of which past errors choose: constants, trends, seasons, autoregressions.
+
+R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", Cluster Computing 1 (1998):
+means, medians and exponential smoothings compete. The windows and gains are a selection of those there, and the
+adaptive ones are at each step the fixed window with the least recent error, which needs no loop over samples.
 
 Sources: C. C. Holt (1957) and E. S. Gardner, E. McKenzie, "Forecasting Trends in Time Series" (1985) for damped
 trends, with gains that compete as those of the Network Weather Service's smoothings do, instead of being optimised;
-P. R. Winters (1960) for seasons, whose profile is the mean of the last cycles here.
+P. R. Winters (1960) for seasons, whose profile is the mean of the last cycles here; V. Assimakopoulos and
+K. Nikolopoulos, "The theta model" (2000), as R. J. Hyndman and B. Billah (2003) write it.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import fft, stats
-from scipy.signal import lfilter
 
 from perfcore.base.arrays import Floats
-
-# One-step forecasts of a sequence by many simple predictors at once, each from the samples before.
-#
-# Source: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", Cluster
-# Computing 1
-# (1998): means, medians and exponential smoothings compete, and past errors decide. Two things differ. The windows
-# and
-# gains are a selection of those there. And where his adaptive windows grow or shrink by one sample at a time, ours
-# choose
-# at each step among the fixed windows the one with the least recent error, which needs no loop over samples.
-
 
 _MEAN_WINDOWS = (5, 10, 20, 50)
 _MEDIAN_WINDOWS = (5, 11, 21, 51)  # odd, so that the median is a sample
@@ -35,6 +30,25 @@ _TRIMMED_SHARE = 0.3  # of the window, cut off at each end
 _GAINS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 0.9)
 _RECENT_GAIN = 0.1  # of the smoothing that says which window did best lately: the last ten errors count most
 _CHUNK = 20_000  # windows that are sorted at a time: bounded memory
+_FITS = 5  # of an autoregression in the course of the origins: one costs more than the forecasts of a hundred samples
+_MOST_FITTED = 2000  # samples before a fit that it is made of
+_FEWEST_ROWS = 3  # for each coefficient
+_TRENDS = ((0.3, 0.1, 0.9), (0.5, 0.3, 0.9), (0.8, 0.3, 0.8), (0.2, 0.05, 0.98), (0.1, 0.1, 0.98))
+_THETA_GAINS = (0.1, 0.3, 0.7)
+_LAGS = (1, 2, 4, 12)  # of autoregressions without a season: so many each
+_CYCLES = (1, 3)  # that a season's profile is the mean of
+_DRIFT_GAINS = (0.1, 0.5, 1.0)  # of the smoothing that says how far the series is off its profile lately
+_DRIFT_KEPT = (0.9, 0.97, 1.0)  # from one step to the next
+_SHORTEST = 4  # samples of a season: what returns sooner is left to the autoregressions
+# That must have been seen: five to learn from and as many to judge; with fewer, steps look like seasons.
+_LEAST_CYCLES = 10
+_AVERAGED = 5  # cycles
+_LEAST_SKILL = 0.1  # share of the squared error without a season that it must explain
+_BESIDE = (0.8, 0.9, 1.1, 1.2)  # of the length: cycles as long as that must do worse
+_NEARLY = 0.12  # of a length: peaks of the autocorrelation nearer than this are one
+_UNSURE = 0.05  # of a length: how far noise moves a peak
+_LONGER_GAIN = 0.1  # share of the squared error that a multiple must still take away: a week after a day
+_AS_GOOD = 0.05  # share of the least error by which a shorter one may do worse: two weeks are no better than one
 
 
 def one_step_forecasts(values: npt.ArrayLike) -> dict[str, Floats]:
@@ -88,20 +102,10 @@ def _chosen(table: Floats, known_errors: pd.DataFrame) -> Floats:
     return chosen
 
 
-# Forecasts by regression on earlier samples, several steps ahead, as anybody would have made them at the time.
-#
-# The coefficients are least squares of a constant and the lags, as statsmodels' `AutoReg` has them. They are found
-# again
-# a few times in the course of the series, from samples before alone.
-
-
-_FITS = 8  # in the course of the origins: a least-squares fit costs more than the forecasts of a hundred samples
-_MOST_FITTED = 2000  # samples before a fit that it is made of
-_FEWEST_ROWS = 3  # for each coefficient
-
-
 def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) -> Floats:
     """Forecasts of the samples one to ``steps`` after each origin."""
+    from statsmodels.tsa.ar_model import AutoReg
+
     count, longest = len(values), lags[-1]
     forecasts = np.full((steps, count - first), np.nan)
     start = max(first, longest + _FEWEST_ROWS * (len(lags) + 1))
@@ -110,20 +114,14 @@ def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) 
     fits = np.unique(np.linspace(start, count, _FITS, endpoint=False).astype(int)).tolist()
     for fitted, after in zip(fits, [*fits[1:], count], strict=True):
         history = values[max(0, fitted + 1 - _MOST_FITTED - longest) : fitted + 1]
-        coefficients = _coefficients(history, lags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a constant or periodic history; the pseudo-inverse is right for these
+            coefficients = np.asarray(AutoReg(history, list(lags)).fit().params)
         paths = _continued(values, np.arange(fitted, after), lags, coefficients, steps)
         # A root outside of the unit circle must not lead far beyond what was seen.
         reach = np.ptp(history)
         forecasts[:, fitted - first : after - first] = np.clip(paths, history.min() - reach, history.max() + reach)
     return forecasts
-
-
-def _coefficients(history: Floats, lags: Sequence[int]) -> Floats:
-    """A constant and a coefficient for each lag, by least squares (k + 1,)."""
-    longest = lags[-1]
-    rows = [history[longest - lag : len(history) - lag] for lag in lags]
-    design = np.column_stack([np.ones(len(history) - longest), *rows])
-    return np.asarray(np.linalg.lstsq(design, history[longest:], rcond=1e-8)[0], dtype=np.float64)
 
 
 def _continued(
@@ -138,13 +136,6 @@ def _continued(
     return paths
 
 
-_TRENDS = ((0.3, 0.1, 0.9), (0.5, 0.3, 0.9), (0.8, 0.3, 0.8), (0.2, 0.05, 0.98), (0.1, 0.1, 0.98))
-_LAGS = (1, 2, 4, 12)  # of autoregressions without a season: so many each
-_CYCLES = (1, 3)  # that a season's profile is the mean of
-_DRIFT_GAINS = (0.1, 0.5, 1.0)  # of the smoothing that says how far the series is off its profile lately
-_DRIFT_KEPT = (0.9, 0.97, 1.0)  # from one step to the next
-
-
 def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], first: int) -> Mapping[str, Floats]:
     """What each predictor says of the samples one to ``steps`` after each origin, knowing no later one."""
     history: Floats = np.asarray(values, dtype=np.float64)
@@ -155,6 +146,8 @@ def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], f
     for level_gain, trend_gain, kept in _TRENDS:
         name = f"damped trend {level_gain:g}, {trend_gain:g}, {kept:g}"
         forecasts[name] = damped_trend(history, level_gain, trend_gain, kept, steps, first)
+    for gain in _THETA_GAINS:
+        forecasts[f"theta {gain:g}"] = theta(history, gain, steps, first)
     for count in _LAGS:
         forecasts[f"autoregression of {count}"] = autoregression(history, range(1, count + 1), steps, first)
     for season in seasons:
@@ -170,23 +163,35 @@ def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], f
 def damped_trend(
     values: Floats, level_gain: float, trend_gain: float, kept: float, steps: int, first: int = 0
 ) -> Floats:
-    """Exponential smoothing of level and trend, of which a share is kept from step to step."""
-    differences = np.diff(values, prepend=values[0])
-    both = level_gain * trend_gain
-    errors = lfilter(
-        [1.0, -kept], [1.0, -(1.0 - level_gain + kept - kept * both), kept * (1.0 - level_gain)], differences
-    )
-    level = values - (1.0 - level_gain) * errors
-    trend = lfilter([both], [1.0, -kept], errors)
+    """Forecasts by exponential smoothing of level and trend, of which a share is kept from step to step."""
+    from statsmodels.tsa.holtwinters import Holt
+
+    start: dict[str, Any] = {"initialization_method": "known", "initial_level": values[0], "initial_trend": 0.0}
+    with np.errstate(all="ignore"):  # information criteria of a perfect fit are infinite
+        smoothed = Holt(values, damped_trend=True, **start).fit(
+            level_gain, trend_gain, damping_trend=kept, optimized=False
+        )
+    level, trend = np.asarray(smoothed.level), np.asarray(smoothed.trend)
     shares = np.cumsum(kept ** np.arange(1.0, steps + 1.0))
     forecasts: Floats = level[first:] + shares[:, None] * trend[first:]
     return forecasts
 
 
+def theta(values: Floats, gain: float, steps: int, first: int = 0) -> Floats:
+    """Forecasts by exponential smoothing with half the slope of all samples up to each origin."""
+    count = np.arange(1.0, len(values) + 1.0)
+    times, sums = np.cumsum(count - 1.0), np.cumsum(values)
+    squares, products = np.cumsum((count - 1.0) ** 2), np.cumsum((count - 1.0) * values)
+    spread = count * squares - times**2
+    slope = np.divide(count * products - times * sums, spread, out=np.zeros(len(values)), where=spread > 0.0)
+    level = pd.Series(values).ewm(alpha=gain, adjust=False).mean().to_numpy()
+    level = level + 0.5 * slope * (1.0 - (1.0 - gain) ** count) / gain
+    forecasts: Floats = level[first:] + 0.5 * np.arange(steps)[:, None] * slope[first:]
+    return forecasts
+
+
 def _seasonal(values: Floats, season: int, steps: int, first: int) -> Iterator[tuple[str, Floats]]:
     """The profile of the last cycles, and how far the series has been off it lately, which fades out."""
-    import pandas as pd
-
     count = len(values)
     ahead = np.arange(1, steps + 1)[:, None]
     targets = np.arange(first, count) + ahead
@@ -201,20 +206,6 @@ def _seasonal(values: Floats, season: int, steps: int, first: int) -> Iterator[t
             for kept in _DRIFT_KEPT:
                 name = f"season of {season}, mean of {cycles}, off by smoothing {gain:g}, {kept:g} kept"
                 yield name, expected + kept**ahead * lately
-
-
-_SHORTEST = 4  # samples: what returns sooner is left to the autoregressions
-_LEAST_CYCLES = (
-    10  # that must have been seen: five to learn from and as many to judge; with fewer, steps look like seasons
-)
-_AVERAGED = 5  # cycles
-_LEAST_SKILL = 0.1  # share of the squared error without a season that it must explain
-_BESIDE = (0.8, 0.9, 1.1, 1.2)  # of the length: cycles as long as that must do worse
-_NEARLY = 0.12  # of a length: peaks of the autocorrelation nearer than this are one
-_UNSURE = 0.05  # of a length: how far noise moves a peak
-_LONGER_GAIN = 0.1  # share of the squared error that a multiple must still take away: a week after a day
-
-_AS_GOOD = 0.05  # share of the least error by which a shorter one may do worse: two weeks are no better than one
 
 
 def find_seasons(values: npt.ArrayLike) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_default_models", "register_fitters", "register_kinds", "register_presenters"]
+__all__ = ["register_default_models", "register_fitters", "register_kinds"]
 
 
 @hookimpl
@@ -44,11 +44,3 @@ def register_default_models(register: Register) -> None:
         "perf_lost_cycles.default_models:STANDARD_MODELS",
         help="the usual overheads over processors, data size and any other factor",
     )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how models by category are shown."""
-    help = "tables of R^2, pictures, and a page from the overview down to one fit"
-    register("perf_lost_cycles.lca.model:LcaModel", "perf_lost_cycles.presenters:LcaPresenter", help=help)
-    register("perf_lost_cycles.modgen.model:ModgenModel", "perf_lost_cycles.presenters:ModgenPresenter", help=help)

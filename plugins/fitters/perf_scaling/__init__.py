@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters", "register_presenters"]
+__all__ = ["register_fitters"]
 
 
 @hookimpl
@@ -17,14 +17,4 @@ def register_fitters(register: Register) -> None:
         options="perf_scaling.options:ScalingOptions",
         help="scaling models n^i log2(n)^j of each call path, averaged by probability",
         default_for=("timings",),
-    )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how scaling laws are shown."""
-    register(
-        "perf_scaling.model:ScalingModel",
-        "perf_scaling.presenter:ScalingPresenter",
-        help="paths by their share, call trees coloured by growth, and each path's candidate models",
     )

@@ -15,10 +15,10 @@ from perf_statistics.outcomes import DrawnOutcomes, expected_variances
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
-    from perf_scaling.fitted import FittedModel
+    from perf_scaling.model import ScalingModel
 
 
-def outcomes(model: FittedModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> DrawnOutcomes:
+def outcomes(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> DrawnOutcomes:
     """Draws of the target and of one more measurement, of as many runs as the others, at each point (C, q)."""
     draws = model.draws(np.vstack([model.target_point, np.asarray(points, dtype=np.float64)]), paths)
     every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
@@ -45,7 +45,7 @@ def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
     return np.asarray(rate * deviation**2)[:, 0]
 
 
-def expected_spread(model: FittedModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
+def expected_spread(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
     """Variance of the logarithm of each path at the target (K, 1 + C): now, and as expected after one measurement at
     each point.
     """
@@ -54,7 +54,7 @@ def expected_spread(model: FittedModel, points: npt.ArrayLike, paths: Sequence[i
     return np.column_stack([now, expected_variances(drawn.target, drawn.measured) + drawn.beyond_with_one])
 
 
-def measurable(model: FittedModel, largest: float) -> Floats:
+def measurable(model: ScalingModel, largest: float) -> Floats:
     """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 up to the target."""
     top = model.measured.max(axis=0)
     steps = [1.0]
@@ -90,7 +90,7 @@ class Advice(NamedTuple):
     there: float | None
 
 
-def advice(model: FittedModel, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
+def advice(model: ScalingModel, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
     """For each path whose growth is not sure, the two likeliest classes of growth and where they part."""
     chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
@@ -104,7 +104,7 @@ def advice(model: FittedModel, paths: Sequence[int] | None = None) -> tuple[Advi
     return tuple(by_row[row] for row in sorted(by_row))
 
 
-def _advice_over(model: FittedModel, symbol: str, paths: Ints) -> list[Advice]:
+def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
     candidates = deciding_points(model, symbol)
     ends = slope_points(model, symbol)
     places = np.vstack([ends, model.measured, candidates])
@@ -133,7 +133,7 @@ def _advice_over(model: FittedModel, symbol: str, paths: Ints) -> list[Advice]:
 
 
 def _advice_on(
-    model: FittedModel,
+    model: ScalingModel,
     path: int,
     names: tuple[str, str],
     measured_gap: float,
@@ -160,7 +160,7 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.2g}%" if share < 0.995 else f"{100.0 * share:.0f}%"
 
 
-def deciding_points(model: FittedModel, symbol: str) -> Floats:
+def deciding_points(model: ScalingModel, symbol: str) -> Floats:
     """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
@@ -175,14 +175,14 @@ def deciding_points(model: FittedModel, symbol: str) -> Floats:
     return points
 
 
-def next_points(model: FittedModel, largest: float = 2.0) -> tuple[dict[str, float], ...]:
+def next_points(model: ScalingModel, largest: float = 2.0) -> tuple[dict[str, float], ...]:
     """For each path, the point whose measurement leaves least open at the target."""
     points = measurable(model, largest)
     best = expected_spread(model, points)[:, 1:].argmin(axis=1)
     return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
 
 
-def next_point(model: FittedModel, largest: float = 2.0) -> dict[str, float]:
+def next_point(model: ScalingModel, largest: float = 2.0) -> dict[str, float]:
     """The point whose measurement, of all paths together, leaves least open at the target.
 
     Paths count by their share of the value at the target.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,18 +18,20 @@ from perf_tables.confounders import (
     refuse_unnamed_factors,
     refuse_unnamed_text,
     spread_of_rows,
+    unnamed_factors,
     unnamed_text,
 )
 from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.columns import is_processors, is_speed, shown_names, what_zero_means
+from perfcore.data.columns import is_processors, is_run_identifier, is_speed, shown_names, what_zero_means
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
+from perfcore.data.units import unit_of
 from perfcore.models.observed import Observed, measurements_for
 
 if TYPE_CHECKING:
-    from perf_scaling.fitted import FittedModel
+    from perf_scaling.model import ScalingModel
 
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
 # tasks_per_node or memory_per_core, is how the run was laid out.
@@ -141,12 +143,14 @@ def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
 
 def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     """Measurements by path and point, whether or not a path can be fitted; errors are those of `scaling_data`."""
-    data = with_values(data.with_roles(options.parameter), options.value, options.path).with_roles(unit=options.unit)
+    parameter = options.parameter or _parameters_of(data, options.at)
+    data = with_values(data.with_roles(parameter), options.value, options.path).with_roles(unit=options.unit)
     notes = list[str]()
     if options.where:
         data = _without_held(data.where(options.where), notes)
     data.require_roles()
     roles = data.roles
+    notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
@@ -163,6 +167,13 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     levels = np.stack([column[kept] for column in points.values()], axis=1)
     distinct, point = _distinct(levels)
     _refuse_both_kinds(data, kept)
+    if options.parameter is None and (factors := unnamed_factors(data, kept, point, path)):
+        several = (*roles.parameters.values(), *factors)
+        if len(several) <= _MOST_PARAMETERS:
+            wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
+            if wider.paths:
+                named = f"parameters {', '.join(several)} (set with --parameter)"
+                return replace(wider, notes=(*notes, named, *wider.notes))
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
@@ -213,6 +224,43 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
+
+
+def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | None:
+    """Columns that the target names; or the only size that varies beside processors that do not. None for the usual."""
+    columns, known = list(data.table.columns), data.roles.parameters
+    named = [name for name, _, level in (word.partition("=") for word in at) if level and name in columns]
+    if named and not {*named} <= {*known.values()}:
+        rest = [column for column in known.values() if data.table[column].nunique() > 1]
+        return tuple(dict.fromkeys([*rest, *named]))
+    if not known or any(data.table[column].nunique() > 1 for column in known.values()):
+        return None
+    used = {*known.values(), data.roles.value, *data.roles.code, *data.roles.system, *data.roles.category}
+    varied = [
+        column
+        for column in columns
+        if column not in used and data.table[column].dtype.kind in "iuf" and data.table[column].nunique() > 1
+        and not is_run_identifier(column) and unit_of(column) in (None, "count")
+    ]  # fmt: skip
+    return tuple(varied) if len(varied) == 1 else None
+
+
+def _copies_of_parameters(data: Measurements) -> list[str]:
+    """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
+    table, notes = data.table, list[str]()
+    for column in data.roles.parameters.values():
+        if not is_processors(column):
+            continue
+        same = [
+            other
+            for other in table.columns
+            if other not in (*data.roles.parameters.values(), data.roles.value)
+            and table[other].dtype.kind in "iuf" and is_processors(other) and table[other].nunique() > 1
+            and len(table[[column, other]].drop_duplicates()) == table[column].nunique() == table[other].nunique()
+        ]  # fmt: skip
+        if same:
+            notes.append(f"{column} is the parameter, from which {listing(same, 3)} follows (--parameter {same[0]})")
+    return notes
 
 
 def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
@@ -391,7 +439,7 @@ def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
     return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]
 
 
-def observed_by_path(model: FittedModel, data: Any, where: str | None = None) -> Observed:
+def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:
     """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
     import pandas as pd
 

@@ -12,7 +12,7 @@ from perf_scaling.posterior.posterior import Posterior
 from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
-    from perf_scaling.fitted import FittedModel
+    from perf_scaling.model import ScalingModel
 
 
 _MANY = 30  # levels from which on more than one may deviate
@@ -40,7 +40,7 @@ def fit_posterior(
     posterior = _weighed(points, means, counts, spread, exponents, logarithms)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
     for _ in range(_ROUNDS if len(many) else 0):
-        fitted = posterior.of_paths(many).quantiles(points, (0.5,))[:, :, 0]
+        fitted = posterior.of_paths(many).quantiles(points, (0.5,), smooth=True)[:, :, 0]
         counts = posterior.counts.copy()
         counts[many] = _counting_less(np.log(means[many] / fitted), counts[many])
         posterior = _weighed(points, means, counts, spread, exponents, logarithms)
@@ -96,7 +96,7 @@ class HoldoutCheck(NamedTuple):
         )
 
 
-def check_holdout(model: FittedModel) -> HoldoutCheck | None:
+def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     """Fit each path without its largest level of the first parameter, and compare; the paths with the largest means.
 
     None where no path has four levels of that parameter.
@@ -118,7 +118,7 @@ def check_holdout(model: FittedModel) -> HoldoutCheck | None:
     )  # fmt: skip
     last_points = np.flatnonzero(last[paths].any(axis=0))
     held_out, means = last[np.ix_(paths, last_points)], posterior.means[:, last_points]
-    middle = refit.quantiles(model.measured[last_points], (0.5,))[:, :, 0]
+    middle = refit.quantiles(model.measured[last_points], (0.5,), run=True)[:, :, 0]
     low, high = np.moveaxis(refit.quantiles(model.measured[last_points], _SIDES, run=True), 2, 0)
     errors = np.abs(middle[held_out] / means[held_out] - 1.0)
     inside = (low[held_out] <= means[held_out]) & (means[held_out] <= high[held_out])

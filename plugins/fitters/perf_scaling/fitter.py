@@ -115,6 +115,10 @@ def target_of(
     named = {}
     for word in assignments:
         name, _, level = word.partition("=")
+        if not level:  # of the only parameter
+            name, level = next(iter(columns)), word
+            if len(columns) > 1:
+                raise OptionError(f"--at {word}: name the parameters: {', '.join(columns.values())}")
         if name not in symbols:
             raise UnknownNameError("parameter", name, columns)
         named[symbols[name]] = parse_values(level)[0]

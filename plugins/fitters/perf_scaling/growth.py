@@ -16,7 +16,7 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from perf_scaling.fitted import FittedModel
+    from perf_scaling.model import ScalingModel
 
 
 CLASSES = (
@@ -48,7 +48,7 @@ class Growth(NamedTuple):
     statement: str
 
 
-def growths(model: FittedModel, parameter: str | None = None) -> tuple[Growth, ...]:
+def growths(model: ScalingModel, parameter: str | None = None) -> tuple[Growth, ...]:
     """How each path grows over a parameter."""
     symbol = model.symbols[0] if parameter is None else parameter
     if symbol not in model.symbols:
@@ -56,7 +56,7 @@ def growths(model: FittedModel, parameter: str | None = None) -> tuple[Growth, .
     return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
 
 
-def slope_points(model: FittedModel, symbol: str) -> Floats:
+def slope_points(model: ScalingModel, symbol: str) -> Floats:
     """The two points (2, q) between which the local exponent is taken; the second is the target."""
     place = model.symbols.index(symbol)
     points = np.tile(model.target_point, (2, 1))
@@ -66,7 +66,7 @@ def slope_points(model: FittedModel, symbol: str) -> Floats:
     return points
 
 
-def growths_of_draws(model: FittedModel, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
+def growths_of_draws(model: ScalingModel, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
     """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
     start, end = (draws.logs[:, :, place] for place in places)
@@ -116,7 +116,7 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     return np.asarray(np.log(end / start) / np.log(factor))
 
 
-def classes_of_draws(model: FittedModel, symbol: str, draws: Draws, slopes: Floats) -> Ints:
+def classes_of_draws(model: ScalingModel, symbol: str, draws: Draws, slopes: Floats) -> Ints:
     """Number of the class of each draw (K, N): of its law, or of its slope where it drifts freely or is of a rate."""
     posterior = draws.posterior
     of_law = np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64)

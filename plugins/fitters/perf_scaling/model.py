@@ -1,37 +1,116 @@
-"""Scaling models of paths over parameters, averaged over all that the data leave open."""
+"""Scaling models of paths over parameters, averaged over all that the data leave open: the numbers.
+
+Answers, tables and plots are made of them in `perf_scaling.answers`.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.advice import advice, next_point, outcomes
-from perf_scaling.best_fit import BestFits, best_fits
 from perf_scaling.call_tree import Whole, whole_of
+from perf_scaling.candidates import Candidate, CandidateRow, candidate_rows, find_candidates
 from perf_scaling.data import PATH, observed_by_path
 from perf_scaling.engine import HoldoutCheck, check_holdout
-from perf_scaling.growth import CLASSES, classes_of_draws, slopes_between
+from perf_scaling.growth import CLASSES, SURE, Growth, classes_of_draws, growths_of_draws, slope_points, slopes_between
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
-from perf_scaling.rows import PathRow, path_rows
-from perf_scaling.speedup import Speedup, speedup
 from perf_scaling.terms import Law, PathData, point_text
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import is_speed, shown_names
+from perfcore.data.columns import guess_roles, is_speed, shown_names
+from perfcore.data.units import is_time
 from perfcore.models.design_rows import N_DRAWS, DesignRows, Drawn, GrowthDraws, PartDraws, Rival
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.observed import Observed
+from perfcore.report import Report
 
+COVERAGE, LIKELY = 0.95, 0.5  # of intervals
+MISSED = 0.1  # a level that the named model misses by more is named
+DEVIATES = 0.5  # probability from which on a last level is said to deviate
+UNDETERMINED = 10.0  # the ends of an interval that determines nothing differ by more than this factor
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
+_PATHS_AT_ONCE = 256
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
+_SEED = 0  # of the order in which draws of different paths are put together
+_HALF = 0.5
+_SURE_MEAN = 1.96  # standard errors of a measured mean, to the ends of its 95 % interval
+# Without any word about it, scaling is strong if the time falls by this factor, and weak if it changes little.
+_FALLS, _RISES = 1.2, 2.0
+_SLACK = 0.95  # of the time of the fewest processors, which a problem that grows with them does not fall below
+
+Estimate = tuple[float, float, float]  # value, and the ends of its 95 % interval
+
+
+class PathRow(NamedTuple):
+    """One path at the target."""
+
+    path: str
+    share: float  # of the whole of its metric; see `perf_scaling.call_tree.Whole`
+    predicted: float  # a measurement at the target, in the unit of the data: median and ends of the 95% interval
+    low: float
+    high: float
+    likely: tuple[float, float]  # ends of its 50% interval
+    model: Candidate  # that of the measured range, and the value of its formula at the target
+    continued: float
+    growths: tuple[Growth, ...]  # over each parameter
+    determined: bool  # growth over every parameter is sure
+    deviates: float  # probability that the last level is an exception
+    missed: float  # largest relative residual of the model, and the measured point where that is
+    missed_at: dict[str, float]
+    turn: float  # how far the last level turns away from the laws, as a logarithm; 0 if it does not
+    reach: dict[str, float]  # largest measured level of each parameter, by its name in texts
+    reach_of_target: float  # largest ratio of the target to what was measured, of all parameters
+    changes_at: float | None  # level of the parameter where the last step is steeper than all before it by far
+
+    def to_dict(self) -> dict[str, Any]:
+        """With what holds of the model by name."""
+        own = self._asdict()
+        own["model"] = {
+            "formula": self.model.formula,
+            "fit_error": self.model.fit_error,
+            "terms": list(self.model.terms),
+            "coefficients": list(self.model.coefficients),
+            "standard_errors": list(self.model.standard_errors),
+            "continued": own.pop("continued"),
+        }
+        return own
+
+
+class Level(NamedTuple):
+    """All paths together at one level of the first parameter, others held at the target; intervals are of 95 %."""
+
+    level: float
+    measured: Estimate | None  # mean; without repeated runs the ends are those of a usual noise
+    predicted: Estimate | None  # a single run, where nothing was measured
+    likely: tuple[float, float] | None  # ends of the 50% interval of that
+    speedup: Estimate | None = None  # over the smallest level; None if the parameter does not count processors
+    efficiency: Estimate | None = None
+    cost: Estimate | None = None  # processors times time, relative to the smallest level
+
+
+class Speedup(NamedTuple):
+    """How well more processors are used: by a problem that stays the same, or by one that grows with them.
+
+    G. M. Amdahl, "Validity of the single processor approach", 1967; J. L. Gustafson, "Reevaluating Amdahl's law", 1988.
+    """
+
+    symbol: str  # the parameter that counts processors
+    base: float  # its smallest measured level
+    levels: tuple[Level, ...]  # the measured ones, twice the largest, and the target
+    half: float | None  # where the efficiency falls below 50 %; None where it does not up to the last level
+    scaling: str  # "strong", "weak", or "rate"
+    is_told: bool  # whether the table or the user says so; otherwise the times do
 
 
 class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -150,24 +229,53 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def posterior(self) -> Posterior:
         """What the data leave open, as arrays."""
-        return posterior_of(
+        posterior = posterior_of(
             self.symbols, self.measured, self.means, self.laws, self.settings, self.data, self.reciprocal
         )
+        if len(self.paths) > 1 or len(self.symbols) > 1 or self.reciprocal or self.scaling_kind != "weak":
+            return posterior
+        measured = self.means[0][np.isfinite(self.means[0])]
+        least = _SLACK * min(float(measured[0]), float(measured.min()))
+        return replace(posterior, least=np.log([least]))
+
+    @functools.cached_property
+    def scaling_kind(self) -> str:
+        """``"strong"``, ``"weak"`` or ``"rate"``; empty if the first parameter counts no processors or nobody says."""
+        counts = bool(guess_roles([self.columns[self.symbols[0]]], {self.columns[self.symbols[0]]}).parameters)
+        if not counts or self.whole.several:
+            return ""
+        if self.reciprocal:
+            return "rate"
+        if not self._is_time or self.scaling:
+            return self.scaling if self._is_time else ""
+        if len(self.symbols) > 1:  # the others, such as a size, are held
+            return "strong"
+        totals = self.totals_measured(self._along(np.unique(self.measured[:, 0])))[:, 0]
+        totals = totals[np.isfinite(totals)]
+        if len(totals) < 2:
+            return ""
+        return "strong" if totals[0] > _FALLS * totals[-1] else "weak" if totals[-1] < _RISES * totals[0] else ""
+
+    @property
+    def _is_time(self) -> bool:
+        if self.unit is not None:
+            return is_time(self.unit)
+        return guess_roles([self.value_name], {self.value_name}).value == self.value_name
 
     @functools.cached_property
     def fitted(self) -> Floats:
-        """Median of each path's mean at each point (K, n)."""
-        return self.posterior.quantiles(self.measured, [0.5])[:, :, 0]
+        """What the laws make of each path's mean at each point (K, n)."""
+        return self.posterior.quantiles(self.measured, [0.5], smooth=True)[:, :, 0]
 
     @functools.cached_property
-    def best(self) -> BestFits:
-        """The best-fitting model of each path in the measured range, and those that fit as well."""
-        return best_fits(self)
+    def named(self) -> tuple[Candidate, ...]:
+        """The best-fitting model of each path in the measured range."""
+        return tuple(candidates[0] for candidates in find_candidates(self))
 
     @functools.cached_property
     def rows(self) -> tuple[PathRow, ...]:
         """What is said of each path at the target, the largest share first."""
-        return path_rows(self)
+        return _path_rows(self)
 
     @functools.cached_property
     def check(self) -> HoldoutCheck | None:
@@ -175,15 +283,79 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return check_holdout(self)
 
     @functools.cached_property
+    def levels_along(self) -> tuple[Level, ...]:
+        """All paths together over the first parameter: measured levels, twice the largest, and the target."""
+        return _levels(self)
+
+    @functools.cached_property
     def speedup(self) -> Speedup | None:
         """Speedup and efficiency of all paths together."""
-        return speedup(self)
+        kind = self.scaling_kind
+        if not kind or len(self.levels_along) < 2:
+            return None
+        levels = _with_efficiency(self.levels_along, kind)
+        is_told = bool(self.scaling) or kind == "rate" or len(self.symbols) > 1
+        base = next((row for row in levels if row.measured), levels[0]).level
+        return Speedup(self.symbols[0], base, levels, _falls_below_half(levels), kind, is_told)
+
+    def candidates(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
+        """Candidate models of a path with their probabilities; they mix to the prediction at the target."""
+        point = self.target_point if target is None else np.asarray(target, dtype=np.float64)
+        return candidate_rows(self, path, point)
+
+    def totals(self, points: Floats) -> Floats:
+        """Median, ends of the 95% and of the 50% interval of a run of all paths that add up, at points: (T, 5)."""
+        paths = np.flatnonzero(self.whole.counted).tolist()
+        if len(paths) == 1:
+            wide, likely = (self.band(points, interval, paths, run=True)[0] for interval in (COVERAGE, LIKELY))
+            return np.column_stack([wide, likely[:, 1:]])
+        ends = [0.5 + side * 0.5 * interval for interval in (COVERAGE, LIKELY) for side in (-1.0, 1.0)]
+        return np.asarray(np.quantile(self._drawn_sums(points, paths), [0.5, *ends], axis=0).T)
+
+    def totals_measured(self, points: Floats) -> Floats:
+        """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN."""
+        counted = self.whole.counted
+        sums = np.full((len(points), 2), np.nan)
+        for place, point in np.argwhere((points[:, None] == self.measured).all(axis=2)):
+            means, noise = self.means[counted, point], self.posterior_noise[counted, point]
+            if np.isfinite(means).all():
+                sums[place] = means.sum(), math.sqrt(float((means**2 * noise).sum())) / means.sum()
+        return sums
+
+    @functools.cached_property
+    def posterior_noise(self) -> Floats:
+        """Relative variance of each mean (K, n)."""
+        counts = np.array([entry.counts for entry in self.data])
+        spread = np.array([entry.spread for entry in self.data])
+        return np.asarray(spread[:, None] / np.where(counts > 0.0, counts, np.nan))
+
+    def _along(self, levels: npt.ArrayLike) -> Floats:
+        """Points at levels of the first parameter, the others held at the target."""
+        points = np.tile(self.target_point, (len(np.asarray(levels)), 1))
+        points[:, 0] = levels
+        return points
+
+    def _drawn_sums(self, points: Floats, paths: Sequence[int]) -> Floats:
+        """Equally probable sums of runs of paths (N, T); what is uncertain of one is independent of the others."""
+        rng = np.random.default_rng(_SEED)
+        sums = np.zeros((DRAWS, len(points)))
+        for begin in range(0, len(paths), _PATHS_AT_ONCE):
+            runs = self.draws(points, paths[begin : begin + _PATHS_AT_ONCE]).runs()
+            order = rng.permuted(np.tile(np.arange(DRAWS), (len(runs), 1)), axis=1)  # one of its own for each path
+            sums += np.take_along_axis(runs, order[:, :, None], axis=1).sum(axis=0)
+        return sums
+
+    def part(self, path: int) -> Self:
+        """The model of one path alone."""
+        metrics = self.metrics[path : path + 1]
+        return msgspec.structs.replace(self, paths=self.paths[path : path + 1], data=self.data[path : path + 1],
+                                       metrics=metrics, unfitted={})  # fmt: skip
 
     def at(self, target: Mapping[str, float]) -> Self:
         """The same laws, looked at from another point."""
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        lasting = ("measured", "means", "posterior", "fitted", "whole", "best")
+        lasting = ("measured", "means", "posterior", "fitted", "whole", "named")
         vars(other).update({name: getattr(self, name) for name in lasting})
         return other
 
@@ -210,8 +382,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
         sides = (0.5 - 0.5 * interval, 0.5, 0.5 + 0.5 * interval)
         quantiles = posterior.quantiles(points, sides, run=run)
-        if run:  # the estimate is the same for both
-            quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,))
+        if not run:  # the estimate is the same for both
+            quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,), run=True)
         return quantiles[:, :, [1, 0, 2]]
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
@@ -221,7 +393,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         distinct, place = np.unique(levels, axis=0, return_inverse=True)
         paths, path = np.unique(path_numbers, return_inverse=True)
         if interval is None:
-            values = self.posterior.of_paths(paths).quantiles(distinct, [0.5])
+            values = self.posterior.of_paths(paths).quantiles(distinct, [0.5], run=True)
         else:
             values = self.band(distinct, interval, paths.tolist(), run=True)
         chosen = values[path.ravel(), place.ravel()]
@@ -245,9 +417,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             what=PATH,
             names=self.paths,
             keys=self.paths,
-            parts=Drawn(
-                draws[:, :, N_DRAWS // 2 - 1 : N_DRAWS // 2 + 1].mean(axis=2), draws
-            ),  # the median: they ascend
+            parts=Drawn(self.posterior.quantiles(places, (0.5,), run=True)[:, :, 0], draws),
             total=None,
             single_runs=False,
             left_out=self.unfitted,
@@ -272,7 +442,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 of_draw = classes_of_draws(self, symbol, block_draws, slopes[k])
                 probabilities[block, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
         return GrowthDraws(
-            laws=tuple(fit.formula for fit in self.best.named),
+            laws=tuple(named.formula for named in self.named),
             classes=CLASSES,
             probabilities=probabilities,
             symbols=self.symbols,
@@ -305,7 +475,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             measured=(),
             asked=(),
             errors=np.eye(1) * float(np.median(self.posterior.spread[paths])),
-            scale=self.posterior.of_paths(paths).quantiles(places, (0.5,))[:, :, 0].sum(axis=0),
+            scale=self.posterior.of_paths(paths).quantiles(places, (0.5,), run=True)[:, :, 0].sum(axis=0),
             points={symbol: np.array(levels)[measured] for symbol, levels in self.points.items()},
             repetitions=np.maximum(np.rint(counts[measured]), 1.0).astype(np.int64),
             unit=self.unit,
@@ -316,45 +486,19 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if len(self.paths) > 1 and not (isinstance(points, Mapping) and PATH in points):
             return ()
         places, path = self._places_of_one(points)
-        laws = self.laws_left(path, places)[1 : 1 + _MOST_RIVALS]
-        return tuple(Rival(name, f"probability {share:.1%}", values) for name, share, values in laws)
-
-    def laws_left(self, path: int, points: Floats) -> list[tuple[str, float, Floats]]:
-        """Models that fit a path, their probability, and what they predict at points (T, q) if they hold."""
-        best = self.best
-        laws = []
-        for number, candidate in enumerate(best.candidates[path]):
-            alone = msgspec.structs.replace(candidate, weight=1.0)
-            values = BestFits(((alone,),), (), best.symbols, best.reciprocal).predict(points)[0, :, 0]
-            laws.append((best.formula(path, number), candidate.weight, values))
-        return laws
-
-    def if_model_holds(
-        self, points: npt.ArrayLike, interval: float = 0.95, paths: Sequence[int] | None = None
-    ) -> Floats:
-        """Predicted means if the best-fitting model continues to hold (K, T, 3), of all paths or of some.
-
-        Parameters
-        ----------
-        points : array_like, shape (T, q)
-            Levels of the parameters.
-        interval : float
-            Probability that the interval holds the mean, given that one of the models that fit is true.
-
-        Returns
-        -------
-        numpy.ndarray, shape (K, T, 3)
-            Value of the best-fitting model, and the ends of the interval: uncertainty of the coefficients and of the
-            choice among models that fit. Changes in behaviour beyond the data come on top; `band` has them.
-        """
-        check_coverage(interval)
-        return self.best.predict(points, interval, paths)
+        rows = [row for row in self.candidates(path, places[0]) if row.candidate.terms != self.named[path].terms]
+        return tuple(
+            Rival(
+                row.candidate.formula, f"probability {row.probability:.1%}", row.candidate.values(self.symbols, places)
+            )
+            for row in rows[:_MOST_RIVALS]
+        )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         estimates = []
-        for fit in self.best.named:
-            prefix = f"{fit.path}: " if len(self.paths) > 1 else ""
+        for path, fit in zip(self.paths, self.named, strict=True):
+            prefix = f"{path}: " if len(self.paths) > 1 else ""
             for name, value, error in zip(fit.terms, fit.coefficients, fit.standard_errors, strict=True):
                 estimates.append(Parameter(prefix + name, value, error, self.unit_of_laws))
         return tuple(estimates)
@@ -376,8 +520,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @property
     def formula(self) -> str:
         if len(self.paths) == 1:
-            return self.best.named[0].formula
-        return "\n".join(f"{fit.path} = {fit.formula}" for fit in self.best.named)
+            return self.named[0].formula
+        return "\n".join(f"{path} = {fit.formula}" for path, fit in zip(self.paths, self.named, strict=True))
 
     @property
     def has_parts(self) -> bool:
@@ -399,13 +543,34 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 }
                 for row in self.rows
             ],
+            "candidates": [
+                {**row._asdict(), "candidate": row.candidate.formula, "fit_error": row.candidate.fit_error}
+                for row in (self.candidates() if len(self.paths) == 1 else ())
+            ],
             "share_of": self.whole.shares_text if self.has_parts else None,
             "advice": [entry._asdict() for entry in advice(self)],
             "next_point": next_point(self),
-            "speedup": curve and {**curve._asdict(), "levels": [level._asdict() for level in curve.levels]},
+            "levels": [level._asdict() for level in (curve.levels if curve else self.levels_along)],
+            "speedup": curve and {name: value for name, value in curve._asdict().items() if name != "levels"},
             "check": None if self.check is None else self.check._asdict(),
             "unfitted": self.unfitted,
         }
+
+    def report(self, data: Any = None) -> Report:
+        return self._report
+
+    @functools.cached_property
+    def _report(self) -> Report:
+        from perf_scaling.answers import report_of
+
+        return report_of(self)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Any:
+        if len(self.paths) == 1:
+            return None
+        from perf_scaling.tree_view import ScalingViews
+
+        return ScalingViews(self)
 
     def _places(self, points: Points) -> tuple[Floats, Ints]:
         """Points (n, q) and the number of the path of each."""
@@ -418,3 +583,105 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             names = listing((self.paths[k] for k in distinct.tolist()), 6)
             raise OptionError(f"points of one path are expected, not of {names}")
         return places, int(path_numbers[0])
+
+
+def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
+    """All paths, the largest share at the target first."""
+    points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
+    growths: list[tuple[Growth, ...]] = []
+    for _, draws in model.draws_in_blocks(points):
+        symbol_growths = [
+            growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
+            for number, symbol in enumerate(model.symbols)
+        ]
+        growths += zip(*symbol_growths, strict=True)
+    target = model.target_point[None]
+    sides = model.band(target, COVERAGE, run=True)[:, 0]
+    likely = model.band(target, LIKELY, run=True)[:, 0, 1:]
+    whole, posterior = model.whole, model.posterior
+    sums = np.bincount(whole.metric, np.where(whole.counted, sides[:, 0], 0.0))
+    share = np.divide(sides[:, 0], sums[whole.metric], out=np.zeros(len(sides)), where=sums[whole.metric] > 0.0)
+    measured = np.isfinite(model.means)
+    reach = np.where(measured[:, :, None], model.measured, -np.inf).max(axis=1).tolist()
+    last = measured.shape[1] - 1 - measured[:, ::-1].argmax(axis=1)  # points are in the order of their levels
+    deviates = np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1)
+    names = tuple(model.parameter_names.values())
+    rows = []
+    for k in np.argsort(-share, kind="stable").tolist():
+        named = model.named[k]
+        misses = np.where(measured[k], model.means[k] / named.values(model.symbols, model.measured) - 1.0, 0.0)
+        worst = int(np.abs(misses).argmax())
+        rows.append(
+            PathRow(
+                path=model.paths[k],
+                share=float(share[k]),
+                predicted=float(sides[k, 0]),
+                low=float(sides[k, 1]),
+                high=float(sides[k, 2]),
+                likely=(float(likely[k, 0]), float(likely[k, 1])),
+                model=named,
+                continued=float(named.values(model.symbols, target)[0]),
+                growths=growths[k],
+                determined=min(growth.probability for growth in growths[k]) >= SURE,
+                deviates=float(deviates[k]),
+                missed=float(misses[worst]),
+                missed_at=dict(zip(names, model.measured[worst].tolist(), strict=True)),
+                turn=float(posterior.turns[k]),
+                reach=dict(zip(names, reach[k], strict=True)),
+                reach_of_target=float((model.target_point / np.array(reach[k])).max()),
+                changes_at=float(posterior.changes_at[k]) if posterior.changes_at[k] > 0.0 else None,
+            )
+        )
+    return tuple(rows)
+
+
+def _levels(model: ScalingModel) -> tuple[Level, ...]:
+    """See `ScalingModel.levels_along`."""
+    if model.whole.several:
+        return ()
+    levels, target = np.unique(model.measured[:, 0]).tolist(), model.target[model.symbols[0]]
+    twice = 2.0 * levels[-1]
+    shown = sorted({*levels, target, *([twice] if target > twice else [])})
+    points = model._along(shown)
+    measured = model.totals_measured(points)
+    predicted = model.totals(points)
+    rows = []
+    for k, level in enumerate(shown):
+        mean, error = measured[k].tolist()
+        if math.isfinite(mean):
+            factor = math.exp(_SURE_MEAN * error)
+            rows.append(Level(level, (mean, mean / factor, mean * factor), None, None))
+        else:
+            rows.append(Level(level, None, tuple(predicted[k, :3].tolist()), tuple(predicted[k, 3:].tolist())))
+    return tuple(rows)
+
+
+def _with_efficiency(levels: Sequence[Level], kind: str) -> tuple[Level, ...]:
+    """Levels with speedup, efficiency and cost over the first that was measured."""
+    base = next((row for row in levels if row.measured), levels[0])
+    first = (base.measured or base.predicted or (math.nan,))[0]
+    rows = []
+    for row in levels:
+        amounts = np.array(row.measured or row.predicted)
+        ratio = (amounts / first if kind == "rate" else first / amounts)[[0, *((1, 2) if kind == "rate" else (2, 1))]]
+        if row is base:
+            ratio = np.ones(3)
+        gain = row.level / base.level
+        efficiency = ratio if kind == "weak" else ratio / gain
+        faster, cost = efficiency * gain, (gain if kind == "weak" else 1.0) / efficiency[[0, 2, 1]]
+        rows.append(
+            row._replace(
+                speedup=tuple(faster.tolist()), efficiency=tuple(efficiency.tolist()), cost=tuple(cost.tolist())
+            )
+        )
+    return tuple(rows)
+
+
+def _falls_below_half(levels: Sequence[Level]) -> float | None:
+    """First level where the efficiency is a half, between those that enclose it on a logarithmic axis."""
+    shares = [row.efficiency[0] if row.efficiency else math.nan for row in levels]
+    k = next((k for k, share in enumerate(shares) if share < _HALF), None)
+    if not k:
+        return None
+    place = (shares[k - 1] - _HALF) / (shares[k - 1] - shares[k])
+    return float(levels[k - 1].level * (levels[k].level / levels[k - 1].level) ** place)

@@ -35,8 +35,17 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in words}))
 
 
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) > 0.0
+    except ValueError:
+        return False
+
+
 def parse_target(raw: Any) -> tuple[str, ...]:
-    """A point: ``p=4096`` or ``p=4096,n=1e6``, one level of each parameter, as texts."""
+    """A point: ``p=4096`` or ``p=4096,n=1e6``, or of one parameter its level alone, as texts."""
+    if isinstance(raw, (int, float)) or (isinstance(raw, str) and _is_number(raw)):
+        return (str(raw),)
     if isinstance(raw, Mapping):
         levels = {name: getattr(level, "tolist", lambda level=level: level)() for name, level in raw.items()}
         levels = {name: one[0] if isinstance(one, list) and len(one) == 1 else one for name, one in levels.items()}
@@ -70,7 +79,7 @@ class ScalingOptions:
     )
     duplicates: str = option("refuse", "treatment of identical rows", choices=DUPLICATES)
     at: tuple[str, ...] = option(
-        (), "target point (default: four times the largest level of each parameter)",
+        (), "target point, such as p=128; columns that it names are parameters (default: 4 times the largest level)",
         parse=parse_target, metavar="NAME=LEVEL,...",
     )  # fmt: skip
     exponents: tuple[str, ...] | None = option(

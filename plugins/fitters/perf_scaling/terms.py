@@ -110,6 +110,7 @@ def _text(symbol: str, exponent: float, logarithm: int) -> str:
         power = f"{symbol}^{abs(exponent):.3g}"
     else:
         power = symbol if size == 1 else f"{symbol}^{size}" if size.denominator == 1 else f"{symbol}^({size})"
+        power = f"sqrt({symbol})" if size == Fraction(1, 2) else power
     if exponent == 0.0:
         return of_logarithm
     if exponent > 0.0:

@@ -1,48 +1,246 @@
-"""The call tree coloured by growth: as a drawing, and as a table that stays short however many paths there are."""
+"""The page of a profile: the call tree coloured by growth, as a drawing and a table that stays short, and each path."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from perf_scaling.call_tree import CallTree
-from perf_scaling.growth import CLASSES
-from perf_scaling.outlook import (
-    GROWTH,
-    HATCH,
-    ORDERS,
-    PATH_VIEW,
-    SCALE_NOTE,
-    Outlook,
-    State,
-    add_class_legend,
-    class_cell,
-    class_colour,
-    is_sure,
-    orders_of,
-    share_cell,
-    target_blocks,
+from perf_scaling.growth import CLASSES, SURE
+from perf_scaling.model import PathRow, ScalingModel
+from perf_views.colours import INK, PALE, PAPER, RULE, STEPS, pale, text_on
+from perf_views.contents import (
+    Block,
+    Cell,
+    Chart,
+    Field,
+    Form,
+    Link,
+    Notice,
+    NoViewError,
+    Query,
+    Table,
+    Text,
+    View,
+    ViewPath,
 )
-from perf_scaling.rows import PathRow
-from perf_views.colours import INK, PALE, PAPER, RULE, text_on
-from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Table, Text
-from perf_views.drawable import chosen_figures, summary_blocks
+from perf_views.drawable import chosen_figures, model_blocks, summary_blocks
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_plain
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from perf_scaling.growth import Growth
 
+
+PATH_VIEW = "path"  # beginning of the paths of views
+ORDERS = ("call tree", "largest share", "fastest growth", "widest interval", "by name")
+_AT = "at."  # before the name of a parameter in an address
+_ROWS, _MOST_ROWS = 40, 500  # a longer table takes seconds to draw in a browser
+_FARTHER = (1.0, 2.0, 4.0, 8.0, 16.0)  # times the largest levels: targets that are one click away
+_REACH = 1e6  # times beyond what was measured; far enough for anyone, and no power of it overflows
+_KEPT = 8  # targets whose predictions are held; each takes seconds where paths are thousands
+SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: probability below {SURE:.0%}"
+HATCH = "////"  # of improbable classes
+_LINE, _HANDLE = 150, 9  # letters in the width of a page, and what a patch of colour takes of them
+_NOT_SURE = f"probability below {SURE:.0%}"
 _NARROWEST = 0.002  # of the width; narrower ones are not drawn, so that there are a few hundred at most in a row
 _DEEPEST = 14  # rows; deeper regions are seen below one that is chosen
 _MOST_BARS = 20
 _LETTERS = 165  # of the size of the names, side by side in the width
 _FEWEST = 6  # letters that a shortened name is still read in
 _HEIGHT = 0.27  # inches, of a row
+_MOST_UNFITTED = 40
+_FIGURES = (
+    ("n_paths", "paths", ",d"),
+    ("n_points", "points", ",d"),
+    ("median_noise", "run-to-run noise", ".1%"),
+    ("last_level_error", "hold-out error", ".1%"),
+)
+
+
+class Outlook:
+    """A model at a target."""
+
+    def __init__(self, model: ScalingModel) -> None:
+        self.model = model
+
+    @functools.cached_property
+    def rows(self) -> dict[int, PathRow]:
+        """What is said of each path, by its number; the largest share first."""
+        number = {path: k for k, path in enumerate(self.model.paths)}
+        return {number[row.path]: row for row in self.model.rows}
+
+    @functools.cached_property
+    def shares(self) -> Floats:
+        """Share of each path of the whole of its metric (K,)."""
+        rows = self.rows
+        return np.array([rows[k].share for k in range(len(rows))])
+
+    def tree(self, metric: str) -> CallTree:
+        """That of a metric."""
+        return next(tree for tree in self.model.whole.trees if tree.metric == metric)
+
+
+class Outlooks:
+    """A model at any target; what was predicted last is kept."""
+
+    def __init__(self, model: ScalingModel) -> None:
+        self.model = model
+        self._at = functools.lru_cache(_KEPT)(self._outlook)
+
+    def at(self, target: dict[str, float]) -> Outlook:
+        """The model at a target."""
+        return self._at(tuple(target.items()))
+
+    def _outlook(self, target: tuple[tuple[str, float], ...]) -> Outlook:
+        return Outlook(self.model if dict(target) == self.model.target else self.model.at(dict(target)))
+
+
+@dataclass(frozen=True)
+class State:
+    """What an address says beside the view; what is not in it is as in a new one."""
+
+    target: dict[str, float]
+    metric: str
+    order: str
+    name: str = ""  # only paths that have it in their name; empty for all
+    under: str = ""  # only what this region calls; empty for all
+    rows: int = _ROWS  # how many rows, and from which one on
+    start: int = 0
+    default: Query = field(default_factory=dict)  # what is left out of addresses
+
+    def query(self, **changes: Any) -> dict[str, str]:
+        """The state, or one that differs from it, as it stands in addresses."""
+        state = replace(self, **changes)
+        texts = {
+            **{_AT + symbol: f"{level:.10g}" for symbol, level in state.target.items()},
+            "metric": state.metric,
+            "order": state.order,
+            "name": state.name,
+            "under": state.under,
+            "rows": str(state.rows),
+            "from": str(state.start),
+        }
+        return {name: text for name, text in texts.items() if text != self.default.get(name, "")}
+
+    def target_query(self) -> dict[str, str]:
+        """The target alone, for views of one path."""
+        return {name: text for name, text in self.query().items() if name.startswith(_AT)}
+
+
+def state_of(model: ScalingModel, query: Query) -> State:
+    """Read a state."""
+    trees = model.whole.trees
+    metrics = [tree.metric for tree in trees]
+    metric = query.get("metric", metrics[0])
+    if metric not in metrics:
+        raise UnknownNameError("metric", metric, metrics)
+    orders = orders_of(trees[metrics.index(metric)])
+    first = State(dict(model.target), metrics[0], orders[0])
+    order = query.get("order", orders[0])
+    if order not in orders:
+        raise UnknownNameError("order", order, orders)
+    return State(
+        target={
+            symbol: _level(model.parameter_names[symbol], query.get(_AT + symbol, ""), model.points[symbol], level)
+            for symbol, level in first.target.items()
+        },
+        metric=metric,
+        order=order,
+        name=query.get("name", ""),
+        under=query.get("under", ""),
+        rows=min(max(_count(query.get("rows", ""), _ROWS), 1), _MOST_ROWS),
+        start=_count(query.get("from", ""), 0),
+        default=first.query(),
+    )
+
+
+def orders_of(tree: CallTree) -> tuple[str, ...]:
+    """How the paths of a tree can be listed; the first by default."""
+    return ORDERS[1:] if tree.is_flat else ORDERS
+
+
+def target_blocks(state: State, model: ScalingModel, path: ViewPath) -> tuple[Form, Text]:
+    """A field for each parameter, and targets that are one click away."""
+    kept = state.query() if path == () else state.target_query()
+    fields = [
+        Field(
+            _AT + symbol,
+            f"target {model.parameter_names[symbol]} ({min(levels):g} to {max(levels):g} measured)",
+            f"{level:.10g}",
+            "number",
+        )
+        for (symbol, level), levels in zip(state.target.items(), model.points.values(), strict=True)
+    ]
+    hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if not name.startswith(_AT)]
+    links = []
+    for factor in _FARTHER:
+        target = {symbol: factor * max(levels) for symbol, levels in model.points.items()}
+        if target != state.target:
+            target_query = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
+            rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
+            links.append(Link(model.point_text(target), path, {**target_query, **rest}))
+    return Form((*hidden, *fields), path, "Predict"), Text(links=tuple(links))
+
+
+def _level(parameter: str, text: str, levels: Sequence[float], default: float) -> float:
+    if not text.strip():
+        return default
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    low, high = min(levels) / _REACH, max(levels) * _REACH
+    if not (low <= level <= high or level == default):
+        raise OptionError(f"target {parameter}={text[:40]!r}: a number from {low:.3g} to {high:.3g} is expected")
+    return level
+
+
+def _count(text: str, default: int) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default
+
+
+def is_sure(growth: Growth) -> bool:
+    """Whether a class is as probable as a statement should be."""
+    return growth.probability >= SURE
+
+
+def class_colour(name: str, *, is_sure: bool = True) -> str:
+    """Colour of a class in drawings, that of the cells of tables: the brighter the faster it grows."""
+    colour = STEPS[CLASSES.index(name)]
+    return colour if is_sure else pale(colour)
+
+
+def class_cell(growth: Growth) -> Cell:
+    """A class with its colour."""
+    return Cell(growth.name, step=CLASSES.index(growth.name), is_sure=is_sure(growth))
+
+
+def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
+    """What the colours of a drawing mean, for the classes that occur in it."""
+    from matplotlib.patches import Patch
+
+    names = [name for name in CLASSES if name in present]
+    handles = [Patch(facecolor=class_colour(name), edgecolor=RULE, linewidth=0.4) for name in names]
+    if not all_sure:
+        names.append(_NOT_SURE)
+        handles.append(Patch(facecolor=PALE, edgecolor=RULE, linewidth=0.4, hatch=HATCH))
+    columns = len(names) if sum(map(len, names)) + _HANDLE * len(names) <= _LINE else -(-len(names) // 2)
+    add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
+
+
+def share_cell(share: float) -> Cell:
+    """A share as a number with a bar."""
+    return Cell(f"{share:.1%}", bar=share)
 
 
 def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
@@ -145,15 +343,6 @@ def _what(outlook: Outlook) -> str:
     return "time" if "time" in outlook.model.value_name.lower() else outlook.model.value_name
 
 
-_FIGURES = (
-    ("n_paths", "paths", ",d"),
-    ("n_points", "points", ",d"),
-    ("median_noise", "run-to-run noise", ".1%"),
-    ("last_level_error", "hold-out error", ".1%"),
-)
-_MOST_UNFITTED = 40
-
-
 def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     """All of the first view."""
     model = outlook.model
@@ -162,7 +351,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     top = _top(tree, state)
     blocks: list[Block] = [
         *chosen_figures(model, _FIGURES),
-        *summary_blocks(model, (Link("Growth of the total", (GROWTH,), state.query(name="", under="")),)),
+        *summary_blocks(model),
         *target_blocks(state, model, ()),
     ]
     blocks += [tree_chart(outlook, tree, inclusive_shares, top), _choice(outlook, state)]
@@ -354,3 +543,35 @@ def _share_note(tree: CallTree) -> str:
     if tree.is_flat:
         return "Share of total time."
     return "Share of total time: exclusive and inclusive."
+
+
+class ScalingViews:
+    """Views of a profile's scaling; each can be looked at for any target."""
+
+    def __init__(self, model: ScalingModel) -> None:
+        self._outlooks = Outlooks(model)
+        self._number = {path: k for k, path in enumerate(model.paths)}
+
+    @property
+    def title(self) -> str:
+        return self._outlooks.model.title
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The call tree, or one path; see `perf_views.Viewable.view`."""
+        model = self._outlooks.model
+        state = state_of(model, query)
+        if path == ():
+            return View(self.title, tree_blocks(self._outlooks.at(state.target), state))
+        if len(path) != 2 or path[0] != PATH_VIEW or path[1] not in {*self._number, *model.unfitted}:
+            raise NoViewError(path)
+        name, trail = path[1], (Link(self.title, (), state.query()),)
+        if name in model.unfitted:
+            return View(name, (Notice(f"Not fitted: {model.unfitted[name]}", "warning"),), path, trail)
+        alone = self._outlooks.at(state.target).model.part(self._number[name])
+        first, *others = model_blocks(alone)
+        return View(name, (first, *target_blocks(state, model, path), *others), path, trail)
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The call tree and the paths, the largest share at the target first."""
+        yield ()
+        yield from ((PATH_VIEW, row.path) for row in self._outlooks.model.rows)

@@ -81,21 +81,6 @@ def register_commands(register: Register) -> None:
 
 @hookimpl
 def register_presenters(register: Register) -> None:
-    """Announce how phases, curves, and the curves of traces are shown."""
-    register(
-        "perf_worley.phase_model:PhaseModel",
-        "perf_worley.presenter:PhasePresenter",
-        help="phases over their curve, sliders that refit, and how the fit depends on their number",
-    )
-    register(
-        "perf_worley.comparison:PhaseComparison",
-        "perf_worley.presenter:PhaseComparisonPresenter",
-        help="two runs phase by phase",
-    )
-    register(
-        "perf_worley.iterations.iterations:Iterations",
-        "perf_worley.iterations.presenter:IterationsPresenter",
-        help="sections of a run that repeat",
-    )
+    """Announce how curves, and the curves of traces, are shown."""
     for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
         register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time (zoomable)")

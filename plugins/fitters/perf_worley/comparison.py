@@ -12,6 +12,7 @@ import numpy as np
 from perf_worley.activity import Activity, joined
 from perfcore.base.arrays import Floats
 from perfcore.data.units import NANOSECONDS
+from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class PhaseComparison(Result):
     """Two runs, phase by phase."""
 
     json_kind: ClassVar[str] = "comparison"
+    limit: ClassVar[float] = ALIKE
 
     names: tuple[str, str]
     models: tuple[_HasPhases, _HasPhases]
@@ -154,6 +156,12 @@ class PhaseComparison(Result):
     def alike(self) -> bool:
         """Whether these may be runs of one program; if not, the pairs say nothing."""
         return self.cost <= ALIKE
+
+    def report(self, data: Any = None) -> Report:
+        """Return how many times as long the second run takes, and both phase by phase."""
+        from perf_worley.answers import comparison_report
+
+        return comparison_report(self, data)
 
     def to_dict(self) -> dict[str, Any]:
         return {

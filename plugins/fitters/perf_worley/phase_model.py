@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -16,11 +18,15 @@ from perf_statistics.goodness import r_squared
 from perf_worley.activity import Activity
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
-from perfcore.data.units import NANOSECONDS
+from perfcore.data.units import NANOSECONDS, readable
 from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
+from perfcore.report import Report
 from perfcore.results import Result
+
+_FEWEST_SHOWN = 2  # iterations of a phase
+_NEARLY_ALL = 0.8  # of the time of the iterations
 
 
 class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +54,18 @@ class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start: float  # of the first and the last one, in the model's time unit
     end: float
     text: str  # all of it in a line, with the iteration that differs
+
+    def text_within(self, phase: Phase, unit: str) -> str:
+        """Return how many iterations have their middle in a phase, and how long they are; empty if fewer than two."""
+        length = (self.end - self.start) / self.count  # with what lies between two of them
+        inside = min(phase.end, self.end) - max(phase.start, self.start)
+        is_long_enough = phase.end - phase.start > length * (self.count - 0.5)
+        if is_long_enough and inside >= _NEARLY_ALL * (self.end - self.start):
+            number = self.count  # where an iteration begins is known to a part of it only
+        else:
+            middles = self.start + length * (np.arange(self.count) + 0.5)
+            number = int(np.sum((middles >= phase.start) & (middles < phase.end)))
+        return f"{number} x {readable(float(f'{self.period:.4g}'), unit)}" if number >= _FEWEST_SHOWN else ""
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -103,6 +121,7 @@ def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
 class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Phases of a processor-utilization curve."""
 
+    worth: ClassVar[float] = WORTH
     time_unit: str  # of all times
     phases: tuple[Phase, ...]
     sequence: tuple[SequenceEntry, ...]  # all numbers of phases that were tried; empty for a single one
@@ -193,6 +212,16 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     def design_rows(self, points: Points) -> DesignRows:
         """None: phases are those of one run."""
         raise OptionError("phases are those of one run, of which no single point can be measured")
+
+    def report(self, data: Any = None) -> Report:
+        """Return the number of phases and the mean, each phase, and how the fit depends on their number."""
+        from perf_worley.answers import phase_report
+
+        return phase_report(self, data)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Any:
+        """Return the page with sliders that fit anew; it is loaded when it is shown."""
+        return importlib.import_module("perf_worley.views").PhaseViews(self, data)
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
         """Two runs phase by phase; utilization at the same time of two runs says nothing."""

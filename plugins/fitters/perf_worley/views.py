@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import perfcore
-from perf_views.colours import DARK, MODEL
+from perf_views.colours import DARK, DATA, MODEL
 from perf_views.contents import (
     Block,
     Cell,
@@ -30,10 +30,11 @@ from perf_views.contents import (
     link_to_timeline,
 )
 from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table, summary_blocks
+from perf_views.marks import panels_of
 from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, PhasesOptions
-from perf_worley.picture import mark_intervals, sequence_panels
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import build
@@ -199,7 +200,9 @@ def _text(cell: Cell | str) -> str:
 def _sequence_chart(model: PhaseModel, table: Table) -> Chart:
     title, alternative = table.title, "Breakpoints and errors over the number of phases"
     table = replace(table, title="")
-    return Chart(lambda figure: draw_panels(figure, sequence_panels(model)), alternative, (table,), title, (10.0, 3.2))
+    plots = panels_of(model.report())
+    chosen = {name: plots[name] for name in ("breaks", "errors")}
+    return Chart(lambda figure: draw_panels(figure, chosen), alternative, (table,), title, (10.0, 3.2))
 
 
 def _fitter_of(model: PhaseModel) -> tuple[str, Collection[str]]:
@@ -224,7 +227,7 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
         inner = [phase.start for phase in visible if zoom.start < phase.start]
         intervals = [phase.break_interval for phase in visible if phase.break_interval is not None]
         if intervals:
-            mark_intervals(axes, place(np.clip(intervals, zoom.start, zoom.end)))
+            _mark_intervals(axes, place(np.clip(intervals, zoom.start, zoom.end)))
         if inner:
             axes.vlines(
                 place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color=DARK, linewidth=0.8,
@@ -237,3 +240,16 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
         axes.set_ylim(min(bottom, 1.05 * float(values.min())), max(top, 1.05 * float(values.max())))
 
     return draw
+
+
+def _mark_intervals(axes: Axes, intervals: Floats) -> None:
+    """Shade intervals of breaks; a bar with ends above the shade shows also those that are a line wide."""
+    for i, (begin, end) in enumerate(intervals):
+        axes.axvspan(
+            begin, end, color=DATA, alpha=0.13, linewidth=0, zorder=0, label="start 95% CI" if i == 0 else None
+        )
+    middle, half = intervals.mean(axis=1), 0.5 * np.diff(intervals, axis=1)[:, 0]
+    axes.errorbar(
+        middle, np.full(len(middle), 1.0), xerr=half, fmt="none", ecolor=DATA, elinewidth=2.5, capsize=4, capthick=1.2,
+        transform=axes.get_xaxis_transform(), clip_on=False, zorder=5,
+    )  # fmt: skip

@@ -29,7 +29,7 @@ from perf_formulas.parser import (
 )
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.hooks.registry import registry
-from perfcore.models.function import Function
+from perfcore.models.function import FormulaFunction, Function
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,15 +127,7 @@ def split_formulas(text: str) -> list[str]:
     return [part.strip(SPACE) for part in (*parts, text[begin:])]
 
 
-class FormulaFunction(Function):
-    """A function that its formula computes: a subclass gives `name`, `formula` and `variables`, and is complete."""
-
-    def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-        """Values of the formula at points; arguments and result as of `Function`."""
-        return _parsed(self.formula).evaluate(points)
-
-
-_parsed = functools.lru_cache(Formula)
+parsed = functools.lru_cache(Formula)
 
 
 def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple[str, ...]:

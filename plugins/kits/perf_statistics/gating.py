@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,37 @@ from perfcore.base.arrays import Booleans, Floats, Ints
 
 FEWEST_ROUNDS = 3  # fewer decide nothing
 SURE = 0.95  # confidence of intervals and verdicts
+POSSIBLE = 0.08  # probability without a change, below which an estimate over the limit is possibly slower
+LIKELY = 0.9  # with which a slowdown of the resolution is found
+ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
 _EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arithmetic
+
+_LOOKED_AT = 12  # values, which show how many digits a benchmark's have
+_MOST_DIGITS = 9  # significant ones: more come of computing, not of a clock
+
+_FEWEST = 10  # benchmarks from which on their variances say something of each other
+_MANY = 50
+_MOST_PRIOR = 20.0  # degrees of freedom that the others may be worth
+_TRIMMED = 0.2  # of the rounds, on each side
+_FROM = 8  # rounds
+
+# Two sessions of one version differ by more than their runs show. On public A/A sessions the difference of two medians
+# has a standard deviation of 0.8 to 1.2 of the noise within a run, and a part that is large for short benchmarks, where
+# addresses and frequencies decide: 0.6% at 1 ms, by (time / 1 ms)^-0.2. Sources: SciPy and Django asv, php
+# real-time-benchmark (`benchmarks/gates_sessions.py`).
+_WITHIN, _SHORT, _SHORT_POWER = 0.85, 0.006, -0.2
+_LARGEST = 0.25  # standard deviation between two sessions: no machine of these data differs more
+_MEDIAN = math.pi / 2.0  # variance of a median over that of a mean
+# One or two benchmarks: degrees of freedom of the difference, and what sessions differ by however quiet their runs are.
+_TAIL, _FLOOR = 4.0, 0.01
+# Of three benchmarks or more, each one's noise is moderated towards the median of the file, and the variance grows with
+# the scatter of the ratios about their median (`benchmarks/gates_sources.py`).
+_PRIOR_NOISE = 15.0  # degrees of freedom that the file's noise is worth
+_LEAST_NOISE = 0.2  # of the file's, below which a benchmark's noise is not believed
+_PRIOR_SCATTER = 1.0  # benchmarks that the rule counts as, against the scatter
+_TAIL_MODERATED, _WIDER = 8.0, 1.5  # degrees of freedom, and the factor of the variance for what is beyond such tails
+# One or two benchmarks above this noise have 12 to 18% false alarms: they fail only beyond the ratio below.
+NOISY, NOISY_LIMIT = 0.03, 1.3
 
 
 @dataclass(frozen=True)
@@ -46,6 +77,10 @@ class Estimates:
     def p_slow(self, log_threshold: float) -> Floats:
         """Probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
         return self._tail(self.log_ratio - self.rounding - np.maximum(log_threshold, self.least))
+
+    def p_change(self) -> Floats:
+        """Probability of such data if nothing had changed (n,)."""
+        return self._tail(self.log_ratio - self.rounding)
 
     def p_not_slower(self, log_threshold: float) -> Floats:
         """Probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
@@ -77,15 +112,21 @@ class Estimates:
         enough &= (distance > 0.0)[:, None]
         return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
 
+    def resolution(self, log_threshold: float) -> Floats:
+        """Ratio of a slowdown that is found, as slower or possibly slower, with a probability of `LIKELY` (n,)."""
+        from scipy.special import stdtrit
+
+        freedom = np.maximum(self.freedom, 1.0)
+        least = np.maximum(log_threshold, stdtrit(freedom, 1.0 - POSSIBLE) * self.standard_error + self.rounding)
+        logs = least + stdtrit(freedom, LIKELY) * self.standard_error
+        return np.where(self.decides, np.exp(np.minimum(logs, 700.0)), np.inf)
+
     def _tail(self, distance: Floats) -> Floats:
         """One-sided probability that chance makes a distance this large."""
         from scipy.special import stdtr
 
         statistic = distance / np.maximum(self.standard_error, _EXACT)
         return np.where(self.decides, stdtr(np.maximum(self.freedom, 1.0), -statistic), 1.0)
-
-
-ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
 
 
 def adjusted(probabilities: Floats, errors: str) -> Floats:
@@ -137,31 +178,43 @@ class Judged:
     p_not_slower: Floats
     slower: Booleans
     not_slower: Booleans
+    possibly_slower: Booleans  # not slower with confidence, but estimated beyond the limit; or not decidable
 
     @property
     def outcome(self) -> Outcome:
-        """Of all together; of none undecided."""
+        """Verdict on all together; inconclusive if there are none."""
         if self.slower.any():
             return Outcome.FAILED
-        return Outcome.PASSED if len(self.slower) and self.not_slower.all() else Outcome.UNDECIDED
+        return Outcome.PASSED if len(self.slower) and not self.possibly_slower.any() else Outcome.UNDECIDED
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether more rounds change nothing: one is slower, or none is with 95% confidence."""
+        return bool(self.slower.any() or self.not_slower.all())
 
     def outcome_of(self, number: int) -> Outcome:
         if self.slower[number]:
             return Outcome.FAILED
-        return Outcome.PASSED if self.not_slower[number] else Outcome.UNDECIDED
+        return Outcome.UNDECIDED if self.possibly_slower[number] else Outcome.PASSED
 
 
-def judge(estimates: Estimates, threshold: float, errors: str = "fwer") -> Judged:
-    """Say which benchmarks are slower than the threshold."""
+def judge(estimates: Estimates, threshold: float, errors: str = "fwer", is_strict: bool = False) -> Judged:
+    """Decide which benchmarks are slower than the threshold, and which possibly are."""
     log_threshold = math.log(threshold)
-    level = 1.0 - SURE
     p_slow = adjusted(estimates.p_slow(log_threshold), errors)
     p_not_slower = estimates.p_not_slower(log_threshold)
-    return Judged(threshold, p_slow, p_not_slower, p_slow <= level, p_not_slower <= level)
+    return verdicts(estimates, threshold, p_slow, p_not_slower, is_strict)
 
 
-_LOOKED_AT = 12  # values, which show how many digits a benchmark's have
-_MOST_DIGITS = 9  # significant ones: more come of computing, not of a clock
+def verdicts(
+    estimates: Estimates, threshold: float, p_slow: Floats, p_not_slower: Floats, is_strict: bool = False
+) -> Judged:
+    """Return the verdicts of adjusted probabilities; strict ones pass only what is not slower with confidence."""
+    slower, not_slower = p_slow <= 1.0 - SURE, p_not_slower <= 1.0 - SURE
+    is_over = estimates.log_ratio >= math.log(threshold)
+    is_change = (estimates.p_change() <= POSSIBLE) | (estimates.rounding > 0.0)  # which digits hide
+    possibly = ~not_slower & (is_strict | ~estimates.decides | (is_over & is_change))
+    return Judged(threshold, p_slow, p_not_slower, slower, not_slower, possibly & ~slower)
 
 
 def resolution(values: Floats) -> float:
@@ -187,11 +240,6 @@ def _decimals(value: float) -> int | None:
         return None
     mantissa, _, exponent = f"{value:.{_MOST_DIGITS - 1}e}".partition("e")
     return max(0, len(mantissa.rstrip("0").partition(".")[2]) - int(exponent))
-
-
-_FEWEST = 10  # benchmarks from which on their variances say something of each other
-_MANY = 50
-_MOST_PRIOR = 20.0  # degrees of freedom that the others may be worth
 
 
 def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:
@@ -224,10 +272,6 @@ def _inverse_trigamma(value: float) -> float:
     # trigamma(x) lies between 1/x and 1/x + 1/x^2
     low, high = 0.5 / value, 2.0 / value + 2.0 / math.sqrt(value)
     return float(brentq(lambda x: float(polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15))
-
-
-_TRIMMED = 0.2  # of the rounds, on each side
-_FROM = 8  # rounds
 
 
 def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -271,20 +315,6 @@ def paired_test(first: Sequence[Floats], second: Sequence[Floats], last_digits: 
     )
 
 
-# Two sessions of one version differ by more than their runs show. On public A/A sessions (SciPy and Django asv, php
-# real-time-benchmark: `benchmarks/gates_sessions.py`) the difference of two medians has a standard deviation of 0.8 to
-# 1.2 of the noise within a run, and a part that is large for short benchmarks, where addresses and frequencies decide:
-# 0.6% at 1 ms, by (time / 1 ms)^-0.2. Tails are those of Student's t with 4 degrees of freedom.
-_WITHIN, _SHORT, _SHORT_POWER = 0.85, 0.006, -0.2
-_TAIL = 4.0
-_LARGEST = 0.25  # standard deviation between two sessions: no machine of these data differs more
-_MEDIAN = math.pi / 2.0  # variance of a median over that of a mean
-_SHARED = 0.5  # of the logarithm of a benchmark's noise that the others' median replaces, of three benchmarks or more
-_PRIOR = 10.0  # benchmarks that the rule counts as, against the spread of the ratios themselves
-# Above this noise the rule has 12 to 18% false alarms: two sessions then fail only beyond the ratio below.
-NOISY, NOISY_LIMIT = 0.03, 1.3
-
-
 @dataclass(frozen=True)
 class Sessions:
     """One version's sessions: of each of n benchmarks the logarithms of session medians, and the noise within them."""
@@ -299,68 +329,83 @@ class Sessions:
         return np.array([len(each) for each in self.levels], dtype=np.float64)
 
 
+class SessionVariation(NamedTuple):
+    """How one version's sessions differ (n,)."""
+
+    cv: Floats  # standard deviation of one session's level, as a share
+    source: tuple[str, ...]  # "given", "measured", "scatter", "short" or "noise": what it comes from for the most part
+
+
 def session_test(
     first: Sessions,
     second: Sessions,
     seconds: Floats,
     session_cv: float | None = None,
     last_digits: Floats | None = None,
-) -> tuple[Estimates, Floats]:
-    """Compare separate sessions; also the standard deviation of one session's level that was used, as a share (n,).
+) -> tuple[Estimates, SessionVariation]:
+    """Compare separate sessions; ``seconds`` is what a run of each benchmark takes.
 
-    The rule's variance of a session counts as `_TAIL` degrees of freedom beyond those of repeated sessions, which
-    measure it. ``session_cv`` replaces both.
+    The rule's variance of a session counts as some degrees of freedom beyond those of repeated sessions, which measure
+    it. ``session_cv`` replaces both.
     """
     count, runs = np.stack([first.count, second.count]), np.stack([first.runs, second.runs])
     noise = np.stack([first.noise, second.noise])
     several = (runs > 1) & np.isfinite(noise)
     known = np.asarray(several.any(axis=0))
     typical = np.sqrt(np.where(several, noise**2, 0.0).sum(axis=0) / np.maximum(several.sum(axis=0), 1))
-    noise = np.where(several, noise, typical)
-    within = _MEDIAN * noise**2 / runs
     inner_freedom = np.maximum((runs - 1.0).sum(axis=0), 1.0)
     ratio = np.array([b.mean() - a.mean() for a, b in zip(first.levels, second.levels, strict=True)])
-    shares = 1.0 / count
+    shares, digits = 1.0 / count, np.zeros(len(ratio)) if last_digits is None else last_digits
+    is_suite = known.sum() >= FEWEST_ROUNDS
     if session_cv is not None:
         between = np.full(len(ratio), math.log1p(session_cv) ** 2)
-        inner = (within * shares).sum(axis=0)
+        inner = _MEDIAN * (np.where(several, noise, typical) ** 2 / runs * shares).sum(axis=0)
         variance = inner + between * shares.sum(axis=0)
         freedom = np.minimum(variance**2 / np.maximum(inner**2 / inner_freedom, 1e-300), 1e6)
-        repeated = np.zeros(len(ratio))
+        repeated, sources = np.zeros(len(ratio)), ["given"] * len(ratio)
     else:
-        own = np.maximum(typical, 1e-5)
-        if known.sum() >= FEWEST_ROUNDS:
-            own = own ** (1.0 - _SHARED) * np.exp(np.median(np.log(own[known]))) ** _SHARED
-        rule = np.minimum(np.hypot(_WITHIN * own, _SHORT * (seconds / 1e-3) ** _SHORT_POWER), _LARGEST)
-        between = 0.5 * rule**2 + within.mean(axis=0)  # of one session, as it varies
-        between *= _own_spread(ratio, np.sqrt(between * shares.sum(axis=0)), known)
+        own = _moderated_noise(typical, inner_freedom, known) if is_suite else np.maximum(typical, 1e-5)
+        within = _MEDIAN * (own if is_suite else np.where(several, noise, typical)) ** 2 / runs
+        parts = np.stack([_WITHIN * own, _SHORT * (seconds / 1e-3) ** _SHORT_POWER])
+        parts = parts if is_suite else np.stack([np.hypot(parts[0], _FLOOR), parts[1]])
+        rule = 0.5 * np.minimum((parts**2).sum(axis=0), _LARGEST**2) + within.mean(axis=0)
+        wider = _scatter(ratio, np.sqrt(rule * shares.sum(axis=0)), known) if is_suite else 1.0
         repeated = (count - 1.0).sum(axis=0)
         squares = sum(np.array([float(len(x) * np.var(x)) for x in side.levels]) for side in (first, second))
-        weight = np.where(known, np.minimum(inner_freedom, _TAIL), 0.0)
+        weight = np.where(known, _TAIL_MODERATED if is_suite else np.minimum(inner_freedom, _TAIL), 0.0)
         freedom = weight + repeated
         with np.errstate(invalid="ignore"):
-            between = np.where(freedom > 0.0, (weight * between + squares) / freedom, np.nan)
+            rule *= wider * (_WIDER if is_suite else 1.0)
+            between = np.where(freedom > 0.0, (weight * rule + squares) / freedom, np.nan)
         variance = between * shares.sum(axis=0)
+        by_noise = 0.5 * parts[0] ** 2 + within.mean(axis=0) >= 0.5 * parts[1] ** 2
+        sources = ["scatter" if wider > 2.0 else "noise" if each else "short" for each in by_noise.tolist()]
+        sources = ["measured" if r > w else name for name, r, w in zip(sources, repeated, weight, strict=True)]
     measured = repeated >= FEWEST_ROUNDS - 1
     enough = ((runs * count).min(axis=0) >= FEWEST_ROUNDS) & known
-    noisy = (typical > NOISY) & ~measured & (session_cv is None)
+    noisy = (typical > NOISY) & ~measured & (session_cv is None) & ~is_suite
     estimates = Estimates(
         log_ratio=ratio,
         standard_error=np.sqrt(variance),
         freedom=freedom,
-        rounding=np.zeros(len(ratio)) if last_digits is None else resolution_error(last_digits, 1.4 * typical),
+        rounding=resolution_error(digits, 1.4 * typical),
         rounds=(runs * count).min(axis=0).astype(np.int64),
         decides=(enough | measured) & np.isfinite(variance),
         least=np.where(noisy, math.log(NOISY_LIMIT), 0.0),
     )
-    return estimates, np.sqrt(between)
+    return estimates, SessionVariation(np.sqrt(between), tuple(sources))
 
 
-def _own_spread(ratio: Floats, error: Floats, known: Booleans) -> float:
-    """How many times the rule's variance the ratios of many benchmarks have about their median, at least 1."""
+def _moderated_noise(typical: Floats, freedom: Floats, known: Booleans) -> Floats:
+    """Return the noise of single runs, moderated towards the median of the file (n,)."""
+    middle = max(float(np.median(typical[known])), 1e-5)
+    weight = _PRIOR_NOISE / (_PRIOR_NOISE + np.where(known, freedom, 0.0))
+    return np.asarray(middle**weight * np.maximum(typical, _LEAST_NOISE * middle) ** (1.0 - weight))
+
+
+def _scatter(ratio: Floats, error: Floats, known: Booleans) -> float:
+    """Return how many times the rule's variance the ratios have about their median, at least 1."""
     count = int(known.sum())
-    if count < FEWEST_ROUNDS:
-        return 1.0
     distance = np.abs(ratio[known] - np.median(ratio[known])) / np.maximum(error[known], _EXACT)
     square = (float(np.median(distance)) / 0.6745) ** 2 * count / (count - 1.0)
-    return max(1.0, (_PRIOR + count * square) / (_PRIOR + count))
+    return max(1.0, (_PRIOR_SCATTER + count * square) / (_PRIOR_SCATTER + count))

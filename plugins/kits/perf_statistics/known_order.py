@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,24 +31,30 @@ GRID: Floats = np.array(
 GAIN: Floats = (1.0 - GRID[:, 1]) / (1.0 - GRID[:, 0])  # of the noise of long means: 1 of white noise
 
 
-def first_variance(phi: float, theta: float) -> float:
-    """Variance of the process over that of its innovations, which is the first value's."""
-    return (1.0 + theta * theta - 2.0 * phi * theta) / (1.0 - phi * phi)
-
-
-def whitened(rows: Floats, phi: float, theta: float) -> Floats:
-    """Rows in order of time with the noise's memory taken out."""
-    from scipy.signal import lfilter
-
-    first = rows[:, :1] / np.sqrt(first_variance(phi, theta))
-    rest, _ = lfilter([1.0, -phi], [1.0, -theta], rows[:, 1:], axis=1, zi=theta * first - phi * rows[:, :1])
-    return np.concatenate([first, rest], axis=1)
-
-
+_NEGLIGIBLE = 1e-16  # weight of values long ago
 # By how much the noise's gain makes a statistic smaller: memory near the end of the grid is estimated too small from
 # few runs. Set on simulated AR(1) noise with 5 to 30 runs of each version, where the plain statistic calls 3 to 11 %
 # slower that 5 % should be.
 _SHRINK = 0.2
+
+
+def first_variance(phi: Any, theta: Any) -> Any:
+    """Variance of the process over that of its innovations, which is the first value's."""
+    return (1.0 + theta * theta - 2.0 * phi * theta) / (1.0 - phi * phi)
+
+
+def whitened(rows: Floats, phi: float | Floats, theta: float | Floats) -> Floats:
+    """Return rows (p, n) in order of time without the noise's memory; (G, p, n) for G pairs of parameters."""
+    phi, theta = np.asarray(phi)[..., None, None], np.asarray(theta)[..., None, None]
+    white = np.empty(np.broadcast_shapes(phi.shape, rows.shape))
+    white[..., 1:] = rows[:, 1:] - phi * rows[:, :-1]
+    white[..., :1] = rows[:, :1] / np.sqrt(first_variance(phi, theta))
+    step = 1  # z_t = u_t + theta z_{t-1}, summed over twice as many values each time
+    while step < rows.shape[1] and np.max(theta) > _NEGLIGIBLE:
+        earlier = white[..., :-step].copy()
+        white[..., step:] += theta * earlier
+        step, theta = 2 * step, theta * theta
+    return white
 
 
 def blocked_test(

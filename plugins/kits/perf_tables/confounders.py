@@ -190,10 +190,8 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     return columns
 
 
-def refuse_unnamed_factors(
-    data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
-) -> None:
-    """Refuse rows that would pass for repeated runs of one point though something was varied in them."""
+def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, pd.DataFrame]:
+    """Return the columns of numbers, without a role, that were varied in rows which would pass for repeated runs."""
     import pandas as pd
 
     varied = {}
@@ -203,10 +201,17 @@ def refuse_unnamed_factors(
         unit = unit_of(column)
         if not is_time(unit) and not is_rate(unit) and _are_chosen(rows["level"]) and _recurs(rows):
             varied[column] = rows
+    # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
+    return {column: varied[column] for column in without_copies(data.table, list(varied))} if varied else {}
+
+
+def refuse_unnamed_factors(
+    data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
+) -> None:
+    """Refuse rows that would pass for repeated runs of one point though something was varied in them."""
+    varied = unnamed_factors(data, kept, point, category)
     if not varied:
         return
-    # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
-    varied = {column: varied[column] for column in without_copies(data.table, list(varied))}
     first = next(iter(varied.values()))
     several = first.groupby("point")["level"].nunique()
     row = int(np.flatnonzero(point == several.index[several > 1][0])[0])

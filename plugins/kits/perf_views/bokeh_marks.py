@@ -90,7 +90,7 @@ class _Chart:
         colour = mark.colour if isinstance(mark.colour, str) else (mark.colour or ["data"])[0]
         self.series.append({
             "kind": kind, "label": mark.label if hasattr(mark, "label") else "", "colour": colour_of(colour),
-            "renderers": names, "dash": getattr(mark, "style", "solid"),
+            "renderers": names, "dash": getattr(mark, "style", "solid"), "drag": getattr(mark, "drag", ""),
         })  # fmt: skip
 
 

@@ -181,7 +181,7 @@ class Graph:
 
     plot: Plot
     title: str = ""
-    drag: str = ""  # the field of the address that dragging the rule of this name sets; see `perfcore.report.Rule.drag`
+    prefix: str = ""  # of the fields of the address that dragging sets; see `perfcore.report.Rule.drag`
 
     @property
     def alternative(self) -> str:

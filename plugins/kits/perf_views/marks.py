@@ -150,7 +150,8 @@ def _set_axis(axes: Axes, name: str, axis: Axis, marks: Sequence[Mark]) -> None:
     elif limits != (None, None):
         set_limits(*limits)
     if axis.scale == "category":
-        part.set_ticks(range(len(axis.names)), [shortened(each, 40) for each in axis.names], fontsize=SMALL_POINTS)
+        places = [int(tick) for tick in axis.ticks] or range(len(axis.names))
+        part.set_ticks(places, [shortened(axis.names[k], 40) for k in places], fontsize=SMALL_POINTS)
         set_limits(-0.6, len(axis.names) - 0.4)
     elif len(axis.ticks):
         part.set_ticks(list(axis.ticks))

@@ -18,6 +18,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import (
+    FixedFormatter,
     FixedLocator,
     LogFormatter,
     LogLocator,
@@ -299,6 +300,9 @@ def thin_out_ticks(figure: Figure) -> None:
                 locator.set_params(nbins=most)
             elif isinstance(locator, LogLocator) and _collide(labels):
                 _thin_out_powers(axis, most)
+            elif isinstance(locator, FixedLocator) and not isinstance(axis.get_major_formatter(), FixedFormatter):
+                places = axis.get_majorticklocs()  # numbers; names are never left out
+                axis.set_major_locator(FixedLocator(places[:: -(-len(places) // most)]))
             elif isinstance(locator, FixedLocator) and side == "width" and _collide(labels):
                 axis.set_tick_params(rotation=90)
 

@@ -18,6 +18,12 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 
 _SUM_TOLERANCE = 1e-6
+_FEWEST_CELLS = 48  # of the sketch from which edges are placed
+_CLOSEST_CELLS = 1e-14  # of the range
+_PLACES_PER_BIN = 4  # to choose from, where bins are divided
+_NO_DISTANCE = 1e-13
+_EVEN_SHARE = 0.1  # of the edges that goes evenly over the sketch's cells, in case it overlooks something
+_ATOM_SHARE = 0.25  # of a bin's fair probability: a single value that has more gets a bin without width
 
 
 class Bins(NamedTuple):
@@ -97,14 +103,6 @@ def spread(bins: Bins) -> PiecewiseUniform:
     masses[::2] = shares * bins.masses
     masses[1::2] = bins.masses - masses[::2]
     return PiecewiseUniform(knots, masses)
-
-
-_FEWEST_CELLS = 48  # of the sketch from which edges are placed
-_CLOSEST_CELLS = 1e-14  # of the range
-_PLACES_PER_BIN = 4  # to choose from, where bins are divided
-_NO_DISTANCE = 1e-13
-_EVEN_SHARE = 0.1  # of the edges that goes evenly over the sketch's cells, in case it overlooks something
-_ATOM_SHARE = 0.25  # of a bin's fair probability: a single value that has more gets a bin without width
 
 
 def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:

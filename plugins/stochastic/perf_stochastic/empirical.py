@@ -21,6 +21,13 @@ from perfcore.stochastic import StochasticValue, checked_samples
 _LEAST_SHAPE = 1e-9  # below, it is exponential to the precision of floats
 _PRIOR_QUANTILE, _PRIOR_SCALE = 0.25, 3.0  # section 3 of the paper
 _FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samples next to
+# Of the tail: A. Vehtari and others, "Pareto smoothed importance sampling", JMLR 25, 2024, section 2.3.
+_LARGEST_SHARE, _PER_ROOT = 0.2, 3.0
+_FEWEST_IN_TAIL = 25
+_MOST_KNOTS = 1000  # of the body: quantiles between two are within a thousandth of probability
+_ROUNDING = 1e-12
+_GROSS_MISFIT = 1.5  # of what tails describe, less than one in a thousand are as far from the fitted one
+_NO_TAIL = "no tail fits the largest samples: it ends with the largest"
 
 
 def fitted_excess(excesses: Floats) -> tuple[float, float]:
@@ -61,15 +68,6 @@ def misfit(excesses: Floats, scale: float, shape: float) -> float:
     after = np.arange(1, count + 1) / count
     distances = np.maximum(np.abs(after - levels), np.abs(after - 1.0 / count - levels))
     return math.sqrt(count) * float(distances.max())
-
-
-# Of the tail: A. Vehtari and others, "Pareto smoothed importance sampling", JMLR 25, 2024, section 2.3.
-_LARGEST_SHARE, _PER_ROOT = 0.2, 3.0
-_FEWEST_IN_TAIL = 25
-_MOST_KNOTS = 1000  # of the body: quantiles between two are within a thousandth of probability
-_ROUNDING = 1e-12
-_GROSS_MISFIT = 1.5  # of what tails describe, less than one in a thousand are as far from the fitted one
-_NO_TAIL = "no tail fits the largest samples: it ends with the largest"
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)

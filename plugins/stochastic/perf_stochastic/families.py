@@ -15,6 +15,11 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
+_LARGEST_LOGARITHM = 700.0  # of a standard deviation that is a float
+_STEPS = 8  # each doubles the digits
+_LARGEST_RATIO = 1e150  # of mean and deviation, whose square is still a float
+_LEAST_EXCESS = 1e-12  # of the logarithm of the mean over the mean of logarithms; below, it is rounding
+
 
 class Family(StochasticValue):
     """A distribution function and its inverse, which subclasses give for a spread above 0; without it one value."""
@@ -42,9 +47,6 @@ class Family(StochasticValue):
             return np.where((levels >= 0.0) & (levels <= 1.0), self._single, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self._quantile(levels))
-
-
-_LARGEST_LOGARITHM = 700.0  # of a standard deviation that is a float
 
 
 @dataclass(frozen=True)
@@ -143,11 +145,6 @@ def _logarithm(value: StochasticValue) -> tuple[float, float] | None:
         return value.mu, value.sigma
     low, high = value.support
     return (math.log(low), 0.0) if 0.0 < low == high else None
-
-
-_STEPS = 8  # each doubles the digits
-_LARGEST_RATIO = 1e150  # of mean and deviation, whose square is still a float
-_LEAST_EXCESS = 1e-12  # of the logarithm of the mean over the mean of logarithms; below, it is rounding
 
 
 @dataclass(frozen=True)

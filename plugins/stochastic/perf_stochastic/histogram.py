@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.special
 from scipy.special import gammainc, gammaincinv, ndtr
 
-from perf_stochastic.bins import Bins, checked_bins, rebin, spread
+from perf_stochastic.bins import Bins, checked_bins, rebin, single_value, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
@@ -23,31 +23,42 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-_MOST_BINS = 10_000
-_MOST_KNOTS = 4096  # many times the bins that are of use
-_TAIL_SHARE = 0.6  # of the edges that goes evenly over the logarithm of the odds, which resolves tails
+_MOST_BINS = 10_000  # of the rules of numpy
+_PAPERS_BINS, _ADAPTIVE_BINS = 5, 40
+_TOLERANCE = 0.01  # of the distribution function, at which no bin is divided any more
+_FEW, _MANY = 20, 1000  # samples, from which on quantiles are kept exactly, and the outermost ones too
+_KEPT_LEVELS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+_FEWEST_WITH_MEAN = 2.0  # samples: with fewer a bin is even
+_MOST_PLACES = 4096  # distinct values at which bins can be divided
+_TAIL_SHARE = 0.6  # of the edges of draws that goes evenly over the logarithm of the odds, which resolves tails
 _LEAST_LEVEL = 1e-5  # to which it does
 _SUMMED_AT_ONCE = 2**20
+REACH = 6.0  # standard deviations to each side; what is beyond, two in a billion, goes into the outer bins
+_CELLS = 2400  # many times the bins that are of use
+_NODES = 4  # of Gauss-Legendre in each cell
+_CONVERTED_BINS = 50  # of what is no histogram
+_SHOWN_BINS = 5
 
 
-def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, Floats]:
-    """Edges, shares of the samples, and means of the samples within each bin."""
+def bin_samples(samples: Floats, rule: str, bins: int | None = None) -> Bins:
+    """Return edges, shares of the samples, and means of the samples within each bin."""
     low, high = float(samples.min()), float(samples.max())
     if low == high:
-        return np.array([low, high]), np.ones(1), np.array([low])
-    if rule in ("probability", "tails", "curvature"):
+        return single_value(low)
+    if rule == "adaptive":
         ordered = samples if (samples[1:] >= samples[:-1]).all() else np.sort(samples)  # they often come so
-        if rule == "curvature":
-            return _counted(ordered, _curvature_edges(ordered, bins))
-        levels = _tail_levels(bins) if rule == "tails" else np.linspace(0.0, 1.0, bins + 1)
-        return _counted(ordered, _quantile_edges(ordered, levels))
-    edges = np.linspace(low, high, bins + 1) if rule == "width" else _of_numpy(samples, rule)
+        most = bins or _ADAPTIVE_BINS
+        kept = [level for level in _KEPT_LEVELS if 0.01 <= level <= 0.99 or len(samples) >= _MANY]
+        if len(samples) < _FEW or most <= 2 * len(kept):
+            kept = []
+        return _adaptive(ordered, [0.0, *kept, 1.0], most, _TOLERANCE if bins is None else 0.0)
+    edges = np.linspace(low, high, (bins or _PAPERS_BINS) + 1) if rule == "width" else _of_numpy(samples, rule)
     # Samples are in the bin to their right, the largest in the last bin.
     bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
     counts = np.bincount(bin_index, minlength=len(edges) - 1)
     sums = np.bincount(bin_index, weights=samples, minlength=len(edges) - 1)
     means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
-    return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
+    return Bins(edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:]))
 
 
 def _of_numpy(samples: Floats, rule: str) -> Floats:
@@ -57,19 +68,102 @@ def _of_numpy(samples: Floats, rule: str) -> Floats:
         edges = np.empty(0)
     if not 2 <= len(edges) <= _MOST_BINS + 1:
         raise DataError(
-            f"histogram: the rule {rule!r} finds no sensible number of bins; outliers do that; take --rule probability"
+            f"histogram: the rule {rule!r} finds no sensible number of bins; outliers do that; take --rule adaptive"
         )
     return edges
 
 
 @functools.cache
 def _tail_levels(bins: int) -> Floats:
-    """Levels between bins (bins + 1,)."""
+    """Levels between bins, closer together in the tails (bins + 1,)."""
     reach = math.log(1.0 / _LEAST_LEVEL)
     levels = scipy.special.expit(np.linspace(-reach, reach, 64 * (bins + 1)))
     levels[0], levels[-1] = 0.0, 1.0
     shares = (1.0 - _TAIL_SHARE) * levels + _TAIL_SHARE * np.linspace(0.0, 1.0, len(levels))
     return np.asarray(np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels))
+
+
+def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int, tolerance: float) -> Bins:
+    """Bins of sorted samples whose distribution function is off by little, whatever the outliers.
+
+    It begins with bins between quantiles. Single values with much probability get bins without width. The bin with the
+    largest error of the distribution function is divided where that error is largest, until it is small everywhere.
+    """
+    values, below, up_to = _distinct(samples)
+    is_atom = up_to - below > max(2.0 * _TOLERANCE, 0.5 / most, 1.5 / len(samples))
+    if is_atom.sum() > (most - 1) // 2:
+        is_atom &= up_to - below > 4.0 * _TOLERANCE
+    knots = _knots_of(samples, np.asarray(levels, dtype=np.float64), values, below, up_to, is_atom, most)
+    is_done = is_atom.copy()
+    while True:
+        bins = _between(samples, *knots)
+        pieces = spread(bins)
+        after, before = pieces.cdf(values), pieces.cdf(np.nextafter(values, -np.inf))
+        errors = np.where(is_done, 0.0, np.maximum(np.abs(up_to - after), np.abs(below - before)))
+        worst = int(errors.argmax())
+        if len(bins.masses) >= most or errors[worst] <= max(tolerance, 1.0 / len(samples)):
+            return bins
+        level, value = 0.5 * (below[worst] + up_to[worst]), values[worst]
+        at = int(np.sum((knots[1] < value) | ((knots[1] == value) & (knots[0] <= level))))
+        at = min(max(at, 1), len(knots[0]) - 1)
+        level = min(max(level, knots[0, at - 1]), knots[0, at])  # quantiles lie between samples, half of one off
+        knots = np.insert(knots, at, [level, value], axis=1)
+        is_done[worst] = True
+
+
+def _distinct(samples: Floats) -> tuple[Floats, Floats, Floats]:
+    """Distinct values of sorted samples, and shares of the samples below and up to each; of many, some."""
+    starts = np.flatnonzero(np.concatenate([[True], samples[1:] > samples[:-1]]))
+    ends = np.append(starts[1:], len(samples))
+    if len(starts) > _MOST_PLACES:
+        some = np.linspace(0, len(starts) - 1, _MOST_PLACES).round().astype(np.intp)
+        some = np.union1d(some, np.flatnonzero(ends - starts > len(samples) / _MOST_PLACES))
+        starts, ends = starts[some], ends[some]
+    return samples[starts], starts / len(samples), ends / len(samples)
+
+
+def _knots_of(
+    samples: Floats, levels: Floats, values: Floats, below: Floats, up_to: Floats, is_atom: Any, most: int
+) -> Floats:
+    """Levels and places (2, m + 1) of edges: of frequent values both of their levels instead of those between."""
+    atoms = np.flatnonzero(is_atom)
+    atoms = atoms[np.argsort(below[atoms] - up_to[atoms], kind="stable")[: max(1, (most - 1) // 2)]]
+    is_atom[:] = False
+    is_atom[atoms] = True
+    places = _sorted_quantiles(samples, levels)
+    for atom in atoms.tolist():
+        free = (levels <= below[atom]) | (levels >= up_to[atom])
+        free &= places != values[atom]
+        levels = np.concatenate([levels[free], [below[atom], up_to[atom]]])
+        places = np.concatenate([places[free], [values[atom]] * 2])
+    order = np.lexsort([places, levels])
+    levels, places = levels[order], places[order]
+    levels[0], levels[-1] = 0.0, 1.0
+    while len(levels) > most + 1:  # leave out levels, never frequent values
+        inner = np.flatnonzero(~np.isin(places, values[atoms]))[1:-1]
+        if not len(inner):
+            break
+        drop = inner[np.argmin(levels[inner + 1] - levels[inner - 1])]
+        levels, places = np.delete(levels, drop), np.delete(places, drop)
+    return np.stack([levels, np.maximum.accumulate(places)])
+
+
+def _between(samples: Floats, levels: Floats, places: Floats) -> Bins:
+    """Bins between levels; their means are those of the samples, of which one may be in parts on both sides."""
+    counts = levels * len(samples)
+    whole = np.minimum(counts.astype(np.intp), len(samples) - 1)
+    sums = _cumulated(samples, whole) + (counts - whole) * samples[whole]
+    masses = np.diff(levels)
+    middles = 0.5 * (places[1:] + places[:-1])
+    several = masses * len(samples) >= _FEWEST_WITH_MEAN
+    several[[0, -1]] = True
+    means = np.divide(np.diff(sums), masses * len(samples), out=middles, where=several)
+    means = np.clip(means, places[:-1], places[1:])
+    lacking = float(sums[-1]) / len(samples) - float(masses @ means)  # the means of all are the samples'
+    room = (places[1:] if lacking > 0.0 else places[:-1]) - means
+    reach = float(masses @ room)
+    means = means + room * min(lacking / reach, 1.0) if reach else means
+    return Bins(places, masses, np.clip(means, places[:-1], places[1:]))
 
 
 def _cumulated(samples: Floats, counts: npt.NDArray[np.intp]) -> Floats:
@@ -94,36 +188,6 @@ def _sorted_quantiles(samples: Floats, levels: Floats) -> Floats:
     return np.asarray(np.where(share < 0.5, lower + steps * share, upper - steps * (1.0 - share)))
 
 
-def _quantile_edges(samples: Floats, levels: Floats) -> Floats:
-    """Quantiles of sorted samples; where several are one value, that value twice."""
-    places, repeats = np.unique(_sorted_quantiles(samples, levels), return_counts=True)
-    return np.sort(np.concatenate([places, places[repeats > 1]]))
-
-
-def _curvature_edges(samples: Floats, bins: int) -> Floats:
-    """Edges for the distribution function of sorted samples, drawn as lines between some of them."""
-    index = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _MOST_KNOTS)).round().astype(np.intp))
-    empirical = PiecewiseUniform(samples[index], np.diff(index) / index[-1])
-    return rebin(replace(empirical, is_smooth=True), bins)[0]
-
-
-def _counted(samples: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
-    """Edges, and shares and means of sorted samples; two equal edges hold their value alone."""
-    first, last = samples.searchsorted(edges, side="left"), samples.searchsorted(edges, side="right")
-    alone = np.diff(edges) == 0.0
-    # The edge after a bin without width has given its samples to that bin.
-    starts = np.where(np.concatenate([[False], alone[:-1]]), last[:-1], first[:-1])
-    ends = np.where(alone, last[1:], first[1:])
-    ends[-1] = len(samples)
-    counts = ends - starts
-    sums = _cumulated(samples, ends) - _cumulated(samples, starts)
-    means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
-    return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
-
-
-REACH = 6.0  # standard deviations to each side; what is beyond, two in a billion, goes into the outer bins
-
-
 def normal_bins(mean: float, std: float, bins: int) -> tuple[Floats, Floats, Floats]:
     """Edges, masses and means, with edges where they are best."""
     share: Floats = np.linspace(-1.0, 1.0, bins + 1)
@@ -137,10 +201,6 @@ def normal_bins(mean: float, std: float, bins: int) -> tuple[Floats, Floats, Flo
     # E[Z; a < Z < b] = phi(a) - phi(b). In the outer bins what is beyond is included, and may pull the mean out.
     means = np.clip(-np.diff(density) / masses, scores[:-1], scores[1:])
     return mean + std * scores, masses, mean + std * means
-
-
-_CELLS = 2400  # many times the bins that are of use
-_NODES = 4  # of Gauss-Legendre in each cell
 
 
 def bins_of(value: StochasticValue, bins: int) -> Bins:
@@ -162,11 +222,6 @@ def bins_of(value: StochasticValue, bins: int) -> Bins:
     means = np.clip(np.asarray(value.quantile(node_levels)) @ (0.5 * weights), edges[:-1], edges[1:])
     law = replace(spread(Bins(edges, masses, means)), is_smooth=True)
     return Bins(*rebin(law, bins))
-
-
-_PAPERS_BINS = 5
-_CONVERTED_BINS = 50  # of what is no histogram
-_SHOWN_BINS = 5
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -220,12 +275,15 @@ class Histogram(StochasticValue):
             raise OptionError(
                 f"histogram: --bins {chosen.bins}: the rule {chosen.rule!r} finds the number of bins; leave one out"
             )
-        return cls(*bin_samples(checked_samples(samples), chosen.rule, chosen.bins or _PAPERS_BINS))
+        return cls(*bin_samples(checked_samples(samples), chosen.rule, chosen.bins))
 
     @classmethod
     def from_draws(cls, draws: npt.ArrayLike, detail: int) -> Self:
         """Bins that resolve both tails: of equal probability p99.9 would lie somewhere in the last one."""
-        return cls(*bin_samples(checked_samples(np.ravel(draws)), "tails", detail))
+        ordered = np.sort(checked_samples(np.ravel(draws)))
+        if ordered[0] == ordered[-1]:
+            return cls(*single_value(float(ordered[0])))
+        return cls(*_adaptive(ordered, _tail_levels(detail), detail, _TOLERANCE))
 
     @classmethod
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:

@@ -19,6 +19,13 @@ from perfcore.base.errors import DataError, OptionError
 
 # A place 0 is moved up by what does not matter, so that logarithms exist.
 _TINY = 1e-150
+_SMALL, _SERIES = 0.02, [(-1.0) ** (n + 1) / n for n in range(3, 11)]
+_AS_GOOD_AS_0 = 1e-100  # of the largest value
+# Where both operands vary by less than this share of their values, products and quotients are linear to as much, and
+# the closed forms, which are rounded in proportion to the values, would lose what little they vary.
+_CONCENTRATED = 1e-5
+_MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
+_OF_PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
 
 
 class _OfPositive(LawOfTwo):
@@ -160,13 +167,6 @@ def _over_s(ahead: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
     return log, second, third
 
 
-_SMALL, _SERIES = 0.02, [(-1.0) ** (n + 1) / n for n in range(3, 11)]
-_AS_GOOD_AS_0 = 1e-100  # of the largest value
-# Where both operands vary by less than this share of their values, products and quotients are linear to as much, and
-# the closed forms, which are rounded in proportion to the values, would lose what little they vary.
-_CONCENTRATED = 1e-5
-
-
 def product(x: PiecewiseUniform, y: PiecewiseUniform) -> Law:
     """X Y of any signs, from products of what is positive."""
     if _is_concentrated(x) and _is_concentrated(y):
@@ -217,9 +217,6 @@ def _by_signs(law: type[ProductLaw] | type[QuotientLaw], x: PiecewiseUniform, y:
 def _zero(x: PiecewiseUniform) -> bool:
     """Whether 0 has a positive probability."""
     return bool((x.atoms[0] == 0.0).any())
-
-
-_MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
 
 
 def operate(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
@@ -400,8 +397,6 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
 # probabilities, spread evenly (`cartesian`). A sum of two uniform values is triangular: probability moves outward.
 # Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
 # 1999, section 3.3.
-
-_OF_PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
 
 
 def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:

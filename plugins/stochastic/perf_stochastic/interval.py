@@ -30,6 +30,7 @@ Bounds = tuple[float, float]
 
 _LIBRARY_STEPS = 4
 _LARGEST_RATIONAL_POWER = 16  # of 53-bit numbers: beyond, rational arithmetic takes longer than it is worth
+_REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
 
 
 def _outward(lower: Fraction, upper: Fraction) -> Bounds:
@@ -145,8 +146,6 @@ OPERATIONS: Mapping[str, Callable[..., Bounds]] = {
     "log": _log,
     "sqrt": _sqrt,
 }
-
-_REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -31,6 +31,10 @@ _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 
 _NONE = (np.empty(0), np.empty(0))
+_PLACES_IN_PIECE = 4
+_ENOUGH_NODES = 8
+_STEEP = 4.0
+_NEGLIGIBLE = 1e-18
 
 
 def _by_place(places: Floats, masses: Floats) -> tuple[Floats, Floats]:
@@ -226,9 +230,6 @@ def mixture(parts: Sequence[tuple[float, Law]]) -> ComputedLaw:
     )
 
 
-_PLACES_IN_PIECE = 4
-
-
 @dataclass(frozen=True)
 class Monotone:
     """A function that rises throughout."""
@@ -307,9 +308,6 @@ def power(exponent: float) -> Monotone:
 # On each stretch all n distribution functions are lines, and their product is a polynomial of degree n: Gauss' rule is
 # exact with n/2 + 1 nodes. Where the product grows by less than a factor of four, eight are as good: the
 # growth of such a polynomial beyond the stretch bounds the error by 1e-12 of it.
-_ENOUGH_NODES = 8
-_STEEP = 4.0
-_NEGLIGIBLE = 1e-18
 
 
 def largest(of: Sequence[PiecewiseUniform]) -> ComputedLaw:

@@ -16,6 +16,16 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
+_GRID = np.linspace(-5.0, 5.0, 401)  # standard deviations at which two distribution functions are compared
+_MIDPOINTS = ndtri((np.arange(4000) + 0.5) / 4000.0)
+_HERMITE_NODES = 64
+_LEGENDRE_NODES = 400
+_REACH = 12.0  # standard deviations: the density there is 2e-32
+_NOTEWORTHY = 0.01  # of probability: what 25 bins of a histogram do not reach
+_MOST_OUTSIDE = 1e-3  # probability of values without a root or logarithm that is accepted
+_FEWEST = 20  # below, the test's distribution is not the one that it assumes
+_DOUBTFUL = 0.05
+
 
 def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLike) -> Floats:
     """Continuous ranked probability score of normal distributions.
@@ -42,12 +52,6 @@ def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLi
 # Operations Research 9 (1961), equations 2 to 8; R. C. Geary, "The Frequency Distribution of the Quotient of Two Normal
 # Variates", Journal of the Royal Statistical Society 93 (1930); the skewness of a product from the cumulants of
 # quadratic forms.
-
-_GRID = np.linspace(-5.0, 5.0, 401)  # standard deviations at which two distribution functions are compared
-_MIDPOINTS = ndtri((np.arange(4000) + 0.5) / 4000.0)
-_HERMITE_NODES = 64
-_LEGENDRE_NODES = 400
-_REACH = 12.0  # standard deviations: the density there is 2e-32
 
 
 @dataclass(frozen=True)
@@ -153,10 +157,6 @@ def transformed(
     levels = (np.arange(len(actual)) + 0.5) / len(actual)
     error = float(np.abs(ndtr((actual - mean) / std) - levels).max()) if std > 0.0 else 0.0
     return Moments(mean, std, error)
-
-
-_NOTEWORTHY = 0.01  # of probability: what 25 bins of a histogram do not reach
-_MOST_OUTSIDE = 1e-3  # probability of values without a root or logarithm that is accepted
 
 
 def operate(
@@ -280,9 +280,6 @@ _SIMPLE: dict[str, Callable[..., Moments]] = {
     "log": lambda correlation, x: _of_positive("log", x),
     "sqrt": lambda correlation, x: _of_positive("sqrt", x),
 }
-
-_FEWEST = 20  # below, the test's distribution is not the one that it assumes
-_DOUBTFUL = 0.05
 
 
 def doubts(samples: npt.NDArray[np.float64]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-COUNTED = ("width", "probability", "curvature", "tails")
+COUNTED = ("adaptive", "width")
 _RULES = (*COUNTED, "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
@@ -15,11 +15,11 @@ class HistogramOptions:
     """How bins are made from samples."""
 
     bins: int | None = option(
-        None, "number of bins of the first four rules; if not given the 5 of the paper", minimum=1
+        None, "number of bins (default: as many as needed, at most 40; 5 of equal width)", minimum=1
     )
     rule: str = option(
-        "width",
-        "bins of equal width or probability, more where it bends or in the tails, or as a rule of numpy finds",
+        "adaptive",
+        "bins that keep the distribution and its tails; Schopf's equal width; or as a rule of numpy",
         choices=_RULES,
     )
 

@@ -19,6 +19,9 @@ from perf_explore.api import view as view
 from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import compare as compare
 from perf_gate.api import gate as gate
+from perf_gate.api import gate_history as gate_history
+from perf_gate.api import gate_run as gate_run
+from perf_gate.api import gate_self_test as gate_self_test
 from perf_gate.api import validate as validate
 from perf_project.api import project as project
 from perf_structural.api import evaluate as evaluate

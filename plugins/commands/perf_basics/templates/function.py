@@ -1,6 +1,6 @@
 """The function ``p^(-2/3)``: the surface of subdomains in three dimensions."""
 
-from perf_formulas.formula import FormulaFunction
+from perfcore.contracts import FormulaFunction
 
 
 class Example(FormulaFunction):

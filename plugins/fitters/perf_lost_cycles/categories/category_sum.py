@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -275,6 +277,11 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     unit: str | None
     notes: tuple[str, ...]  # what a user should know about the rows of the data
     root_weights: tuple[float, ...]  # square roots of the points' weights
+
+    def views(self, data: Any = None, file: Path | None = None) -> Any:
+        """Return the page that judges and edits the model; it fits models anew, and is loaded when it is shown."""
+        page = importlib.import_module("perf_lost_cycles.views.category_views")
+        return page.LostCyclesViews(self, file)
 
     @property
     def names(self) -> tuple[str, ...]:

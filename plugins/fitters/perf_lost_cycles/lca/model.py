@@ -26,6 +26,7 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.design_rows import Rival
 from perfcore.models.model import Origin, Parameter, Points
 from perfcore.models.ranking import Candidate, Ranking
+from perfcore.report import Report
 
 # A rival's leave-one-out sum of squares is at most this many times that of the chosen model.
 _NEARBY = 2.0
@@ -157,6 +158,12 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
             "criterion": str(self.origin.options["criterion"]),
             **figures_of_total(np.array(self.total), (each * np.isfinite(self.fitted_values.T)).sum(axis=1)),
         }
+
+    def report(self, data: Any = None) -> Report:
+        """Return the largest category with its model, and all categories."""
+        from perf_lost_cycles.answers import lca_report
+
+        return lca_report(self, data)
 
     @property
     def formula(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ from perf_statistics.batched import fit_subsets
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Parameter
+from perfcore.report import Report
 
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -353,6 +354,24 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         if aside.any():
             figures |= {"n_set_aside": int(aside.sum()), **figures_of_total(total[aside], model[aside], "set_aside_")}
         return figures
+
+    def overview(self) -> dict[str, list[float | None]]:
+        """Return the average R^2 of categories (C,): by factor over its lines, and under ``tuples`` over these."""
+        averages: dict[str, list[float | None]] = {
+            name: [None] * len(self.categories) for name in [*self.columns, "tuples"]
+        }
+        for each in self.generations:
+            tables = {**{factor.symbol: factor.r2 for factor in each.factors}, "tuples": each.tuple_r2}
+            for name, rows in tables.items():
+                for category, value in zip(each.categories, mean_r2(rows), strict=True):
+                    averages[name][category] = value
+        return averages
+
+    def report(self, data: Any = None) -> Report:
+        """Return the largest category with its model, and all categories."""
+        from perf_lost_cycles.answers import modgen_report
+
+        return modgen_report(self, data)
 
     @property
     def formula(self) -> str:

@@ -13,7 +13,6 @@ from perf_lost_cycles.default_models.sets import formula_over
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.forms import weighted_r2
 from perf_lost_cycles.modgen.model import Generation, ModgenModel
-from perf_lost_cycles.pictures import overview
 from perf_views.contents import Cell, Link, ViewPath
 from perfcore.base.arrays import Floats, Ints
 
@@ -108,7 +107,7 @@ class ModgenSubject:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         fits = self._model.categories
         chosen = {_ALL: [fit.r2_centered for fit in fits], _LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
-        return {**overview(self._model), **chosen}
+        return {**self._model.overview(), **chosen}
 
     def formulas(self) -> tuple[str, ...]:
         """The model of each category as a person reads it (C,)."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from statistics import NormalDist
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -14,7 +15,16 @@ import numpy.typing as npt
 
 from perf_scaling.posterior import few_paths
 from perf_scaling.posterior.family import (
+    ALIKE,
+    BY_NOISE,
+    FAR_AT,
+    FAR_FROM,
+    MOST_WIDER,
     OTHER_SLOPE,
+    STEPS,
+    TURNS,
+    USUAL_NOISE,
+    WEAK_CHANGES,
     beyond,
     changes,
     deviating_rate,
@@ -59,6 +69,10 @@ _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
 _NUMBERS_AT_ONCE = 1 << 20
 _PATHS_AT_ONCE = 256
+_LEAST_VARIANCE = 1e-12
+_NORMAL = NormalDist()
+_FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
+_FINE_LEVELS = np.array([_NORMAL.cdf(score) for score in _FINE_SCORES])
 _SEED = 20260  # of the normal numbers that all paths share
 
 
@@ -86,10 +100,12 @@ class Posterior:
     level: Ints
     weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
+    least: Floats | None = None  # logarithms of the least values beyond the data (K,), if there are such
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         chosen = np.asarray(paths, dtype=np.int64)
-        path_fields = ("means", "counts", "spread", "law", "setting", "level", "weight")
+        path_fields = ["means", "counts", "spread", "law", "setting", "level", "weight"]
+        path_fields += [] if self.least is None else ["least"]
         return replace(
             self,
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
@@ -128,15 +144,76 @@ class Posterior:
         in_parts(part, len(means), _PATHS_AT_ONCE)
         return -means if self.reciprocal else means, variances
 
-    def quantiles(self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
-        """Quantiles of the mean, or of a single run, at points (T, q)."""
+    def quantiles(
+        self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False, smooth: bool = False
+    ) -> Floats:
+        """Quantiles (K, T, L) of the mean, or of a single run, at points (T, q).
+
+        At a measured point they are those of its own level, which the mean of its runs shows, and with `smooth` those
+        of what the laws make of it.
+        """
         points = np.asarray(places, dtype=np.float64)
-        sides, place = np.unique([*levels, 0.5], return_inverse=True)  # ascending, and the median among them
-        logs = self._quantiles_of_components(points, sides, run)
-        middle = logs[:, :, place[-1:]]
+        logs = self._log_quantiles(points, levels, run, smooth)
+        is_beyond = (beyond(*self.measured_range, points) > 0.0).any(axis=0)
+        if self.least is None or smooth or not is_beyond.any():
+            return np.exp(logs)
+        # What is below the least value is not possible beyond the data: the rest of the distribution remains.
+        fine = self._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
+        for k, t in np.ndindex(*fine.shape[:2]):
+            below = np.interp(self.least[k], fine[k, t], _FINE_LEVELS, left=0.0)
+            scores = [_NORMAL.inv_cdf(below + (1.0 - below) * level) for level in levels]
+            logs[k, np.flatnonzero(is_beyond)[t]] = np.interp(scores, _FINE_SCORES, fine[k, t])
+        return np.exp(logs)
+
+    def _log_quantiles(self, points: Floats, levels: Sequence[float] | Floats, run: bool, smooth: bool) -> Floats:
+        sides, place = np.unique([*levels, *SIDES], return_inverse=True)  # ascending
+        logs = self._quantiles_of_components(points, sides, run, smooth)
+        middle = logs[:, :, place[[-2]]]
         distance = beyond(*self.measured_range, points)[:, :, None]
-        shaped = (middle + (logs - middle) * spread_factor(distance, sides))[:, :, place[:-1]]
-        return np.asarray(np.exp(shaped + self.settling(middle[:, :, 0], points)[:, :, None]))
+        shaped = middle + (logs - middle) * spread_factor(distance, sides)
+        stretched = self.stretched(shaped, middle, shaped[:, :, place[[-3, -1]]], points)
+        return np.asarray((stretched + self.settling(middle[:, :, 0], points)[:, :, None])[:, :, place[:-3]])
+
+    @functools.cached_property
+    def _ends(self) -> tuple[Floats, Floats, Floats]:
+        """Of each path over one parameter (K,): the last level and the last step as logarithms, and its turn.
+
+        That is how far the last mean is from what the laws make of it, where they miss the level before on the same
+        side: then another behaviour may begin.
+        """
+        logs, paths = np.log(self.points[:, 0]), np.arange(len(self.means))
+        order = np.argsort(np.where(self.counts > 0.0, logs, -np.inf), axis=1)
+        last, before = order[:, -1], order[:, -2]
+        used, place = np.unique([before, last], return_inverse=True)
+        fitted = np.log(self.quantiles(self.points[used], (0.5,), smooth=True)[:, :, 0])
+        misses = [np.log(self.means[paths, k]) - fitted[paths, p] for k, p in zip((before, last), place, strict=True)]
+        turns = (misses[0] * misses[1] > 0.0) & (np.abs(misses[1]) >= TURNS)
+        return logs[last], logs[last] - logs[before], np.where(turns, misses[1], 0.0)
+
+    @property
+    def turns(self) -> Floats:
+        """How far the last level of each path turns away from the laws, as a logarithm (K,); 0 if it does not."""
+        return self._ends[2] if self.points.shape[1] == 1 else np.zeros(len(self.means))
+
+    def stretched(self, logs: Floats, middle: Floats, ends: Floats, places: Floats) -> Floats:
+        """Logarithms (K, T, L) about a middle (K, T, 1) with ends of 95 % (K, T, 2) beyond a turn, and far off."""
+        highest = self.measured_range[1]
+        if self.points.shape[1] > 1 or not (places[None] > highest[:, None]).any():
+            return logs
+        last, step, turn = (array[:, None, None] for array in self._ends)
+        distance = np.maximum(np.log(places[:, 0])[None, :, None] - last, 0.0)
+        turn = np.where(distance > 0.0, turn, 0.0)
+        low, high = np.maximum(middle - ends[:, :, :1], 1e-12), np.maximum(ends[:, :, 1:] - middle, 1e-12)
+        side, half = np.where(logs < middle, low, high), 0.5 * (np.hypot(low, 2.0 * turn) + np.hypot(high, 2.0 * turn))
+        steps = distance / step
+        far = np.clip((distance - FAR_FROM) / (FAR_AT - FAR_FROM), 0.0, 1.0) * np.clip((steps - 1.0) / STEPS, 0.0, 1.0)
+        typical = half * FAR_AT / np.where(far > 0.0, distance, 1.0)
+        runs = np.nanmedian(np.where(self.counts > 0.0, self.counts, np.nan), axis=1)
+        noise = np.maximum(np.sqrt(self.spread / runs) - USUAL_NOISE, 0.0)[:, None, None]
+        narrowing = np.maximum(typical / (1.0 + BY_NOISE * noise), 1.0) ** (-ALIKE * far)
+        if self.least is None:
+            narrowing = narrowing * np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
+        return np.asarray(middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing)
 
     @functools.cached_property
     def _last_steps(self) -> tuple[Floats, Floats, Floats]:
@@ -183,13 +260,15 @@ class Posterior:
         excess = slope - np.clip(slope, slopes[:, :1], slopes[:, 1:])
         return np.where(far & np.isfinite(excess), -excess * (distance - _SETTLES_BEYOND), 0.0)
 
-    def _quantiles_of_components(self, points: Floats, levels: Floats, run: bool) -> Floats:
+    def _quantiles_of_components(self, points: Floats, levels: Floats, run: bool, smooth: bool) -> Floats:
         mixture_quantiles = _kernels(len(self.means)).mixture_quantiles
         values = np.empty((len(self.means), len(points), len(levels)))
         size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
         for begin in range(0, len(self.means), size):
             block_posterior = self.of_paths(range(begin, min(begin + size, len(self.means))))
-            rows = [np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._mixtures(points, run)]
+            rows = [
+                np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._mixtures(points, run, smooth)
+            ]
             part = np.empty((len(rows[0]), len(levels)))
 
             def of_rows(chunk: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
@@ -199,18 +278,22 @@ class Posterior:
             values[begin : begin + size] = part.reshape(len(block_posterior.means), len(points), len(levels))
         return values
 
-    def _mixtures(self, places: Floats, run: bool) -> tuple[Floats, Floats, Floats]:
+    def _mixtures(self, places: Floats, run: bool, smooth: bool) -> tuple[Floats, Floats, Floats]:
         """Means, variances and weights (K, T, C) of the mean, whose slope may have changed, or of a single run: then a
         new level has scatter and may deviate, and a run has noise.
         """
         means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
         weights = np.broadcast_to(self.weight[:, None, :], means.shape)
         changed, deviation = changes(*self.measured_range, places)
+        changed = changed if self.least is None else WEAK_CHANGES * changed
+        tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
+        is_new = np.ones(changed.shape)
+        if not smooth:
+            means, variances, is_new = self._at_measured(places, means, variances, tau)
         kinds = [(np.ones_like(changed), np.zeros_like(variances))]
         if run:
-            tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
-            variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
-            rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
+            variances = variances + is_new[:, :, None] * (tau**2)[:, None, :] + self.spread[:, None, None]
+            rate = is_new * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
             far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
             kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
         if changed.any():
@@ -221,6 +304,47 @@ class Posterior:
             np.concatenate([variances + extra for _, extra in kinds], axis=2),
             np.concatenate([share[:, :, None] * weights for share, _ in kinds], axis=2),
         )
+
+    def _at_measured(
+        self, places: Floats, means: Floats, variances: Floats, tau: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Means and variances (K, T, C) of the levels themselves where they were measured, and 0 there, else 1 (K, T).
+
+        With y = s + eta + eps of variances t = tau^2 + d and d, and s given y of mean m and variance v, that of the
+        level s + eta is y - d/t (y - m), of variance d - (d/t)^2 (t - v).
+        """
+        is_new = np.ones((len(self.means), len(places)))
+        means, variances = means.copy(), variances.copy()
+        for place, point in np.argwhere((places[:, None] == self.points).all(axis=2)):
+            paths = np.flatnonzero(self.counts[:, point] > 0.0)
+            first = np.isfinite(self.means[paths]).argmax(axis=1)
+            deviating = self._deviating[self.setting[paths], np.where(first == point, 0, 1)[:, None]]
+            noise = self.noise[paths, point][:, None]
+            total = tau[paths] ** 2 + noise + np.where(self.level[paths] == point, deviating, 0.0)
+            share, y = noise / total, np.log(self.means[paths, point])[:, None]
+            means[paths, place] = y - share * (y - means[paths, place])
+            variances[paths, place] = np.maximum(noise - share**2 * (total - variances[paths, place]), _LEAST_VARIANCE)
+            is_new[paths, place] = 0.0
+        return means, variances, is_new
+
+    def divided(self, place: npt.ArrayLike, shares: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
+        """Probability (G,) and quantiles (G, L) of a single run at a point (q,) for parts of one path's components.
+
+        `shares` (C, G) are those of the parts in each component. What shapes the quantiles of all is done to those of
+        each part, so that the distributions of the parts mix to the whole.
+        """
+        point = np.asarray(place, dtype=np.float64)[None]
+        means, variances, weights = (array[0, 0] for array in self._mixtures(point, run=True, smooth=False))
+        own = weights * np.tile(shares.T, (1, len(means) // len(shares)))
+        present = np.flatnonzero(own.sum(axis=1) > 0.0)
+        raw, quantiles = np.empty((len(present), len(levels))), np.full((len(own), len(levels)), np.nan)
+        all_means, all_variances = (np.tile(array, (len(present), 1)) for array in (means, variances))
+        few_paths.mixture_quantiles(all_means, all_variances, own[present], np.asarray(levels), raw)
+        scores = (raw.ravel()[:, None] - means) / np.sqrt(2.0 * variances)
+        of_all = 0.5 * np.array([weights @ [math.erfc(-z) for z in row] for row in scores.tolist()]) / weights.sum()
+        of_all = np.clip(of_all, _FINE_LEVELS[0], _FINE_LEVELS[-1])
+        quantiles[present] = self.quantiles(point, of_all.tolist(), run=True)[0, 0].reshape(raw.shape)
+        return own.sum(axis=1) / weights.sum(), quantiles
 
     def _laws_of(self, paths: slice) -> tuple[Laws, Ints]:
         """The laws that some paths have, and the numbers among these of each path's."""
@@ -324,7 +448,7 @@ class Draws:
         return np.exp(self._shaped(self._settled + self.change))
 
     def _shaped(self, logs: Floats) -> Floats:
-        """As sharply peaked as errors of real series (K, N, T); as `Posterior.quantiles`."""
+        """As sharply peaked as errors of real series (K, N, T), and stretched; as `Posterior.quantiles`."""
         distance = beyond(*self.posterior.measured_range, self.at)
         is_far = distance.any(axis=0)
         if not is_far.any():
@@ -333,8 +457,11 @@ class Draws:
         rank = np.argsort(np.argsort(far, axis=1), axis=1)
         middle = np.median(far, axis=1, keepdims=True)
         factor = spread_factor(distance[:, None, is_far], (rank + 0.5) / DRAWS)
+        peaked = np.swapaxes(middle + (far - middle) * factor, 1, 2)
+        ends = np.moveaxis(np.quantile(peaked, SIDES, axis=2), 0, 2)
         shaped = logs.copy()
-        shaped[:, :, is_far] = middle + (far - middle) * factor
+        stretched = self.posterior.stretched(peaked, ends[:, :, 1:2], ends[:, :, [0, 2]], self.at[is_far])
+        shaped[:, :, is_far] = np.swapaxes(stretched, 1, 2)
         return shaped
 
     @functools.cached_property

@@ -18,6 +18,7 @@ from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates, signal_of
+from perf_worley.iterations.texts import in_a_line
 from perf_worley.phase_maker import Found, PhaseMaker
 from perf_worley.phase_model import Phase, Repetition
 from perf_worley.search import with_errors
@@ -25,7 +26,8 @@ from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
+from perfcore.data.units import NANOSECONDS, nanoseconds_per
+from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import default_name, representation_named
 
@@ -204,6 +206,12 @@ class Iterations(Result):
     labels: tuple[str, ...] = ()  # the marker of each, where one was named
     representation: str | None = None  # what `save` makes of the durations, by default as of samples
 
+    def report(self, data: Any = None) -> Report:
+        """Return number and mean duration of the iterations, and each of them."""
+        from perf_worley.iterations.answers import report_of
+
+        return report_of(self)
+
     @property
     def count(self) -> int:
         return len(self.starts)
@@ -323,9 +331,6 @@ def _unusual(durations: Floats, times: Integers | None, trace: Trace | None, fac
 # Of a curve they do not depend on the options, with which a page fits it again and again.
 _known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 
-_FEWEST_SAID = 2  # iterations of a phase that are said
-_NEARLY_ALL = 0.8  # of the time of the iterations
-
 
 def repetition(
     curve: UtilizationCurve, trace: Trace | None, busy: Sequence[str] | None, idle: Sequence[str] | None
@@ -369,19 +374,6 @@ def merge_repeated_phases(maker: PhaseMaker, phases: Sequence[Phase], iterations
     return with_errors(maker, curve, merged, "")
 
 
-def period_text(phase: Phase, iterations: Repetition, unit: str) -> str:
-    """How many iterations have their middle in a phase, and how long they are; empty where fewer than two do."""
-    length = (iterations.end - iterations.start) / iterations.count  # with what lies between two of them
-    inside = min(phase.end, iterations.end) - max(phase.start, iterations.start)
-    is_long_enough = phase.end - phase.start > length * (iterations.count - 0.5)
-    if is_long_enough and inside >= _NEARLY_ALL * (iterations.end - iterations.start):
-        number = iterations.count  # where an iteration begins is known to a part of it only
-    else:
-        middles = iterations.start + length * (np.arange(iterations.count) + 0.5)
-        number = int(np.sum((middles >= phase.start) & (middles < phase.end)))
-    return f"{number} x {readable(float(f'{iterations.period:.4g}'), unit)}" if number >= _FEWEST_SAID else ""
-
-
 OUTSIDE = "outside"  # what a phase between markers is called
 _OBJECTIVE = "as marked"
 
@@ -419,25 +411,3 @@ def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found
     phases = with_errors(maker, curve, maker.phases(Segmentation(breaks, None)), _OBJECTIVE)
     named = [replace(phase, marker=label) for phase, label in zip(phases, labels, strict=True)]
     return Found(maker, named, [], None, _OBJECTIVE, {})
-
-
-def ordinal(number: int) -> str:
-    """A number in an order."""
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
-    """Number, duration, spread, and the iteration that differs."""
-    text = f"{count} iterations, mean {rounded(period, unit)}"
-    if spread is not None:
-        text += f", CV {spread:.1%}"
-    if unusual is not None:
-        reason = f", {unusual.reason}" if unusual.reason else ""
-        text += f"; outlier: {ordinal(unusual.number)} ({unusual.difference:+.0%} vs median{reason})"
-    return text
-
-
-def rounded(duration: float, unit: str) -> str:
-    """A duration in a readable unit, with four digits."""
-    return readable(float(f"{duration:.4g}"), unit)

@@ -112,6 +112,7 @@ class ChromeReader(Reader):
 
     Options = ChromeOptions
     writes: ClassVar[bool] = True
+    keeps: ClassVar[tuple[str, ...]] = ("markers",)
 
     def sniff(self, source: Source) -> float:
         """Sure by the array of events; less so by the first event alone, or by keys that come before the array."""

@@ -12,7 +12,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -48,6 +48,9 @@ _CORRELATED = (CALL, PIECE)
 _COUNT, _STEP, _LEAST_STEPS = re.compile(r"#\d+$"), "ProfilerStep", 3
 _LAST_EMPTY = re.compile(rb"(?:,\[\])+\]$")
 _TYPE = re.compile(rb'"([^"]*)"')
+_GRAPH = re.compile("(cuda|hip|cu)GraphLaunch")
+_PYTHON, _MODULE = "python_function", "nn.Module: "
+Scope = Literal["operator", "module", "function"]
 _ROWS = ("location", "name", "start", "end", "correlation", "category", "shape", "text")
 
 
@@ -187,9 +190,15 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def read_gpu_activity(
-    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, with_shapes: bool = True
+    path: str | os.PathLike[str],
+    arguments_of: re.Pattern[str] | None = None,
+    *,
+    with_shapes: bool = True,
+    scope: Scope = "operator",
 ) -> GpuActivity | None:
     """Read the GPU activity of a file, with the arguments of operators of these names.
+
+    ``scope`` says what counts as operators: PyTorch's, or instead of them modules or functions of Python.
 
     None where it is no Chrome trace, not of rocprofv3 and no XPlane file, or has no work of GPUs.
     """
@@ -200,12 +209,14 @@ def read_gpu_activity(
             (each for each in (RocprofReader(), GpuTableReader(), XplaneReader()) if each.sniff(named)), None
         )
         source = converter.convert(named) if converter else named
-        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes)
+        return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes, scope)
 
 
-def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None) -> GpuActivity:
+def require_gpu_activity(
+    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, scope: Scope = "operator"
+) -> GpuActivity:
     """The same; refuse other data."""
-    activity = read_gpu_activity(path, arguments_of)
+    activity = read_gpu_activity(path, arguments_of, scope=scope)
     if activity is None:
         raise DataError(
             f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's or JAX's "
@@ -214,7 +225,17 @@ def require_gpu_activity(path: str | os.PathLike[str], arguments_of: re.Pattern[
     return activity
 
 
-def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool) -> GpuActivity | None:
+def _kind_of(event: TraceEvent, scope: Scope) -> int:
+    """What an event is if operators are modules or functions of Python."""
+    kind = _KINDS.get(event.cat.lower(), _OTHER)
+    if event.cat == _PYTHON and (scope == "function" or event.name.startswith(_MODULE)):
+        return OPERATOR
+    return _OTHER if kind == OPERATOR else kind
+
+
+def _activity(
+    source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool, scope: Scope
+) -> GpuActivity | None:
     locations: Codes[Any] = Codes()
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
@@ -226,8 +247,12 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
         array = ArrayPieces(stream, source.name, "traceEvents")
         for events, text in array.decoded(_EVENTS):
             advance(len(text))
-            kept = [(row, kind) for row, event in enumerate(events)
-                    if event.ph == "X" and (kind := _KINDS.get(event.cat.lower(), _OTHER)) != _OTHER]  # fmt: skip
+            if scope == "operator":
+                kept = [(row, kind) for row, event in enumerate(events)
+                        if event.ph == "X" and (kind := _KINDS.get(event.cat.lower(), _OTHER)) != _OTHER]  # fmt: skip
+            else:
+                kept = [(row, kind) for row, event in enumerate(events)
+                        if event.ph == "X" and (kind := _kind_of(event, scope)) != _OTHER]  # fmt: skip
             if of_memory:
                 kept += [(row, MEMORY) for row, event in enumerate(events) if event.name == _MEMORY]
             if not kept:
@@ -278,6 +303,11 @@ def _activity(source: Source, arguments_of: re.Pattern[str] | None, with_shapes:
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
+    # Kernels of a graph that no operator launches belong to the launch of the graph.
+    is_graph = np.array([_GRAPH.match(name) is not None for name in names], bool)
+    if len(host["start"]) and is_graph.any():
+        alone = launched & (pieces["owner"] < 0) & is_graph[host["name"][pieces["launch"]]]
+        pieces["owner"] = np.where(alone, pieces["launch"], pieces["owner"])
     threads = tuple(locations)
     devices = {threads[place][0] for place in np.unique(pieces["location"]).tolist()}
     if len(devices) > 1:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.paraver_scan import MOST_DIGITS
-from perf_traces.messages.communication import Calls, Communication, Messages
+from perf_traces.messages.communication import OUTSIDE_CALLS, Calls, Communication, Messages
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.matching import called_jointly, collectives_in_order
 from perfcore.base import progress
@@ -286,7 +286,7 @@ def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) 
         in_calls &= (calls.enter_ns[call] <= rows[:, 5]) & (calls.leave_ns[send] >= rows[:, 1])
         in_calls &= calls.leave_ns[post] >= rows[:, 4]
     unmatched["messages name a rank that does not exist"] = int((~exists).sum())
-    unmatched["messages begin or end outside of calls"] = int((exists & ~in_calls).sum())
+    unmatched[OUTSIDE_CALLS] = int((exists & ~in_calls).sum())
     send, post, receive, rows = send[in_calls], post[in_calls], receive[in_calls], rows[in_calls]
     blocks = np.array([_NONBLOCKING_SEND.fullmatch(name) is None for name in calls.operations], bool)
     completion = np.where(blocks[calls.operation[send]], send, -1) if len(send) else send

@@ -17,6 +17,7 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.trace import Trace
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
+OUTSIDE_CALLS = "messages begin or end outside of calls"  # a remark on what is unmatched
 UNKNOWN, NOT_RECORDED = -1, -2  # communicators: of no data, such as that of MPI_Init; and of data, not recorded
 _ANNOUNCED = re.compile(
     r"p?mpi_i(barrier|bcast|(all)?gatherv?|scatterv?|(all)?reduce|reduce_scatter(_block)?|alltoall[vw]?|(ex)?scan)",

@@ -1,10 +1,15 @@
-"""The model that fits the measured range best: sums of generic terms, weighed by evidence without any drift.
+"""Candidate models of a path: sums of generic terms fitted to the measured range, and what they share of the posterior.
 
 Each candidate is a constant, a term, or a sum of up to three (a constant, what falls, what grows), fitted by weighted
 least squares relative to the measured means; a power law with a free exponent is one of them. With RSS the weighted
 squares over N runs, the evidence is that of a linear model under Zellner's g prior, g = N (A. Zellner, "On assessing
 prior distributions and Bayesian regression analysis with g-prior distributions", 1986): N levels instead where they
-scatter more about every candidate than their runs explain. Usual terms count four times as much as others.
+scatter more about every candidate than their runs explain. Usual terms count four times as much as others. The best is
+the model that is named for the measured range.
+
+What a path does beyond it is up to the posterior, whose laws drift. Each law is shared out among the candidates by
+their evidence and by how near they are to it in form and exponents: what drifts in the measured range may be described
+there by a sum of more terms. So the candidates' probabilities add up to 1, and their predictions mix to the prediction.
 """
 
 from __future__ import annotations
@@ -12,22 +17,18 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior import few_paths
 from perf_scaling.terms import Factor, product_text, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
-    from perf_scaling.fitted import FittedModel
+    from perf_scaling.model import ScalingModel
 
 Product = tuple[Factor, ...]  # empty for the constant
 Design = tuple[Product, ...]
@@ -40,9 +41,6 @@ _USUAL = frozenset(
 )
 _FALLS = ((-1.0, 0), (-0.5, 0), (-2.0 / 3.0, 0))
 _RISES = ((0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0))
-_AS_WELL = 2.0  # logarithm of the evidence that an alternative may lack
-_KEPT = 3e-3  # weight of a candidate that takes part in predictions
-_MOST_ALTERNATIVES = 5
 _MOST_TERMS = 6  # of a parameter, where there are several
 _SURE_CHANGE = 0.005  # p-value of a power of the parameters from which on no constant is named
 _VARIES = 0.5  # coefficient of variation of the means from which on no constant is named
@@ -56,21 +54,42 @@ _APART = 0.13  # of exponents that are tried beyond those of the posterior
 _LEAST_VARIANCE = 1e-12
 _USUAL_SQUARES = 1e-4  # in `run_variance`, with one degree of freedom
 _PATHS_AT_ONCE = 256
-_TEMPERED = 0.5  # by which weights follow the evidence, so that intervals of clean series hold 95 %
-_MOST_STEPS, _CLOSE = 60, 1e-14  # in the search for a quantile; error of its probability
 _SURE_PART = 2.0  # standard errors
+_MOST_CANDIDATES = 8  # of a path, beside the best of each form
+# How far apart laws are: exponents that differ by 1, a power of the logarithm, a constant, a term of another kind.
+# Laws that are as far apart as _NEAR belong together less by a factor of e.
+_NEAR, _LEAST_EVIDENCE, _LEAST_SHARE = 0.5, -30.0, 0.01
+_LOGARITHM_APART, _CONSTANT_APART, _KIND_APART = 0.1, 0.3, 3.0
+QUANTILES = (
+    0.025,
+    0.05,
+    0.1,
+    0.2,
+    0.25,
+    0.3,
+    0.4,
+    0.45,
+    0.5,
+    0.55,
+    0.6,
+    0.7,
+    0.75,
+    0.8,
+    0.9,
+    0.95,
+    0.975,
+)  # kept of candidates
 
 
-class BestFit(NamedTuple):
-    """The best-fitting model of a path."""
+class Candidate(NamedTuple):
+    """A model of one path in the measured range."""
 
-    path: str
     terms: tuple[str, ...]  # as formulas; "1" is the constant
-    coefficients: tuple[float, ...]  # in the unit of the data
+    products: Design
+    coefficients: tuple[float, ...]  # in the unit of the data, or of one over it
     standard_errors: tuple[float, ...]
-    probability: float  # among the candidates
     fit_error: float  # root mean square of the relative residuals of the means
-    alternatives: tuple[str, ...]  # formulas of models that fit as well, best first
+    evidence: float  # logarithm, relative to that of the best
     reciprocal: bool = False  # the model and its coefficients are of one over what was measured
 
     @property
@@ -85,82 +104,100 @@ class BestFit(NamedTuple):
 
     @property
     def formula(self) -> str:
-        return formula_text(self.terms, self.coefficients, self.reciprocal)
+        return self.text()
+
+    def text(self, digits: int = 4) -> str:
+        """A sum of terms with coefficients."""
+        parts = []
+        for term, coefficient in zip(self.terms, self.coefficients, strict=True):
+            number = f"{coefficient:.{digits}g}"
+            parts.append(number if term == "1" else number + term[1:] if term.startswith("1/") else f"{number}*{term}")
+        return f"1/({' + '.join(parts)})" if self.reciprocal else " + ".join(parts)
+
+    def values(self, symbols: Sequence[str], points: Floats) -> Floats:
+        """What it gives at points (T, q)."""
+        levels = dict(zip(symbols, points.T, strict=True))
+        sums = np.array(self.coefficients) @ [product_values(factors, levels) for factors in self.products]
+        return np.asarray(1.0 / sums if self.reciprocal else sums)
 
 
-def formula_text(terms: Sequence[str], coefficients: Sequence[float], reciprocal: bool) -> str:
-    """A sum of terms with coefficients."""
-    parts = []
-    for term, coefficient in zip(terms, coefficients, strict=True):
-        number = f"{coefficient:.4g}"
-        parts.append(number if term == "1" else number + term[1:] if term.startswith("1/") else f"{number}*{term}")
-    return f"1/({' + '.join(parts)})" if reciprocal else " + ".join(parts)
+class CandidateRow(NamedTuple):
+    """What a candidate shares of the prediction at the target; its laws drift."""
+
+    candidate: Candidate
+    probability: float
+    predicted: float  # median of a single run
+    likely: tuple[float, float]  # ends of its 50% interval
+    low: float  # ends of its 95% interval
+    high: float
+    continued: float  # the value of the formula itself
+    quantiles: tuple[float, ...]  # at the levels of `QUANTILES`
 
 
-class Candidate(msgspec.Struct, frozen=True):
-    """A model of one path."""
-
-    terms: tuple[str, ...]
-    products: Design
-    is_power: bool  # coefficients are the logarithm of the factor and the exponents
-    coefficients: Floats  # (m,), and their covariance (m, m)
-    covariance: Floats
-    freedom: float
-    weight: float
-
-    def standard_errors(self) -> Floats:
-        """Of the coefficients of the terms."""
-        errors = np.sqrt(np.diagonal(self.covariance))
-        return np.asarray(errors[:1] * np.exp(self.coefficients[:1]) if self.is_power else errors)
-
-
-@dataclass(frozen=True)
-class BestFits:
-    """Candidates of each path, best first, with weights that add up to 1."""
-
-    candidates: tuple[tuple[Candidate, ...], ...]
-    named: tuple[BestFit, ...]
-    symbols: tuple[str, ...]
-    reciprocal: bool
-
-    def formula(self, path: int, number: int) -> str:
-        """A candidate of a path as a formula."""
-        one = self.candidates[path][number]
-        return formula_text(one.terms, _factors(one), self.reciprocal)
-
-    def predict(self, points: npt.ArrayLike, interval: float = 0.95, paths: Sequence[int] | None = None) -> Floats:
-        """Values at points (T, q) if the models hold (K, T, 3): of the named one, and the ends of an interval."""
-        places = np.asarray(points, dtype=np.float64)
-        levels = dict(zip(self.symbols, places.T, strict=True))
-        chosen = self.candidates if paths is None else [self.candidates[k] for k in paths]
-        most = max(map(len, chosen))
-        means, errors = np.zeros((len(chosen), most, len(places))), np.ones((len(chosen), most, len(places)))
-        freedom, weights = np.ones((len(chosen), most, 1)), np.zeros((len(chosen), most, 1))
-        alike: dict[tuple[bool, Design], list[tuple[int, int]]] = defaultdict(list)
-        for k, candidates in enumerate(chosen):
-            for c, one in enumerate(candidates):
-                alike[one.is_power, () if one.is_power else one.products].append((k, c))
-                freedom[k, c], weights[k, c] = one.freedom, one.weight
-        for (is_power, products), cells in alike.items():
-            if is_power:
-                columns = np.stack([np.ones(len(places)), *np.log(places.T)], axis=1)
-            else:
-                columns = np.stack([product_values(factors, levels) for factors in products], axis=1)
-            each = [chosen[k][c] for k, c in cells]
-            values = np.stack([one.coefficients for one in each]) @ columns.T
-            deviations = np.sqrt(
-                np.einsum("tm,kmj,tj->kt", columns, np.stack([one.covariance for one in each]), columns)
+def candidate_rows(model: ScalingModel, path: int, point: Floats) -> tuple[CandidateRow, ...]:
+    """Candidates of a path with their probabilities, which add up to 1, and predictions at a point, likeliest first."""
+    (candidates,) = find_candidates(model, [path], every=True)
+    posterior = model.posterior.of_paths([path])
+    laws, symbols = posterior.laws, model.symbols
+    owners = [_form(tuple(_factors_of(symbols, factors)) for factors in own.products) for own in candidates]
+    evidence = np.array([max(own.evidence, _LEAST_EVIDENCE) if k else 0.0 for k, own in enumerate(candidates)])
+    shares = np.zeros((posterior.law.shape[1], len(candidates)))
+    for law in np.unique(posterior.law[0][posterior.weight[0] > 0.0]).tolist():
+        present = laws.coefficients[law] > 0.0
+        own = _form(
+            tuple((p, e, j) for p, (e, j) in enumerate(zip(powers, logarithms, strict=True)) if e or j)
+            for powers, logarithms in zip(
+                laws.exponents[law][present].tolist(), laws.logarithms[law][present].tolist(), strict=True
             )
-            place = tuple(np.array(cells).T)
-            means[place] = values if is_power else np.log(values)
-            errors[place] = deviations if is_power else deviations / values
-        for k, candidates in enumerate(chosen):
-            means[k, len(candidates) :] = means[k, 0]
-        errors = np.maximum(errors, 1e-12)
-        ends = _quantiles(means, errors, freedom, weights, (0.5 - 0.5 * interval, 0.5 + 0.5 * interval))
-        best = means[:, 0]
-        logs = np.stack([best, np.minimum(ends[0], best), np.maximum(ends[1], best)], axis=2)
-        return np.asarray(np.exp(-logs[:, :, [0, 2, 1]] if self.reciprocal else logs))
+        )
+        logs = evidence - np.array([_distance(own, owner) for owner in owners]) / _NEAR
+        shares[posterior.law[0] == law] = np.exp(logs - logs.max())
+    total = posterior.weight[0] @ (shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300))
+    shares[:, total < _LEAST_SHARE * total.max()] = 0.0
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    probability, quantiles = posterior.divided(point, shares, QUANTILES)
+    rows = [
+        CandidateRow(
+            candidate=candidates[k],
+            probability=float(probability[k]),
+            predicted=float(quantiles[k, QUANTILES.index(0.5)]),
+            likely=(float(quantiles[k, QUANTILES.index(0.25)]), float(quantiles[k, QUANTILES.index(0.75)])),
+            low=float(quantiles[k, 0]),
+            high=float(quantiles[k, -1]),
+            continued=float(candidates[k].values(symbols, point[None])[0]),
+            quantiles=tuple(quantiles[k].tolist()),
+        )
+        for k in np.flatnonzero(probability).tolist()
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.probability))
+
+
+_Form = tuple[bool, dict[tuple[tuple[int, bool], ...], tuple[tuple[float, int], ...]]]
+
+
+def _factors_of(symbols: Sequence[str], factors: Product) -> Iterator[tuple[int, float, int]]:
+    return ((symbols.index(factor.symbol), factor.exponent, factor.logarithm) for factor in factors)
+
+
+def _form(terms: Iterator[tuple[tuple[int, float, int], ...]]) -> _Form:
+    """Whether a law has a constant, and its terms by their parameters and whether they fall."""
+    has_constant, kinds = False, {}
+    for term in terms:
+        if term:
+            kinds[tuple((p, e < 0.0) for p, e, _ in sorted(term))] = tuple((e, j) for _, e, j in sorted(term))
+        else:
+            has_constant = True
+    return has_constant, kinds
+
+
+def _distance(one: _Form, other: _Form) -> float:
+    """How far two laws are apart; beside what falls and what grows a constant is hardly seen."""
+    apart = _CONSTANT_APART if one[0] != other[0] and min(len(one[1]), len(other[1])) < 2 else 0.0
+    apart += _KIND_APART * len(one[1].keys() ^ other[1].keys())
+    for kind in one[1].keys() & other[1].keys():
+        for (e, j), (other_e, other_j) in zip(one[1][kind], other[1][kind], strict=True):
+            apart += abs(e - other_e) + _LOGARITHM_APART * abs(j - other_j)
+    return apart
 
 
 def _special(n_paths: int) -> Any:
@@ -172,84 +209,24 @@ def _special(n_paths: int) -> Any:
     return scipy.special
 
 
-def _quantiles(means: Floats, errors: Floats, freedom: Floats, weights: Floats, levels: Sequence[float]) -> Floats:
-    """Of mixtures of Student's t (K, C, T): (L, K, T), by the Illinois method."""
-    special = _special(len(means))
-    each = np.stack([means + special.stdtrit(freedom, level) * errors for level in levels])
-    low = np.where(weights > 0.0, each, np.inf).min(axis=2)
-    high = np.where(weights > 0.0, each, -np.inf).max(axis=2)
-
-    def excess(values: Floats) -> Floats:
-        shares = weights * special.stdtr(freedom, (values[:, :, None] - means) / errors)
-        return np.asarray(shares.sum(axis=2) - np.reshape(levels, (-1, 1, 1)))
-
-    if means.shape[1] == 1:
-        return np.asarray(low)
-    below, above = excess(low), excess(high)
-    side = np.zeros(low.shape)
-    for _ in range(_MOST_STEPS):
-        with np.errstate(invalid="ignore"):
-            middle = np.where(above > below, low - below * (high - low) / (above - below), low)
-        error = excess(middle)
-        if (np.abs(error) < _CLOSE).all():
-            break
-        is_low = error < 0.0
-        now = np.where(is_low, -1.0, 1.0)
-        halved = np.where(side == now, 0.5, 1.0)  # of the end that stays for a second time
-        low, below = np.where(is_low, middle, low), np.where(is_low, error, below * halved)
-        high, above = np.where(is_low, high, middle), np.where(is_low, above * halved, error)
-        side = now
-    return np.asarray(middle)
-
-
-def best_fits(model: FittedModel) -> BestFits:
-    """Fit and weigh the candidates of each path."""
+def find_candidates(
+    model: ScalingModel, paths: Sequence[int] | None = None, every: bool = False
+) -> tuple[tuple[Candidate, ...], ...]:
+    """Fit the candidates of paths; the first of each is the best in the measured range, and with `every` others too."""
     posterior = model.posterior
+    chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     measured = np.isfinite(model.means) & ~_deviating(model)
     values = np.where(np.isfinite(model.means), 1.0 / model.means if posterior.reciprocal else model.means, 1.0)
     counts = np.where(measured, posterior.counts, 0.0)
-    found: list[tuple[Candidate, ...]] = [()] * len(values)
-    for block in _blocks(model, measured):
+    found: dict[int, tuple[Candidate, ...]] = {}
+    for block in _blocks(model, measured, chosen):
         designs, is_free = _designs(model, int(block[0]))
-        regression = _Regression(model, values[block], counts[block], posterior.spread[block], is_free)
-        for k, candidates in zip(block.tolist(), regression.weigh(designs), strict=True):
-            found[k] = candidates
-    named = tuple(
-        _named(path, candidates, values[k], measured[k], model)
-        for k, (path, candidates) in enumerate(zip(model.paths, found, strict=True))
-    )
-    return BestFits(tuple(found), named, model.symbols, posterior.reciprocal)
+        regression = _Regression(model, values[block], counts[block], posterior.spread[block], is_free, every)
+        found.update(zip(block.tolist(), regression.weigh(designs), strict=True))
+    return tuple(found[k] for k in chosen.tolist())
 
 
-def _named(
-    path: str, candidates: Sequence[Candidate], values: Floats, measured: Booleans, model: FittedModel
-) -> BestFit:
-    best = candidates[0]
-    reciprocal = model.posterior.reciprocal
-    levels = dict(zip(model.symbols, model.measured[measured].T, strict=True))
-    columns = [product_values(factors, levels) for factors in best.products]
-    errors = values[measured] / (np.array(_factors(best)) @ columns) - 1.0
-    least = best.weight * math.exp(-_TEMPERED * _AS_WELL)
-    as_well = [one for one in candidates[1 : 1 + _MOST_ALTERNATIVES] if one.weight >= least]
-    return BestFit(
-        path=path,
-        terms=best.terms,
-        coefficients=_factors(best),
-        standard_errors=tuple(best.standard_errors().tolist()),
-        probability=best.weight,
-        fit_error=float(np.sqrt(np.mean(errors**2))),
-        alternatives=tuple(formula_text(one.terms, _factors(one), reciprocal) for one in as_well),
-        reciprocal=reciprocal,
-    )
-
-
-def _factors(candidate: Candidate) -> tuple[float, ...]:
-    if candidate.is_power:
-        return (float(np.exp(candidate.coefficients[0])),)
-    return tuple(candidate.coefficients.tolist())
-
-
-def _deviating(model: FittedModel) -> Booleans:
+def _deviating(model: ScalingModel) -> Booleans:
     """Levels of each path (K, n) that probably are exceptions, where enough others are left."""
     posterior = model.posterior
     of_level = (np.where(posterior.level == point, posterior.weight, 0.0) for point in range(len(model.measured)))
@@ -257,18 +234,18 @@ def _deviating(model: FittedModel) -> Booleans:
     return np.asarray((share > _DEVIATES) & (np.isfinite(model.means).sum(axis=1) >= _ENOUGH_LEVELS)[:, None])
 
 
-def _blocks(model: FittedModel, measured: Booleans) -> Iterator[Ints]:
+def _blocks(model: ScalingModel, measured: Booleans, chosen: Ints) -> Iterator[Ints]:
     """Paths that have the same candidates."""
     if len(model.symbols) > 1:
-        yield from np.arange(len(measured))[:, None]
+        yield from chosen[:, None]
         return
-    patterns, pattern = np.unique(measured, axis=0, return_inverse=True)
+    patterns, pattern = np.unique(measured[chosen], axis=0, return_inverse=True)
     for number in range(len(patterns)):
-        paths = np.flatnonzero(pattern.ravel() == number)
+        paths = chosen[pattern.ravel() == number]
         yield from np.split(paths, range(_PATHS_AT_ONCE, len(paths), _PATHS_AT_ONCE))
 
 
-def _designs(model: FittedModel, path: int) -> tuple[list[Design], bool]:
+def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
     """Candidates of a path, and whether a power with free exponents is one of them."""
     options = model.origin.options
     named: tuple[Sequence[str], Sequence[int]] = (options.get("exponents") or (), options.get("logarithms") or ())
@@ -316,7 +293,7 @@ def _product(symbol: str, term: tuple[float, int]) -> Product:
 
 
 def _likely_terms(
-    model: FittedModel, path: int, symbol: str, named: tuple[Sequence[str], Sequence[int]]
+    model: ScalingModel, path: int, symbol: str, named: tuple[Sequence[str], Sequence[int]]
 ) -> list[Product]:
     """Terms of one of several parameters near those that the posterior of a path has, the nearest first."""
     posterior = model.posterior
@@ -343,9 +320,13 @@ def _likely_terms(
 class _Regression:
     """Weighted least squares of the values (K, n) of paths that have the same candidates."""
 
-    def __init__(self, model: FittedModel, values: Floats, counts: Floats, spread: Floats, is_free: bool) -> None:
+    def __init__(
+        self, model: ScalingModel, values: Floats, counts: Floats, spread: Floats, is_free: bool, every: bool
+    ) -> None:
         self.is_free = is_free  # powers with free exponents are candidates
+        self.every = every  # whether candidates beside the best are wanted
         self.names = model.parameter_names
+        self.reciprocal = model.posterior.reciprocal
         self.measured = counts[0] > 0.0
         self.levels = dict(zip(model.symbols, model.measured[self.measured].T, strict=True))
         self.values, counts = values[:, self.measured], counts[:, self.measured]
@@ -416,35 +397,40 @@ class _Regression:
         varies = np.std(self.values[k]) > _VARIES * np.mean(self.values[k])
         if varies and np.isfinite(np.delete(evidence, 0)).any():
             evidence[0] = -np.inf
-        # It is named where nothing is significant, and not the best of many that grow a little.
-        is_flat = evidence[0] > evidence.max() - _MUCH
-        weight = np.exp(_TEMPERED * (evidence - evidence.max()))
-        weight /= weight.sum()
-        chosen = [c for c in np.argsort(-weight, kind="stable").tolist() if weight[c] >= _KEPT]
-        chosen = [0, *(c for c in chosen if c)] if is_flat else chosen
-        total = weight[chosen].sum()
-        return tuple(self._candidate(fits, k, c, freedom, float(weight[c] / total)) for c in chosen)
+        order = np.argsort(-evidence, kind="stable").tolist()
+        if evidence[0] > evidence.max() - _MUCH:  # named where nothing is significant, not the best of many
+            order = [0, *(c for c in order if c)]
+        valid = [c for c in order if fits.valid[k][c] and (c == order[0] or not np.isnan(evidence[c]))]
+        if not self.every:
+            return (self._candidate(fits, k, valid[0] if valid else 0, freedom),)
+        best_of_form: dict[Any, int] = {}
+        for c in valid:
+            best_of_form.setdefault(fits.forms[c], c)
+        chosen = [c for c in valid if c in {*valid[:_MOST_CANDIDATES], *best_of_form.values()}]
+        return tuple(self._candidate(fits, k, c, freedom, float(evidence[c] - evidence.max())) for c in chosen or [0])
 
     def _scale(self, fits: _Fits, k: int, c: int, freedom: float) -> tuple[float, float]:
         """Factor of the variances that residuals ask for, and its degrees of freedom."""
         left = max(self.values.shape[1] - int(fits.sizes[c]), 1)
         return (freedom + float(fits.squares[k, c])) / (freedom + left), freedom + left
 
-    def _candidate(self, fits: _Fits, k: int, c: int, freedom: float, weight: float) -> Candidate:
+    def _candidate(self, fits: _Fits, k: int, c: int, freedom: float, evidence: float = 0.0) -> Candidate:
         coefficients, covariance, design = fits.coefficients[c][k], fits.covariance[c][k], fits.designs[c]
-        scale, left = self._scale(fits, k, c, freedom)
+        scale, _ = self._scale(fits, k, c, freedom)
+        errors = np.sqrt(np.diagonal(covariance) * scale)
         if not design:  # exponents as they are written, and the factor that goes with them
             exponents = np.array([float(f"{exponent:.3g}") for exponent in coefficients[1:]])
             logs = np.stack([np.log(level) for level in self.levels.values()], axis=1)
-            factor = np.mean(np.log(self.values[k]) - logs @ exponents)
-            coefficients = np.array([factor, *exponents])
+            coefficients = np.exp(np.mean(np.log(self.values[k]) - logs @ exponents))[None]
+            errors = errors[:1] * coefficients
             design = (tuple(Factor(s, e, 0) for s, e in zip(self.levels, exponents.tolist(), strict=True) if e),)
-            return Candidate(
-                (product_text(design[0], self.names) if design[0] else "1",), design, True, coefficients,
-                covariance * scale, left, weight,
-            )  # fmt: skip
         terms = tuple(product_text(factors, self.names) if factors else "1" for factors in design)
-        return Candidate(terms, design, False, coefficients, covariance * scale, left, weight)
+        fitted = coefficients @ [product_values(factors, self.levels) for factors in design]
+        residuals = self.values[k] / fitted - 1.0
+        return Candidate(
+            terms, design, tuple(coefficients.tolist()), tuple(errors.tolist()),
+            float(np.sqrt(np.mean(residuals**2))), evidence, self.reciprocal,
+        )  # fmt: skip
 
 
 def _log_prior(design: Design) -> float:
@@ -461,6 +447,7 @@ class _Fits:
 
     def __init__(self, n_paths: int) -> None:
         self.designs: list[Design] = []  # empty: a power with free exponents
+        self.forms: list[tuple[Any, ...]] = []  # which terms they have, but for exponents
         self.coefficients: list[Floats] = []  # (K, m), and their covariances (K, m, m), of each design
         self.covariance: list[Floats] = []
         self.sizes = np.empty(0, dtype=np.int64)
@@ -492,6 +479,9 @@ class _Fits:
             least = _SURE_PART * np.sqrt(np.diagonal(inverse, axis1=2, axis2=3) * scale[:, :, None])
             valid &= (solution > np.where((parts > 1)[:, None], least, 0.0)).all(axis=2) & (fitted > 0.0).all(axis=2)
         self.designs += designs
+        self.forms += [
+            tuple(tuple((f.symbol, f.exponent < 0.0) for f in product) for product in own) or (None,) for own in designs
+        ]
         self.coefficients += list(np.swapaxes(solution / lengths, 0, 1))
         self.covariance += list(np.swapaxes(inverse / (lengths[:, :, :, None] * lengths[:, :, None, :]), 0, 1))
         self.sizes = np.append(self.sizes, np.full(len(designs), size))

@@ -1,0 +1,575 @@
+"""What verdicts report: on two versions, on histories, on a machine; and the reports of CI systems."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from perf_statistics.gating import FEWEST_ROUNDS, NOISY, NOISY_LIMIT, Outcome
+from perf_views.names import shortened, shortened_apart
+from perfcore.base.errors import InputError, listing
+from perfcore.base.files import write_bytes
+from perfcore.data.units import is_rate, seconds_per
+from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Points, Report, Rule, Spans, Steps, Table
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    from perf_gate.change_detection import Step
+    from perf_gate.history import Added, HistoryGate, JudgedSeries
+    from perf_gate.self_test import SelfTest
+    from perf_gate.versions import VersionGate
+
+_SIGNS = {"pass": "✅", "fail": "❌", "inconclusive": "❔"}
+_COLOURS = {Outcome.FAILED: "careful", Outcome.PASSED: "good", Outcome.UNDECIDED: "muted"}
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST_ROWS = 12
+_NAME = 60  # letters of a benchmark's name, in a sentence
+_MOST_DRAWN = 40  # benchmarks
+_MOST_PANELS = 6  # histories
+_LONGEST_LINE = 20  # bars
+_MOST_SERIES, _MOST_CHANGES = 8, 5  # rows
+_SHORT = 12  # letters of a commit that tell it from others
+_HEX = set("0123456789abcdef")
+_DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
+_MANY = 50  # rounds that are worth it
+_COARSE = 1.5  # ratio: data that find no smaller slowdown are too few
+_MOST_RERUN = 4  # benchmarks that a command names
+_MANY_RUNS = 20  # that a repetition is of
+_INTERLEAVED = "measure both versions interleaved with perf gate --run"
+_CV_SOURCES = {
+    "given": "from --session-cv",
+    "measured": "measured by several files of a version",
+    "scatter": "from the scatter of the ratios of {count} benchmarks",
+    "short": "assumed for times below {longest}",
+    "noise": "assumed from the run-to-run noise",
+}
+_CV_CURE = "several old files, or --session-cv, replace it"
+
+
+def report_of_versions(result: VersionGate) -> Report:
+    """Return how many times as slow each benchmark is, with intervals and the verdict."""
+    answer, figures = _answer_of_versions(result)
+    return Report(
+        title=f"{result.names[1]} against {result.names[0]}: {result.outcome.value}",
+        answer=answer,
+        figures=figures,
+        tables=[_table_of_versions(result)],
+        draw=lambda: [_ratios(result)],
+        notes=_notes_of_versions(result),
+        next=_next_of_versions(result),
+    )
+
+
+def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
+    count, limit, judged = len(result), f"{result.judged.threshold:g}x", result.judged
+    benchmarks = f"{count} benchmark{'s' * (count != 1)}"
+    order, bounds = _order(result), np.exp(result.estimates.bounds())
+
+    def ratio_of(k: int) -> Figure:
+        ends = (float(bounds[k, 0]), float(bounds[k, 1])) if np.isfinite(bounds[k]).all() else None
+        return Figure("ratio", float(np.exp(result.estimates.log_ratio[k])), "x", ends, format=".3f")
+
+    def named(k: int) -> tuple[str, str]:
+        figure = ratio_of(k)
+        ends = "" if figure.interval is None else f" [{figure.interval[0]:.3f}, {figure.interval[1]:.3f}]"
+        return shortened(result.benchmarks[k], _NAME), f"{figure.value:.3f}x{ends}"
+
+    if judged.slower.any():
+        worst = next(k for k in order if judged.slower[k])
+        errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
+        name, ratio = named(worst)
+        text = f"FAIL  {int(judged.slower.sum())} of {benchmarks} slower than {limit} ({errors}); {name} {ratio}"
+        return text, [ratio_of(worst)]
+    if result.outcome is Outcome.FAILED:
+        missing = sum(map(len, result.only))
+        return f"FAIL  {missing} benchmark{'s are' if missing != 1 else ' is'} missing in one version", [
+            Figure("missing benchmarks", missing, format="d")
+        ]
+    if result.outcome is Outcome.UNDECIDED:
+        possible = [k for k in order if judged.possibly_slower[k]]
+        if not result.estimates.decides.any():
+            name, ratio = named(possible[0])
+            why = "the machines differ" if result.machines else f"at least {FEWEST_ROUNDS} runs of each are needed"
+            return f"INCONCLUSIVE  nothing can be judged: {why}; {name} {ratio}", [ratio_of(possible[0])]
+        name, ratio = named(possible[0])
+        what = "possibly slower" if not result.is_strict else f"possibly slower than {limit}"
+        if len(possible) == 1:
+            text = f"INCONCLUSIVE  {name} is {what}: {ratio}; run it again"
+        else:
+            text = f"INCONCLUSIVE  {len(possible)} of {benchmarks} {what}: {name} {ratio}; run these again"
+        return text, [ratio_of(possible[0])]
+    if result.is_strict:
+        name, ratio = named(order[0])
+        text = f"PASS  none of {benchmarks} slower than {limit} (95% confidence); {name} {ratio}"
+        return text, [ratio_of(order[0])]
+    resolution = result.resolution
+    typical, worst = float(np.median(resolution)), int(np.argmax(resolution))
+    figures = [Figure("resolution", typical, "x", format=".2f"), *([ratio_of(0)] if count == 1 else [])]
+    if not typical <= _COARSE:
+        size = f"less than {typical:.1f}x" if np.isfinite(typical) else "a slowdown"
+        return f"PASS  but too few data to find {size} in {benchmarks}; more runs, or interleaved ones, do", figures
+    text = f"PASS  no slowdown in {benchmarks}; one beyond {typical:.2f}x would have been found"
+    if count > 1:
+        much = f"{resolution[worst]:.2f}x" if np.isfinite(resolution[worst]) else "not judged"
+        text += f" (worst: {shortened(result.benchmarks[worst], _NAME)} {much})"
+    else:
+        text = text.replace("in 1 benchmark", f"in {named(0)[0]} ({named(0)[1]})")
+    return text, figures
+
+
+def _table_of_versions(result: VersionGate) -> Table:
+    order, bounds, resolution = _order(result), np.exp(result.estimates.bounds()), result.resolution
+    seconds = [seconds_per(unit) for unit in result.units]
+    are_times = all(seconds)
+    unit = result.units[0] if len(set(result.units)) == 1 else ""
+    scaled = result.values * (np.array(seconds, dtype=float) if are_times else 1.0)
+    names = dict(zip(result.benchmarks, shortened_apart(result.benchmarks, _NAME), strict=True))
+    shown: dict[str, Any] = {"unit": "s", "format": "time"} if are_times else {"unit": unit}
+    columns = [
+        Column("benchmark", [result.benchmarks[k] for k in order], format=names.__getitem__),
+        *(
+            Column(shortened(name, _SHORT), scaled[side, order], **shown, key=())
+            for side, name in enumerate(result.names)
+        ),
+        *(
+            Column(key, result.values[side, order], key=key, importance="data")
+            for side, key in enumerate(("first", "second"))
+        ),
+        Column("unit", ["" if unit or are_times else result.units[k] for k in order], key=()),
+        Column("unit", [result.units[k] for k in order], importance="data"),
+        Column("ratio", np.exp(result.estimates.log_ratio[order]), format=".3f", key="slowdown"),
+        Column("95% interval", bounds[order], format=".3f", key=("at_least", "at_most")),
+        Column("verdict", [result.judged.outcome_of(k).value for k in order], key="outcome"),
+        Column("found beyond", [float(resolution[k]) if np.isfinite(resolution[k]) else None for k in order],
+               format=".2f", key="resolution", importance="verbose"),
+        Column("p slow", result.judged.p_slow[order], importance="data"),
+        Column("p not slower", result.judged.p_not_slower[order], importance="data"),
+        Column("rounds", result.estimates.rounds[order], importance="data"),
+        Column("layout", [result.designs[k] for k in order], importance="data"),
+    ]  # fmt: skip
+    return Table(columns, limit=None if len(order) <= _MOST_ROWS else max(_MOST_ROWS, len(order)))
+
+
+def _notes_of_versions(result: VersionGate) -> list[Note]:
+    notes = []
+    if (shift := result.shift) is not None:
+        text = f"all {shift.benchmarks} together {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}]"
+        share = "" if shift.usual is None else f"; {shift.usual:.1%} of session pairs without a change shift as much"
+        notes.append(Note("Uncertain" if shift.outcome != "fail" else "Note", text + share))
+    notes += [Note("Uncertain", text) for text in _doubts(result)]
+    if result.larger_is_better.any():
+        units = dict.fromkeys(u or "no unit" for u, x in zip(result.units, result.larger_is_better, strict=True) if x)
+        notes.append(Note("Assumed", f"larger is better ({listing(units, 3)}), and ratios are old/new"))
+    unclear = dict.fromkeys(
+        unit or "no unit"
+        for unit, larger in zip(result.units, result.larger_is_better, strict=True)
+        if not larger and not seconds_per(unit) and not is_rate(unit)
+    )
+    if unclear:
+        notes.append(Note("Assumed", f"smaller is better ({listing(unclear, 3)}); --better sets it"))
+    notes += [Note("Assumed", text) for text in _designs(result)]
+    sides = zip(result.names, result.only, strict=True)
+    return [*notes, *(Note("Left out", f"only {name} has {listing(only, 3)}") for name, only in sides if only)]
+
+
+def _next_of_versions(result: VersionGate) -> str:
+    if result.outcome is Outcome.PASSED or "counts" in result.designs:
+        return ""
+    if result.outcome is Outcome.FAILED:
+        return "" if "sessions" not in result.designs else f"confirm it: {_INTERLEAVED}"
+    names = [result.benchmarks[k] for k in _order(result) if result.judged.possibly_slower[k]]
+    command = rerun_command(result.reader, names, result.program) if "sessions" in result.designs else ""
+    rounds = int(result.more_rounds.max())
+    minutes = ""
+    if rounds > 0:
+        seconds = rounds * sum(
+            float(pair.sum()) * (seconds_per(unit) or 0.0)
+            for pair, unit in zip(result.values.T, result.units, strict=True)
+        )
+        minutes = f" ({rounds} rounds decide, 90% likely{f', {seconds / 60.0:.1g} min' if seconds >= 1.0 else ''})"
+    if command and not result.machines and result.estimates.decides.any():
+        return f"{command}, for both versions; or {_INTERLEAVED}{minutes}"
+    if set(result.designs) == {"interleaved"}:
+        return f"measure {rounds} more rounds{minutes.replace(f'{rounds} rounds', 'which')}" if rounds > 0 else ""
+    return f"{_INTERLEAVED}{minutes}"
+
+
+def rerun_command(reader: str, names: Sequence[str], program: str = "") -> str:
+    """Return the command of a benchmark tool that runs some benchmarks again; empty if the file does not name it."""
+    if not names or len(names) > _MOST_RERUN:
+        return ""
+    if reader == "hyperfine":
+        return f"hyperfine --runs {_MANY_RUNS} --export-json again.json {' '.join(map(shlex.quote, names))}"
+    if reader == "google-benchmark" and program:
+        words = shlex.quote(f"^({'|'.join(map(re.escape, names))})$".replace("\\/", "/"))
+        options = f"--benchmark_repetitions={_MANY_RUNS} --benchmark_out=again.json"
+        return f"{shlex.quote(program)} --benchmark_filter={words} {options}"
+    if reader == "pytest-benchmark" and all("::" in name for name in names):
+        return f"pytest --benchmark-json=again.json {' '.join(map(shlex.quote, names))}"
+    return ""
+
+
+def _ratios(result: VersionGate) -> Plot:
+    order = _order(result)[:_MOST_DRAWN]
+    ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
+    marks: list[Any] = []
+    for outcome, colour in _COLOURS.items():
+        rows = [(place, k) for place, k in enumerate(order) if result.judged.outcome_of(k) is outcome]
+        if rows:
+            places, chosen = [place for place, _ in rows], [k for _, k in rows]
+            ends = np.where(np.isfinite(bounds[chosen]), bounds[chosen], ratio[chosen][:, None])
+            marks.append(
+                Points(ratio[chosen], places, outcome.value, colour, left=ends[:, 0], right=ends[:, 1], size=5.0,
+                       names=[result.benchmarks[k] for k in chosen])
+            )  # fmt: skip
+    limit = f"limit {result.judged.threshold:g}x"
+    marks += [Rule([1.0]), Rule([result.judged.threshold], label=limit, colour="careful", style="dashed")]
+    names = [result.benchmarks[k] for k in order]
+    return Plot(
+        "ratios",
+        marks,
+        Axis(f"{result.names[1]} over {result.names[0]}, ratio (95% CI)"),
+        Axis(scale="category", names=names, is_reversed=True),
+        height=max(2.2, 0.25 * len(order) + 1.0),
+        width=1.0,
+    )
+
+
+def _order(result: VersionGate) -> list[int]:
+    """Return benchmarks by effect, the largest slowdown first."""
+    slowness = np.nan_to_num(result.estimates.log_ratio, nan=-np.inf)
+    return sorted(range(len(result)), key=lambda k: -float(slowness[k]))
+
+
+def _designs(result: VersionGate) -> list[str]:
+    texts = []
+    for design in dict.fromkeys(result.designs):
+        chosen = [k for k, own in enumerate(result.designs) if own == design]
+        first = result.orders[chosen[0]]
+        count = len(first.first)
+        if design == "sessions":
+            text = f"{count} + {len(first.second)} separate sessions"
+            cv = result.session_cv[chosen]
+            if np.isfinite(cv).any():
+                source = max(_CV_SOURCES, key=[result.cv_sources[k] for k in chosen].count)
+                longest = max((result.values[0, k] * (seconds_per(result.units[k]) or 0.0) for k in chosen), default=0)
+                limit = next((name for name, s in (("1 us", 1e-6), ("1 ms", 1e-3)) if longest <= s), "1 s")
+                reason = _CV_SOURCES[source].format(count=len(chosen), longest=limit)
+                text += f", session CV {float(np.nanmedian(cv)):.1%}, {reason}"
+                text += f"; {_CV_CURE}" if source in ("short", "noise") else ""
+            texts.append(text)
+        elif design == "interleaved":
+            texts.append(f"{count} interleaved rounds ({first.reason})")
+        elif design == "blocked":
+            texts.append(f"one version after the other ({first.reason}), so that drift counts as uncertainty")
+        else:
+            texts.append(f"exact comparison ({first.reason})")
+    return texts
+
+
+def _doubts(result: VersionGate) -> list[str]:
+    """Return why a verdict is open that more of the same would not decide."""
+    texts = [f"the machines differ ({result.machines}), so two sessions decide nothing"] if result.machines else []
+    noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
+    if noisy:
+        which = f"noise above {NOISY:.0%} in {noisy} of {len(result)}"
+        texts.append(f"{which}: two sessions fail only beyond {NOISY_LIMIT:g}x")
+    few = ~result.estimates.decides & (result.estimates.rounds < FEWEST_ROUNDS)
+    if few.any():
+        rounds = int(result.estimates.rounds[few].min())
+        texts.append(f"{rounds} run{'s' * (rounds != 1)} per version, at least {FEWEST_ROUNDS} are needed")
+    hidden = result.estimates.rounding >= np.log(result.judged.threshold)
+    if hidden.any():
+        names = listing([result.benchmarks[k] for k in np.flatnonzero(hidden)], 2)
+        texts.append(f"values of {names} have too few digits")
+    return texts
+
+
+def report_of_history(result: HistoryGate) -> Report:
+    """Return where each benchmark and the suite changed, by how much and how probably."""
+    answer, figures = _answer_of_history(result)
+    drawn = [*([] if result.suite is None else [result.suite]), *result.judged][:_MOST_PANELS]
+    return Report(
+        title=f"{result.source}: {result.outcome.value}",
+        answer=answer,
+        figures=figures,
+        tables=_tables_of_history(result),
+        draw=lambda: [_values(each, f"values-{k}" if k > 1 else "values") for k, each in enumerate(drawn, 1)],
+        notes=_notes_of_history(result),
+    )
+
+
+def _size(step: Step, spec: str = "+.1%") -> tuple[str, Figure]:
+    from perf_gate.change_detection import change_of
+
+    size, low, high = (change_of(value) for value in (step.size, step.lower, step.upper))
+    return f"{size:{spec}} [{low:{spec}}, {high:{spec}}]", Figure("change", size, "", (low, high), format=spec)
+
+
+def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
+    from perf_gate.change_detection import FEWEST_VALUES, WINDOW, change_of
+
+    able = [each for each in result.judged if each.detected is not None]
+    where = f"since {_commit(result.since)}" if result.since is not None else f"in the last {WINDOW} commits"
+    benchmarks = f"{len(able)} benchmark{'s' * (len(able) != 1)}"
+    failed = [each for each in able if each.outcome is Outcome.FAILED]
+    suite = result.suite if result.suite is not None and result.suite.alarm is not None else None
+
+    def single(each: JudgedSeries) -> tuple[str, Figure]:
+        assert each.alarm is not None
+        size, figure = _size(each.alarm)
+        how = "gradually since" if each.alarm.is_gradual else "since"
+        return f"{shortened(each.series.name, _NAME)} {size} {how} {_commit(each.commit_of(each.alarm))}", figure
+
+    if suite is not None and suite.alarm is not None:
+        size, figure = _size(suite.alarm)
+        how = "gradually since" if suite.alarm.is_gradual else "since"
+        text = f"FAIL  all {benchmarks} together {size} {how} {_commit(suite.commit_of(suite.alarm))}"
+        return f"{text}; single steps: {single(failed[0])[0]}" if failed else text, [figure]
+    if failed:
+        text, figure = single(failed[0])
+        return f"FAIL  {len(failed)} of {benchmarks} slower {where}; {text}", [figure]
+    if result.outcome is Outcome.FAILED:
+        return f"FAIL  {len(result.ended)} of {len(result) + len(result.ended)} benchmarks ended", []
+    if not able:
+        longest = max((len(each.series.logs) for each in result.judged), default=0)
+        return f"INCONCLUSIVE  {longest} values at most; the noise needs {FEWEST_VALUES}", []
+    if result.outcome is Outcome.UNDECIDED:
+        both = [*([] if result.suite is None else [result.suite]), *able]
+        first = next(each for each in both if each.outcome is Outcome.UNDECIDED)
+        name = shortened(first.series.name, _NAME)
+        if first.unclear is not None:
+            size, figure = _size(first.unclear)
+            since = _commit(first.commit_of(first.unclear))
+            return f"INCONCLUSIVE  {name} {size} since {since}, or it drifts; more commits decide", [figure]
+        change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
+        figure = Figure("change", first.newest[0] - 1.0, "", format="+.1%")
+        newest = _commit(first.series.commits[-1])
+        return f"INCONCLUSIVE  newest commit {newest}: {name} {change}; run it again", [figure]
+    sight = max(change_of(each.detected.sight) for each in able if each.detected is not None)
+    text = f"PASS  none of {benchmarks} slower {where}"
+    return f"{text}; {sight:+.1%} six commits ago is detectable (90%)", [Figure("detectable", sight, format="+.1%")]
+
+
+def _notes_of_history(result: HistoryGate) -> list[Note]:
+    from perf_gate.change_detection import FEWEST_VALUES
+
+    able = [each for each in result.judged if each.detected is not None]
+    short = [each.series.name for each in result.judged if each.detected is None]
+    drifting = [each.series.name for each in able if each.detected and each.detected.noise.drifts]
+    directions: dict[str, dict[str, None]] = {}
+    for each in result.judged:
+        word = "larger" if each.series.larger_is_better else "smaller"
+        directions.setdefault(word, {})[each.series.unit or "no unit"] = None
+    notes = [Note("Assumed", f"{word} is better ({listing(units, 3)})") for word, units in directions.items()]
+    notes += [Note("Uncertain", f"the level drifts: {listing(drifting, 3)}")] if drifting else []
+    if short and able:
+        notes.append(Note("Left out", f"fewer than {FEWEST_VALUES} values: {listing(short, 3)}"))
+    if result.ended:
+        ended = [f"{name} (last at {_commit(commit)})" for name, commit in result.ended]
+        notes.append(Note("Left out", f"{len(ended)} ended: {listing(ended, 3)}"))
+    if result.left_out:
+        notes.append(Note("Left out", f"in units of different quantities: {listing(result.left_out, 3)}"))
+    return notes
+
+
+def _tables_of_history(result: HistoryGate) -> list[Table]:
+    from perf_gate.change_detection import change_of
+
+    shown = [*([] if result.suite is None else [result.suite]), *result.judged]
+    detected, series = [each.detected for each in shown], [each.series for each in shown]
+    noises = [None if found is None else found.noise for found in detected]
+    full = [each.name for each in series]
+    names = dict(zip(full, shortened_apart(full, _NAME), strict=True))
+    own = [each for each in series if each.name != "all benchmarks"] or series
+    seconds = [seconds_per(each.unit) for each in own]
+    unit = own[0].unit if len({each.unit for each in own}) == 1 else ""
+    are_times = all(seconds)
+    latest = [
+        None if each not in own else float(each.values[-1]) * ((seconds_per(each.unit) or 1.0) if are_times else 1.0)
+        for each in series
+    ]
+    how: dict[str, Any] = {"unit": "s", "format": "time"} if are_times else {"unit": unit}
+    benchmarks = [
+        Column("benchmark", full, format=names.__getitem__),
+        Column("latest", latest, **how),
+        Column("unit", ["" if unit or are_times else each.unit for each in series], key=()),
+        Column("newest", [each.newest[0] - 1.0 for each in shown], format="+.1%"),
+        Column("sigma", [each.newest[1] for each in shown], format="+.1f"),
+        Column("values", [len(each.values) for each in series]),
+        Column("noise", [None if noise is None else noise.spread for noise in noises], format=".1%"),
+        Column("autocorrelation", [noise and noise.autocorrelation for noise in noises], importance="verbose"),
+        Column("outliers", [found and len(found.outliers) for found in detected], importance="verbose"),
+        Column("history", [_sparkline(each.values[-_LONGEST_LINE:].tolist()) for each in series]),
+        Column("verdict", [each.outcome.value for each in shown]),
+    ]
+    changes = [(each, step) for each in shown for step in each.changes]
+    columns = [
+        Column("benchmark", lambda row: row[0].series.name),
+        Column("since", lambda row: row[0].commit_of(row[1]), format=_commit, key="commit"),
+        Column("between", lambda row: row[0].between(row[1]), format=_commit, key=("first", "last")),
+        Column("slower by", lambda row: change_of(row[1].size), format="+.1%", key="change"),
+        Column("95% interval", lambda row: (change_of(row[1].lower), change_of(row[1].upper)), format="+.1%",
+               key=("lower", "upper")),
+        Column("p", lambda row: row[1].probability, importance="data"),
+        Column("new", lambda row: row[1] == row[0].alarm),
+        Column("gradual", lambda row: row[1].is_gradual),
+    ]  # fmt: skip
+    tables = [Table(benchmarks, limit=_MOST_SERIES)]
+    tables += [Table(columns, changes, title="Changes (+ is slower)", limit=_MOST_CHANGES)] if changes else []
+    return [*tables, Table(columns, changes, importance="data")]
+
+
+def _values(each: JudgedSeries, name: str) -> Plot:
+    series, detected = each.series, each.detected
+    places = np.arange(len(series.values))
+    marks: list[Any] = []
+    if detected is not None:
+        levels = np.exp(-detected.levels if series.larger_is_better else detected.levels)
+        cuts = np.array([0, *sorted(step.place for step in detected.steps), len(places)])
+        for step in each.changes:
+            colour = "careful" if step == each.alarm else "muted"
+            marks.append(Spans([step.first - 0.5], [step.last - 0.5 + 1e-9], colour=colour, opacity=0.2))
+            marks.append(Rule([step.place - 0.5], colour=colour, style="solid"))
+        marks.append(Steps(cuts - 0.5, levels[cuts[:-1]], colour="model", width=1.5))
+    names = [shortened(_commit(commit), _SHORT) for commit in series.commits]
+    marks.append(Points(places, series.values, "value", size=3.0, names=names))
+    if detected is not None and detected.outliers:
+        out = list(detected.outliers)
+        marks.append(Points(out, series.values[out], "outlier", "careful", shape="cross", size=7.0))
+    ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
+    x = Axis("commit", scale="category", names=names, ticks=ticks)
+    label = "suite, relative" if not series.unit and series.name == "all benchmarks" else series.name
+    return Plot(name, marks, x, Axis(label, series.unit), height=2.0, width=1.0, legend="")
+
+
+def _commit(commit: str) -> str:
+    """Return a commit, with its hash cut short."""
+    return commit[:_SHORT] if len(commit) > _SHORT and set(commit) <= _HEX else commit
+
+
+def _sparkline(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    if not high > low:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[int((value - low) / (high - low) * (len(_BARS) - 1))] for value in values)
+
+
+def report_of_self_test(result: SelfTest) -> Report:
+    """Return the machine's noise, how often one version would be called slower, and the rounds that a limit needs."""
+    chances, limit = result.chances, f"{result.limit:g}x"
+    rounds = chances.rounds
+    is_decided = bool((rounds > 0).all())
+    most = f"{int(rounds.max())}" if is_decided else "more than 10000"
+    alarms = f"same version called slower in {chances.any_in_turn:.1%} of splits"
+    columns = [
+        *(Column("benchmark", "benchmark"), Column("runs", "runs"), Column("noise", "noise", format=".2%")),
+        Column("of neighbors", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
+        Column("false alarms", "slower_in_turn", format=".1%", key="slower_in_turn"),
+        Column("blocked, Welch", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
+        Column("rounds", "rounds", key="rounds"),
+        Column("smallest effect", "smallest_effect", format="+.1%", key="smallest_effect"),
+    ]
+    notes = [Note("Note", "smallest effect: slowdown that a second file shows (80% likely); rounds: interleaved")]
+    drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
+    if drifts.any():
+        names = listing([result.benchmarks[k] for k in np.flatnonzero(drifts)], 3)
+        text = f"runs far apart in time differ more than neighbors ({names}); measure interleaved"
+        notes.append(Note("Uncertain", text))
+    if (rounds == 0).any() or rounds.max() > _MANY:
+        notes.append(Note("Uncertain", f"a limit of {limit} needs many rounds: use a larger limit or longer runs"))
+    if result.left_out:
+        notes.append(Note("Left out", f"too few runs: {listing(result.left_out, 5)}"))
+    places = np.arange(len(result))
+
+    def noise() -> list[Plot]:
+        sides = ((-0.2, chances.noise, "of all runs"), (0.2, chances.next_noise, "of neighbors"))
+        marks = [
+            Bars(places + shift, 100.0 * values, label, f"series:{k}", is_horizontal=True, width=0.4)
+            for k, (shift, values, label) in enumerate(sides)
+        ]
+        y = Axis(scale="category", names=result.benchmarks, is_reversed=True)
+        return [Plot("noise", marks, Axis("noise", "%"), y)]
+
+    return Report(
+        title=f"{result.source}: the same version against itself",
+        answer=f"{most} interleaved rounds decide {limit} (90% likely); {alarms}",
+        figures=[
+            Figure("rounds", int(rounds.max()) if is_decided else None, format="d"),
+            Figure("false alarms", chances.any_in_turn, format=".1%"),
+        ],
+        tables=[Table(columns, result.to_dict()["benchmarks"], limit=_MOST_ROWS)],
+        draw=noise,
+        notes=notes,
+        next=f"{_INTERLEAVED} --max-rounds {int(rounds.max())}" if is_decided and rounds.max() <= _MANY else "",
+    )
+
+
+def report_of_added(result: Added) -> Report:
+    """Return what was added to a history."""
+    count = len(result.benchmarks)
+    columns = [
+        Column("benchmark", lambda name: name),
+        Column("commit", lambda name: result.commit),
+        Column("file", lambda name: result.path),
+    ]
+    return Report(
+        title=result.path,
+        answer=f"{result.path}: {count} value{'s' * (count != 1)} of {result.commit} added; {result.values} in all",
+        figures=[Figure("values", count, format="d")],
+        tables=[Table(columns, result.benchmarks, importance="data")],
+    )
+
+
+def markdown(result: Result) -> str:
+    """Return title, answer and tables as GitHub's and GitLab's Markdown."""
+    report = result.report()
+    sign = _SIGNS.get(report.title.rpartition(": ")[2], "")
+    first, *others = [*report.lines, *report.closing()]
+    parts = [f"## {sign} {_cell(report.title)}".replace("  ", " "), "", f"**{_cell(first)}**", ""]
+    parts += [f"- {_cell(line)}" for line in others] + ([""] if others else [])
+    for table in report.brief_tables:
+        if table.title:
+            parts += [_cell(table.title), ""]
+        header, rows = table.shown()
+        parts += [_line(header), _line(["---"] * len(header)), *map(_line, rows), ""]
+    return "\n".join(parts)
+
+
+def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
+    """Append to a file, as the steps of a CI job share one."""
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(markdown(result))
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
+    """Write a suite of cases: name, outcome, and text; inconclusive is skipped."""
+    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("fail", "inconclusive")]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',
+    ]
+    for name, outcome, text in cases:
+        head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(name)}"
+        tag = {"fail": "failure", "inconclusive": "skipped"}.get(outcome)
+        lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(text)}/></testcase>")
+    write_bytes(path, ("\n".join([*lines, "</testsuite>"]) + "\n").encode())
+
+
+def _cell(text: str) -> str:
+    """Return a text that shows itself in a cell and in a line."""
+    return escape(" ".join(text.split())).replace("|", "\\|").replace("*", "\\*").replace("`", "\\`")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell if cell == '---' else _cell(cell) for cell in cells)} |"

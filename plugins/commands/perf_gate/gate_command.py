@@ -1,0 +1,211 @@
+"""The command ``perf gate``: it chooses between two versions, a history, versions to be measured, and a self-test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from perf_gate.api import gate, gate_history, gate_run, gate_self_test
+from perfcore.base.errors import OptionError
+from perfcore.base.files import check_files
+from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.reading import Read
+
+if TYPE_CHECKING:
+    from perf_gate.history import HistoryGate
+    from perf_gate.self_test import SelfTest
+    from perf_gate.versions import VersionGate
+
+Named = str | os.PathLike[str]
+
+_USUAL = 1.05  # times as slow
+_FEWEST_COMMITS = 3  # values of a column of versions or dates, from which on it is a history
+
+
+def gate_command(
+    first: Annotated[Any, Argument("FIRST")] = None,
+    second: Annotated[Any, Argument("SECOND")] = None,
+    *,
+    slower_than: Annotated[str | float | None, Option(metavar="FACTOR")] = None,
+    commit: Annotated[str | None, Option(metavar="COLUMN")] = None,
+    since: Annotated[str | None, Option(metavar="COMMIT")] = None,
+    version: Annotated[str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND")] = None,
+    base: Annotated[str | None, Option(metavar="NAME")] = None,
+    new: Annotated[str | None, Option(metavar="NAME")] = None,
+    value: Annotated[str | Iterable[str], Option("--value", "-v", metavar="COLUMN")] = (),
+    better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
+    design: Annotated[str | None, Option(metavar="interleaved|blocked|sessions")] = None,
+    session_cv: Annotated[str | float | None, Option(metavar="SHARE")] = None,
+    errors: Annotated[str, Option(metavar="fwer|fdr")] = "fwer",
+    missing: Annotated[str, Option(metavar="list|fail")] = "list",
+    inconclusive: Annotated[str | None, Option(metavar="pass|fail")] = None,
+    strict: Annotated[bool, Option("--strict")] = False,
+    run: Annotated[bool, Option("--run")] = False,
+    max_rounds: Annotated[int, Option(metavar="N", minimum=1, needs="--run")] = 40,
+    budget: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
+    warmup: Annotated[int, Option(metavar="N", minimum=0, needs="--run")] = 1,
+    store: Annotated[Named | None, Option(metavar="FILE", needs="--run")] = None,
+    launcher: Annotated[str, Option(metavar="NAME|WORDS", needs="--run")] = "local",
+    limit: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
+    self_test: Annotated[bool, Option("--self-test")] = False,
+    summary: Annotated[Named | None, Option(metavar="FILE")] = None,
+    junit: Annotated[Named | None, Option(metavar="FILE")] = None,
+    read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
+) -> VersionGate | HistoryGate | SelfTest:
+    """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
+
+    Benchmarks are matched by name. Versions in interleaved rounds are compared round by round:
+    `perf experiment run --version` measures so, and ``--run`` does here. Exit status: 0 pass, no slowdown
+    found; 1 fail, one is slower; 3 inconclusive, one is possibly slower; 2 wrong options or files.
+
+    Parameters
+    ----------
+    first : str, path, Measurements or pandas.DataFrame
+        Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session, and
+        several measure between-session variation. Or data in memory; or a history: a table with a column of commits, a
+        folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of points to measure.
+    second : the same, optional
+        Runs of the second version.
+    slower_than : str or float, optional
+        Regression threshold, 1.05x (default) or 5%; of a history any change.
+    commit : str, optional
+        For a history: column of commits (default: commit, sha, revision, version or date, of three or more).
+    since : str, optional
+        Changes after this commit of a history are new (default: in the last 12 commits).
+    version : str or several, optional
+        In one file: column of versions. With ``run``: a version and its command, once for each.
+    base, new : str, optional
+        One of the two versions in the column of versions.
+    value : str or several
+        Measured value (default: by the format); with --run NAME=REGEX, found in the output. May be repeated.
+    better : str or several, optional
+        Direction of improvement (default: by unit, larger of rates, smaller of all else). May be repeated.
+    design : {"interleaved", "blocked", "sessions"}, optional
+        Order of the runs: interleaved, one version after the other, or separate sessions (default: detected from
+        rounds, times and dates).
+    session_cv : str or float, optional
+        Between-session variation, such as 2%: the standard deviation of one version's sessions (default: from several
+        old files, otherwise from the run-to-run noise).
+    errors : {"fwer", "fdr"}
+        Correction for multiple tests at 5%: family-wise error rate or FDR.
+    missing : {"list", "fail"}
+        Treatment of benchmarks missing from one version, or ended in a history.
+    inconclusive : {"pass", "fail"}, optional
+        Exit status of an inconclusive result (default: 3).
+    strict : bool
+        Pass only if all benchmarks are below the limit with 95% confidence.
+    run : bool
+        Measure the versions in turn, until it is decided; FIRST may be a design (.toml).
+    max_rounds : int
+        With --run: the most rounds.
+    budget : str, or float in seconds, optional
+        With --run: the most time, such as 10min.
+    warmup : int, >= 0
+        With --run: warm-up rounds to discard.
+    store : path, optional
+        With --run: keep the runs, and go on from those it has (.db). By default they are gone in the end.
+    launcher : str
+        With --run: as of `perf experiment run`.
+    limit : str, or float in seconds, optional
+        With --run: longest time of one run.
+    self_test : bool
+        A/A test of one version, in a file or with --run: noise, false-alarm rate, rounds needed.
+    summary : path, optional
+        Append Markdown for the page of a CI job (.md).
+    junit : path, optional
+        Write a JUnit report (.xml).
+    read : callable, optional
+        Reads files: takes a path and the wanted types, and gives a `perfcore.reading.recognise.Reading`.
+
+    Returns
+    -------
+    VersionGate, HistoryGate or SelfTest
+
+    Examples
+    --------
+    As a command::
+
+        perf gate old.json new.json --slower-than 1.05x
+        perf gate 'old_*.json' 'new_*.json' --summary "$GITHUB_STEP_SUMMARY"
+        perf gate --run --version old='./old/app in' --version new='./new/app in' --budget 10min
+        perf gate history.jsonl --plot history.png
+        perf gate runs.csv --version build --base main --new branch --slower-than 3%
+        perf gate --self-test --run --version app='./app in'
+    """
+    from perf_gate.sides import versions_of
+
+    check_files(None, summary, junit)
+    options: dict[str, Any] = {"slower_than": slower_than or _USUAL, "value": value, "better": better}
+    policy: dict[str, Any] = {"errors": errors, "missing": missing, "inconclusive": inconclusive or "inconclusive"}
+    texts = [version] if isinstance(version, str) else list(version or ())
+    measuring: dict[str, Any] = {"max_rounds": max_rounds, "budget": budget, "warmup": warmup, "store": store}
+    measuring |= {"launcher": launcher, "limit": limit}
+    verdict: VersionGate | HistoryGate | SelfTest
+    if run:
+        others = {"SECOND": second, "--commit": commit, "--since": since, "--base": base, "--new": new}
+        for option, given in {**others, "--design": design, "--session-cv": session_cv}.items():
+            if given is not None:
+                raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
+        if not texts:
+            raise OptionError("--run needs each version with --version NAME=COMMAND")
+        versions = versions_of(texts)
+        if self_test:
+            verdict = gate_self_test(first, versions, **options, **measuring)
+        else:
+            verdict = gate_run(versions, first, **options, **policy, strict=strict, **measuring)
+        return _reported(verdict, summary, junit)
+    if first is None:
+        raise OptionError("name the file of the runs, or measure them with --run")
+    if len(texts) > 1:
+        raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
+    column = next(iter(texts), None)
+    if self_test:
+        runs = first if second is None else f"{first},{second}"
+        verdict = gate_self_test(runs, **options, version=column, base=base, read=read)
+        return _reported(verdict, summary, junit)
+    if second is None:
+        verdict = _gate_one(first, commit, since, column, base, new, slower_than, options, policy, design, session_cv,
+                            strict, read)  # fmt: skip
+        return _reported(verdict, summary, junit)
+    if commit is not None:
+        raise OptionError("--commit is of one history; leave out the second file")
+    if since is not None:
+        raise OptionError("--since is of a history; leave out the second file")
+    chosen: dict[str, Any] = {"version": column, "base": base, "new": new, "design": design, "session_cv": session_cv}
+    verdict = gate(first, second, **options, **policy, **chosen, strict=strict, read=read)
+    return _reported(verdict, summary, junit)
+
+
+def _gate_one(
+    first: Any, commit: str | None, since: str | None, version: str | None, base: str | None, new: str | None,
+    slower_than: str | float | None, options: dict[str, Any], policy: dict[str, Any], design: str | None,
+    session_cv: str | float | None, strict: bool, read: Read | None,
+) -> VersionGate | HistoryGate:  # fmt: skip
+    """Judge one file: a history if it has commits, otherwise two versions."""
+    from perf_gate.sides import better_by_column, opened
+
+    value = options["value"]
+    table = opened(first, [value] if isinstance(value, str) else list(value), read, better_by_column(options["better"]))
+    if commit is None and version is None and base is None and new is None:
+        commit = table.column_of_commits(_FEWEST_COMMITS)
+    if commit is not None:
+        chosen = {name: policy[name] for name in ("missing", "inconclusive")}
+        return gate_history(table, commit, since=since, slower_than=slower_than, **chosen)
+    if since is not None:
+        raise OptionError("--since is of a history; name its column of commits with --commit")
+    sides: dict[str, Any] = {"version": version, "base": base, "new": new, "design": design, "session_cv": session_cv}
+    return gate(table, slower_than=options["slower_than"], **policy, **sides, strict=strict)
+
+
+def _reported(
+    verdict: VersionGate | HistoryGate | SelfTest, summary: Named | None, junit: Named | None
+) -> VersionGate | HistoryGate | SelfTest:
+    """Return a verdict after it was written for a CI system."""
+    from perf_gate.answers import append_markdown, write_junit
+
+    if summary is not None:
+        append_markdown(verdict, summary)
+    if junit is not None:
+        write_junit(verdict.title, verdict.cases, junit)
+    return verdict

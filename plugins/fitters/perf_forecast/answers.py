@@ -1,0 +1,168 @@
+"""What a forecast answers: what comes next, how sure that is, and which simpler forecast it beats."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
+from perf_forecast.options import JUDGED_COVERAGES
+from perf_tables.series import take_window
+from perfcore.data.units import nanoseconds_per, readable
+from perfcore.report import RANGE, Axis, Band, Column, Figure, Line, Note, Plot, Report, Table
+
+_MOST_DRAWN = 120  # samples before the forecast in a plot: more would squeeze the forecast
+_BANDS = (0.95, 0.8, 0.5)
+_OPACITY = 0.15  # of each
+_BASELINES = ("persistence", "the value one season before")
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))  # seconds
+_EQUAL = 0.01  # share of the error by which a forecast must be better
+
+
+def report_of(model: ForecastModel, data: Any = None) -> Report:
+    """Report the value at the target, its interval, and by how much its error is below that of simpler forecasts."""
+    middle, lower, upper = model.predict([model.at], COVERAGE)[0].tolist()
+    figures = [
+        Figure("forecast", middle, interval=(lower, upper), kind=f"{COVERAGE:.0%} prediction interval", format=".4g")
+    ]
+    column = model.column if model.column not in ("value", "values") else Path(model.origin.source).stem
+    middle_text, *ends = map(_number, (middle, lower, upper))
+    answer = f"{column} in {_later(model)}: {middle_text}, {COVERAGE:.0%} interval {RANGE.join(ends)}"
+    notes, mases = [], model.mases(model.at)
+    if mases:
+        figures += [
+            Figure("MASE", mases[0]),
+            *(Figure(f"MASE of {n}", v) for n, v in zip(_BASELINES, mases[1:], strict=False)),
+        ]
+        best = min(range(1, len(mases)), key=mases.__getitem__)
+        gain = 1.0 - mases[0] / mases[best] if mases[best] else 0.0
+        against = f"(MASE {mases[0]:.2f} against {mases[best]:.2f})"
+        if gain >= _EQUAL:
+            answer += f"; error {gain:.0%} below that of {_BASELINES[best - 1]} {against}"
+        else:
+            notes.append(Note("Uncertain", f"no better than {_BASELINES[best - 1]} {against}"))
+    ahead = model.ahead[model.at - 1]
+    notes += [Note("Uncertain", text) for text in _repeated(model)]
+    notes.append(Note("Check" if ahead.held else "Uncertain", _record(ahead)))
+    if model.averaged > 1:
+        notes.append(Note("Assumed", f"values are means over {model.averaged} samples"))
+    gaps = f", {model.n_missing} missing" if model.n_missing else ""
+    last = len(model.ahead)
+    steps = sorted({2**power for power in range(last.bit_length())} | {last, model.at})
+    chosen = [(step, name) for step in steps for name in model.ahead[step - 1].chosen]
+    return Report(
+        title=f"Forecast of {model.column} from {Path(model.origin.source).name}",
+        answer=answer,
+        figures=figures,
+        tables=[
+            Table(_columns(model, np.array(steps)), title="Next values"),
+            Table([Column("steps", 0), Column("predictor; error model", 1)], chosen, "Ensemble members", "verbose"),
+            Table(_columns(model, np.arange(1, last + 1)), importance="data"),
+        ],
+        draw=partial(_plots, model, data),
+        notes=notes,
+        next=_next(model),
+        details=[
+            f"{model.n_samples:,} samples{gaps}, a step is {readable(model.step, model.time_unit)}",
+            f"predictor: {ahead.chosen[0]}",
+            f"seasons: {_seasons(model)}; {_support(model)}",
+        ],
+        formula=model.formula,
+    )
+
+
+def _number(number: float) -> str:
+    """Return a number in three digits, without an exponent up to a million."""
+    rounded = float(f"{number:.3g}")
+    return f"{rounded:,.0f}" if 1000.0 <= abs(rounded) < 1e6 else f"{rounded:.3g}"
+
+
+def _later(model: ForecastModel) -> str:
+    """Return how far ahead the answer looks, as it was asked for or in the largest whole unit."""
+    if (asked := model.origin.options.get("at")) is not None:
+        return str(asked)[1:]
+    seconds = model.at * model.step * nanoseconds_per(model.time_unit) / 1e9
+    for size, unit in _UNITS:
+        if seconds >= size and seconds % size == 0.0:
+            return f"{seconds / size:.0f}{unit}"
+    return readable(model.at * model.step, model.time_unit).replace(" ", "")
+
+
+def _next(model: ForecastModel) -> str:
+    """Return the command that tells what a run meets that begins now; none for data that are no file."""
+    if not Path(model.origin.source).is_file():
+        return ""
+    words = ["perf", "stochastic", "summarize", model.origin.source, "--column", model.column, "--run", _later(model)]
+    return shlex.join(words)
+
+
+def _columns(model: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]:
+    (median, *bounds), (_, *halves) = (model.predict(steps, coverage).T for coverage in (COVERAGE, 0.5))
+    ahead, mases = zip(*((model.ahead[step - 1], model.mases(step)) for step in steps.tolist()), strict=True)
+    time_unit = model.time_unit
+    return [
+        Column("steps", steps),
+        Column("time", steps * model.step, time_unit, "time", key=()),
+        Column("time", model.last_time + steps * model.step, time_unit, importance="data"),
+        Column("median", median, format=".6g", key="value"),
+        Column("95% interval", np.transpose(bounds), format=".5g", key=("lower", "upper")),
+        Column("50% interval", np.transpose(halves), format=".5g", key=("lower_50", "upper_50")),
+        Column("CRPS", [each.crps for each in ahead], importance="data"),
+        Column("MASE", [each[0] if each else None for each in mases], format=".2f"),
+        Column("persistence", [each[1] if each else None for each in mases], format=".2f", key="mase_of_persistence"),
+        *(
+            Column(
+                f"{coverage:.0%} coverage",
+                [each.held and each.held[k] for each in ahead],
+                format=".0%",
+                importance="verbose",
+            )
+            for k, coverage in enumerate(JUDGED_COVERAGES)
+        ),
+    ]
+
+
+def _record(ahead: Ahead) -> str:
+    if ahead.held is None:
+        return "too few samples for a backtest"
+    shares = ", ".join(f"{share:.0%} for {c:.0%}" for c, share in zip(JUDGED_COVERAGES, ahead.held, strict=True))
+    return f"backtest coverage {shares} ({ahead.judged} held-out samples), mean CRPS {ahead.crps:.4g}"
+
+
+def _repeated(model: ForecastModel) -> list[str]:
+    """Return a value that recurs, which makes intervals cover more than they claim."""
+    value, probability = model.likeliest(model.at)
+    if not NOTEWORTHY <= probability < 1.0:
+        return []
+    return [f"point mass of {probability:.2g} at {value:.6g}: intervals that include it cover more"]
+
+
+def _seasons(model: ForecastModel) -> str:
+    lengths = [f"{n} samples ({readable(n * model.step, model.time_unit)})" for n in model.seasons]
+    return ", ".join(lengths) or "none found"
+
+
+def _support(model: ForecastModel) -> str:
+    if model.lower is None and model.upper is None:
+        return f"no bounds ({model.support})"
+    lower = "-inf" if model.lower is None else f"{model.lower:g}"
+    upper = "inf" if model.upper is None else f"{model.upper:g}"
+    return f"values from {lower} to {upper} ({model.support})"
+
+
+def _plots(model: ForecastModel, data: Any) -> list[Plot]:
+    steps = np.arange(1, len(model.ahead) + 1)
+    marks: list[Any] = []
+    for coverage in _BANDS:
+        values, lower, upper = model.predict(steps, coverage).T
+        marks.append(Band(steps, lower, upper, f"{coverage:.0%}", opacity=_OPACITY))
+    marks.append(Line(steps, values, "median"))
+    if data is not None and model.averaged == 1:
+        recent = take_window(data, model.origin.options.get("window", "all"), model.column).values[-_MOST_DRAWN:]
+        marks.append(Line(np.arange(1 - len(recent), 1), recent, "samples", "dark", width=0.8))
+    x = Axis(f"steps of {readable(model.step, model.time_unit)} from the last sample")
+    return [Plot("forecast", marks, x, Axis(model.column))]

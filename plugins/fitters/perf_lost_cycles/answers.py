@@ -1,0 +1,398 @@
+"""What models by category report: where the time goes, how well each category is modelled, and plots of both."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_lost_cycles.lca.categories import term_values
+from perf_lost_cycles.options import CRITERIA
+from perf_views.names import existing_file, shortened
+from perfcore.base.arrays import Floats
+from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
+
+if TYPE_CHECKING:
+    from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit
+    from perf_lost_cycles.lca.model import LcaModel
+    from perf_lost_cycles.modgen.model import ModgenModel
+
+POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
+_WHY = {
+    "loo": "it predicts better than R^2, which rewards every further coefficient",
+    "adjusted": "it charges for every coefficient",
+}
+_MOST_SHOWN = 40
+_DIGITS = 4  # of coefficients in the short form
+_NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm
+_MOST_DRAWN = 12  # categories
+_DRAWN_POINTS = 200
+_MOST_COLOURS = 7  # candidates that have one of their own
+_WIDEST_TITLE = 42  # letters in a line over one of three plots next to one another
+_MOST_NAMED = 6  # categories with a colour of their own: the largest
+_WIDEST_RANGE = 1e6  # the smallest categories would squeeze all others into a corner
+
+
+def lca_report(model: LcaModel, data: Any = None) -> Report:
+    """Return the largest category with its model, all categories, and each over its factor."""
+    part, factor, unit = _shares(model), model.factor_name, model.unit or ""
+    held_text = "".join(f", {symbol}={value:g}" for symbol, value in model.held.items())
+    categories = "1 category" if len(model.fits) == 1 else f"{len(model.fits)} categories"
+    name = f"{categories} of {Path(model.origin.source).name} over {model.column}{held_text}"
+    largest = max(range(len(model.fits)), key=lambda k: part[k])
+    fit, file = model.fits[largest], existing_file(model.origin.source)
+    share = Figure(f"share of {fit.category}", part[largest], format=".0%", key="largest_share")
+    figures, options = model.statistics, model.origin.options
+    median, worst = (
+        Figure(f"{word} error of the sum", figures[key] or 0.0, format=".1%", key=key)
+        for word, key in (("median", "median_relative_error"), ("largest", "max_relative_error"))
+    )
+    formula = f"{fit.model.text(factor, _DIGITS)}{f' {unit}' if unit else ''}"
+    over = model.column if factor == model.column else f"{model.factor}={model.column}"
+    fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
+    criterion, r2 = str(options["criterion"]), figures["r2_centered"]
+    return Report(
+        title=name,
+        answer=f"{fit.category} is {share.text} of the time, {formula} ({name})",
+        figures=[share, median, worst],
+        tables=_lca_tables(model, part),
+        draw=lambda: _lca_plots(model, part),
+        next=f"perf fit {file} --fitter lca --show {shlex.quote(fit.category)}" if file else "",
+        details=[
+            f"{figures['n_points']} points of {model.value_name}{f' [{unit}]' if unit else ''} over {over}{fixed}; "
+            f"weights: {options['weights']}; default models: {', '.join(options['models'])}",
+            f"selected by {criterion}, {CRITERIA[criterion]}" + (f": {_WHY[criterion]}" if criterion in _WHY else ""),
+            *model.notes,
+            "sum of the categories: "
+            + ("" if r2 is None else f"R^2 centered {r2:.5f}, ")
+            + f"relative error: median {median.text}, max {worst.text}",
+        ],
+        formula=model.formula,
+    )
+
+
+def _shares(model: LcaModel) -> list[float]:
+    """Return the part of all measured time that each category took."""
+    times = [float(np.nansum(np.array(fit.measured, dtype=np.float64))) for fit in model.fits]
+    total = sum(model.total)
+    return [time / total if total > 0 else 0.0 for time in times]
+
+
+def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
+    factor = model.factor_name
+    order = sorted(range(len(model.fits)), key=lambda k: -part[k])
+    fits = [model.fits[k].model for k in order]
+    columns = [
+        Column("category", [model.fits[k].category for k in order]),
+        Column("share", [part[k] for k in order], format=".1%"),
+        Column(f"model over {factor}", [fit.form(factor) for fit in fits], key=()),
+        Column("formula", [fit.text(factor) for fit in fits], importance="data"),
+        *_fit_columns(fits),
+        Column("note", [fit.note for fit in fits], key=()),
+    ]
+    categories = Table(columns, title="Best default model by category", importance="verbose")
+    formulas = Column("model", [fit.text(factor, _DIGITS) for fit in fits], model.unit or "")
+    brief = [*columns[:2], formulas, *columns[5:6], *columns[7:8]]
+    shown = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    candidates = (_candidates(fit, factor) for fit in shown)
+    brief_table, data = Table(brief, importance="brief"), replace(categories, title="", importance="data")
+    return [brief_table, categories, *candidates, data]
+
+
+def _candidates(fit: CategoryFit, factor: str) -> Table:
+    columns = [
+        Column("model", [each.form(factor) for each in fit.candidates]),
+        *_fit_columns(fit.candidates),
+        Column("note", [each.note for each in fit.candidates]),
+        Column("where the form comes from", [each.origin for each in fit.candidates]),
+    ]
+    return Table(columns, title=f"All default models of {fit.category}")
+
+
+def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
+    return [
+        Column("coefficients ± SE", [_coefficients(fit) for fit in fits], key=()),
+        Column("R^2", [fit.r2 for fit in fits], format=_plain, key="r2_centered"),
+        Column("adjusted R^2", [fit.r2_adjusted for fit in fits], format=_plain, key="r2_adjusted"),
+        Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=_plain, key="r2_leave_one_out"),
+    ]
+
+
+def _coefficients(fit: DefaultFit) -> str:
+    return ", ".join(
+        "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
+        for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
+    )
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3f}".replace("-0.000", "0.000")
+
+
+def _lca_plots(model: LcaModel, part: Sequence[float]) -> list[Plot]:
+    """Return ``curves`` of the largest category or of the one of ``show``, ``curves-2`` of the next."""
+    selected = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_DRAWN]
+    fits = selected or [model.fits[k] for k in largest]
+    height = 4.1 if selected else 2.7 if len(fits) > 2 else 0.0
+    remainder = len(model.fits) - len(fits)
+    note = f"the {len(fits)} largest categories; {remainder} more" if remainder and not selected else ""
+    return [
+        replace(_category_plot(model, fit, bool(selected)), name=f"curves-{k}" if k > 1 else "curves", height=height,
+                note=note if k == 1 else "")
+        for k, fit in enumerate(fits, 1)
+    ]  # fmt: skip
+
+
+def _category_plot(model: LcaModel, fit: CategoryFit, has_names: bool) -> Plot:
+    """Return measured points, all default models of a category, the chosen one heavy.
+
+    With names each model has its own colour, and its formula in the legend.
+    """
+    levels = np.array(model.levels_of_factor)
+    over = np.geomspace(levels.min(), levels.max(), _DRAWN_POINTS)
+    measured = np.array(fit.measured, dtype=np.float64)
+    spread = np.array([0.0 if value is None else value for value in fit.spread])
+    usable = [c for c in fit.candidates if None not in c.coefficients]
+    marks: list[Mark] = []
+    for number in range(len(usable) - 1, -1, -1):
+        candidate = usable[number]
+        values = term_values(candidate.terms, over) @ np.array(candidate.coefficients, dtype=np.float64)
+        r2 = "-" if candidate.r2 is None else f"{candidate.r2:.3f}"
+        label = "chosen model" if number == 0 else "other default models"
+        marks.append(
+            Line(
+                over,
+                values,
+                f"{candidate.text(model.factor_name)}   R^2 {r2}" if has_names else label,
+                "model" if number == 0 else f"series:{number}" if has_names else "faint",
+                "dashed" if has_names and number >= _MOST_COLOURS else "solid",
+                2.0 if number == 0 else 0.8,
+            )
+        )
+    errors = {"low": measured - spread, "high": measured + spread} if spread.any() else {}
+    marks.append(Points(levels, measured, "measured", **errors))
+    top, bottom = np.nanmax(measured + spread), min(0.0, float(np.nanmin(measured - spread)))
+    limits = (bottom - 0.03 * top, 1.15 * top) if top > 0 else (None, None)
+    share = "" if fit.model.r2 is None else f"R^2 centered {fit.model.r2:.4f}"
+    formula = shortened(fit.model.text(model.factor_name), 40)
+    gap = "   " if len(formula) + len(share) <= _WIDEST_TITLE else "\n"
+    return Plot(
+        "curves",
+        marks,
+        Axis(model.column, scale="log", base=2, limits=(levels.min() / 1.1, levels.max() * 1.1)),
+        Axis(model.value_name, model.unit or "", limits=limits),
+        title=f"{shortened(fit.category)}\n{formula}{gap if share else ''}{share}",
+    )
+
+
+def modgen_report(model: ModgenModel, data: Any = None) -> Report:
+    """Return the largest category with its model, all categories, and how far the total is from the measured one."""
+    categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories):,} categories"
+    shares, errors = _category_figures(model)
+    largest = int(np.argmax(shares))
+    fit, statistics = model.categories[largest], model.statistics
+    share = Figure(f"share of {fit.name}", float(shares[largest]), format=".0%", key="largest_share")
+    median, worst = (
+        Figure(f"{word} error of the total", statistics[key], format=".1%", key=key)
+        for word, key in (("median", "median_relative_error"), ("largest", "max_relative_error"))
+    )
+    figures, key = [share, median, worst], "set_aside_median_relative_error"
+    if model.set_aside:
+        figures.append(Figure("median hold-out error", statistics[key], format=".1%", key=key))
+    file, parameters = existing_file(model.origin.source), ",".join(model.columns.values())
+    following = f"perf fit {file} --fitter modgen --parameter {shlex.quote(parameters)} --holdout 20%"
+    return Report(
+        title=f"{categories} over {', '.join(model.columns.values())} of {Path(model.origin.source).name}",
+        answer=f"{fit.name} is {share.text} of the time, {fit.text(model.shown_names, _DIGITS)}; "
+        f"median error of the total {median.text}",
+        figures=figures,
+        tables=_modgen_tables(model, shares, errors),
+        draw=lambda: _modgen_plots(model, shares),
+        notes=[Note("Uncertain", text) for text in _poor_fits(model, shares)],
+        next=following if file and not model.set_aside else "",
+        details=_modgen_details(model),
+        formula=model.formula,
+    )
+
+
+def _category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
+    """Return share of the total time, and median error as a share of the total of its point, of categories (C,)."""
+    measured, total = model.measured()
+    each, _ = model.predicted()
+    filled = np.where(np.isfinite(measured), measured, 0.0)
+    shares = filled.sum(axis=0) / total.sum()
+    return np.asarray(shares), np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)
+
+
+def _poor_fits(model: ModgenModel, shares: Floats) -> list[str]:
+    """Return notable categories that are fitted badly, or as constants."""
+    flat, errors = _constants(model)
+    notable = (shares >= _NOTABLE).tolist()
+    poor = [
+        fit.name
+        for fit, is_notable, is_flat in zip(model.categories, notable, flat, strict=True)
+        if fit.r2_centered is not None and fit.r2_centered < POOR_R2 and is_notable and not is_flat
+    ]
+    constant = [
+        (error, fit.name)
+        for fit, error, is_notable, is_flat in zip(model.categories, errors, notable, flat, strict=True)
+        if is_notable and is_flat
+    ]
+    lines = []
+    if poor:
+        more = f" and {len(poor) - 8} more" if len(poor) > 8 else ""
+        limits = f"R^2 < {POOR_R2:g}, >= {_NOTABLE:.0%} of time"
+        lines.append(f"poor fits ({limits}): {', '.join(poor[:8])}{more}")
+    if constant:
+        more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
+        names = ", ".join(f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)[:8])
+        lines.append(f"constant, R^2 undefined (median error): {names}{more}")
+    return lines
+
+
+def _modgen_details(model: ModgenModel) -> list[str]:
+    figures, options = model.statistics, model.origin.options
+    unit = f" [{model.unit}]" if model.unit else ""
+    shown = model.shown_names
+    over = ", ".join(shown[s] if shown[s] == c else f"{s}={c}" for s, c in model.columns.items())
+    lines = [
+        f"{figures['n_points']:,} points of {model.value_name}{unit} over {over}, weights: {options['weights']}",
+        f"model selection by {options['criterion']}: {CRITERIA[options['criterion']]}",
+        f"total: R^2 centered {_r2(figures['r2_centered'])}; relative error: median "
+        f"{figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}; "
+        f"{figures['n_parameters']:,} parameters",
+    ]
+    if model.set_aside:
+        lines.append(
+            f"{figures['n_set_aside']:,} held-out points (seed {options['seed']}): R^2 centered "
+            f"{_r2(figures['r2_set_aside_centered'])}; relative error: median "
+            f"{figures['set_aside_median_relative_error']:.1%}, max "
+            f"{figures['set_aside_max_relative_error']:.1%}"
+        )
+    left_out = {
+        factor.symbol: factor.left_out for each in model.generations for factor in each.factors if factor.left_out
+    }
+    if left_out:
+        counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
+        lines.append(f"skipped slices (fewer than three levels): {counts}")
+    return [*lines, *model.notes]
+
+
+def _r2(value: float | int | str | None) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else "-"
+
+
+def _constants(model: ModgenModel) -> tuple[list[bool], list[float]]:
+    """Return whether each category is the same at all points, and its median relative error where it was measured."""
+    measured, _ = model.measured()
+    each, _ = model.predicted()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(measured > 0.0, np.abs(each / measured - 1.0), np.nan)
+    flat, medians = [], []
+    for values, error in zip(each.T, errors.T, strict=True):
+        known = values[np.isfinite(values)]
+        flat.append(known.size > 0 and bool(np.ptp(known) <= 1e-9 * np.abs(known).max()))
+        medians.append(float(np.median(error[np.isfinite(error)])) if np.isfinite(error).any() else 0.0)
+    return flat, medians
+
+
+def _modgen_tables(model: ModgenModel, shares: Floats, errors: Floats) -> list[Table]:
+    r2 = [np.inf if fit.r2_centered is None else fit.r2_centered for fit in model.categories]
+    order = sorted(range(len(r2)), key=lambda k: r2[k])
+    share, error = shares[order], errors[order]
+    fits = [model.categories[k] for k in order]
+    lines = [
+        Column(model.shown_names.get(name, name), [values[k] for k in order], format=".4f", key=f"r2_{shown}")
+        for name, values in model.overview().items()
+        for shown in [model.shown_names.get(name, name)]
+    ]
+    category = Column("category", [fit.name for fit in fits])
+    formula = Column("formula", [fit.text(model.shown_names) for fit in fits])
+    of_all = [
+        Column("all points", [fit.r2_centered for fit in fits], format=".4f", key="r2_centered"),
+        Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=".4f", key="r2_leave_one_out"),
+    ]
+    sizes = [Column("share", share, format=".1%"), Column("error of total", error, format=".2%")]
+    kept = f" (the worst {_MOST_SHOWN} of {len(fits):,}; --json has all)" if len(fits) > _MOST_SHOWN else ""
+    title = f"R^2 by category, averaged over 1-D slices and level combinations{kept}"
+    return [
+        _largest_first(fits, share, error, model),
+        Table([category, *lines, *of_all], title=title, limit=_MOST_SHOWN, drops_empty=False, importance="verbose"),
+        Table([category, *sizes, formula], title=f"Models{kept}", limit=_MOST_SHOWN, importance="verbose"),
+        Table([category, *sizes, *lines, *of_all, formula], importance="data"),
+    ]
+
+
+def _largest_first(fits: Sequence[Any], share: Any, error: Any, model: ModgenModel) -> Table:
+    order = np.argsort(-share, kind="stable").tolist()
+    columns = [
+        Column("category", [fits[k].name for k in order]),
+        Column("share", share[order], format=".1%"),
+        Column("leave-one-out R^2", [fits[k].r2_leave_one_out for k in order], format=".3f"),
+        Column("error of total", error[order], format=".2%"),
+        Column("model", [fits[k].text(model.shown_names, _DIGITS) for k in order]),
+    ]
+    return Table(columns, importance="brief")
+
+
+def _modgen_plots(model: ModgenModel, shares: Floats) -> list[Plot]:
+    """Return the model against its observations, relative errors of the total, and shares over a factor."""
+    order = np.argsort(-shares, kind="stable")
+    named, rest = order[:_MOST_NAMED], order[_MOST_NAMED:]
+    parts = [([k], shortened(model.names[k]), f"series:{number}") for number, k in enumerate(named.tolist())]
+    parts += [(rest.tolist(), f"{len(rest)} more", "faint")] if len(rest) else []
+    return [_against(model, parts), _total_errors(model), _share_areas(model, parts)]
+
+
+def _total_points(model: ModgenModel, x: Floats, y: Floats) -> list[Mark]:
+    """Return the totals of observations; those that were set aside are hollow."""
+    aside = ~model.fitted
+    marks: list[Mark] = [Points(x[~aside], y[~aside], "total", shape="square")]
+    if aside.any():
+        marks.append(Points(x[aside], y[aside], "total, set aside", shape="square", is_filled=False))
+    return marks
+
+
+def _against(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) -> Plot:
+    (measured, total), (each, predicted) = model.measured(), model.predicted()
+    marks: list[Mark] = [
+        Points(measured[:, members].ravel(), each[:, members].ravel(), name, colour, size=3.0)
+        for members, name, colour in parts
+    ]
+    positive = np.concatenate([measured[measured > 0.0], total])
+    low, high = float(positive.min()) / 1.5, float(positive.max()) * 1.5
+    low = max(low, high / _WIDEST_RANGE)
+    marks += [*_total_points(model, total, predicted), Line([low, high], [low, high], colour="muted", width=0.7)]
+    x, y = (Axis(name, model.unit or "", "log", (low, high)) for name in ("measured", "model"))
+    return Plot("against", marks, x, y, legend="below")
+
+
+def _total_errors(model: ModgenModel) -> Plot:
+    total, predicted = model.measured()[1], model.predicted()[1]
+    marks = [Rule([0.0], "y", style="solid"), *_total_points(model, predicted, predicted / total - 1.0)]
+    x = Axis("model, total", model.unit or "", "log")
+    return Plot("residuals", marks, x, Axis("relative error of the total", format=".0%"), legend="below")
+
+
+def _share_areas(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) -> Plot:
+    """Return each category's share of the measured time over the first factor, upon one another."""
+    symbol = next(iter(model.columns))
+    levels, level = np.unique(np.array(model.observations.points[symbol]), return_inverse=True)
+    sums = np.zeros((len(levels), len(model.categories)))
+    np.add.at(sums, level, np.nan_to_num(model.measured()[0]))
+    portions = sums / sums.sum(axis=1, keepdims=True)
+    marks: list[Mark] = []
+    below = np.zeros(len(levels))
+    for members, name, colour in parts:
+        above = below + portions[:, members].sum(axis=1)
+        marks.append(Band(levels, below, above, name, colour, opacity=1.0))
+        below = above
+    scale: Any = "log" if levels[-1] / levels[0] > 8.0 else "linear"
+    x = Axis(model.columns[symbol], scale=scale, limits=(levels[0], levels[-1]), base=2)
+    y = Axis("share of the measured time", limits=(0.0, 1.0), format=".0%")
+    return Plot("shares", marks, x, y, legend="below")

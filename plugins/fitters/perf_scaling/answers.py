@@ -1,0 +1,567 @@
+"""What a scaling model answers: sentences, tables and plots of its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perf_scaling.advice import advice, next_point, outcomes, percent
+from perf_scaling.data import describe_paths
+from perf_scaling.growth import CLASSES, SURE
+from perf_scaling.model import COVERAGE, DEVIATES, LIKELY, MISSED, UNDETERMINED, Level, PathRow, Speedup
+from perfcore.base.arrays import Floats
+from perfcore.base.errors import listing
+from perfcore.data.columns import is_processors
+from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
+from perfcore.tables import Column, Importance, Table
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
+
+RUN = "95% interval of a single run"
+WHY = "real codes level off or degrade beyond the last level, see docs/explanation/scaling.md"
+_MOST_PATHS, _MOST_ADVICE, _MOST_NAMED = 40, 10, 3
+_HARDLY_LESS = 0.9  # of the variance
+_TWO_LEVELS, _FEW_LEVELS = 3, 4  # fewer than these
+_MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
+_HUNDREDFOLD = math.log(100.0)
+_PLAIN = 1e3, 1e7  # numbers between these are written in full
+_MOST_PLOTS, _PLACES = 6, 49  # curves that are drawn, and places of each
+_LONGEST = 46  # letters over one of several plots
+_APART = 0.05  # logarithm of the formula's value over the prediction, from which on they are told apart
+_MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
+
+
+def report_of(model: ScalingModel) -> Report:
+    """The prediction at the target, measured and predicted levels or the paths, and what it depends on."""
+    return Report(
+        title=_title(model),
+        answer=_answer(model),
+        figures=_figures(model),
+        tables=_tables(model),
+        draw=lambda: _plots(model),
+        notes=_notes(model),
+        next=_next_measurement(model),
+        details=_details(model),
+        formula=model.formula,
+    )
+
+
+def _title(model: ScalingModel) -> str:
+    what = model.paths[0] if len(model.paths) == 1 else f"{len(model.paths):,} paths"
+    return f"Scaling of {what} in {Path(model.origin.source).name}"
+
+
+def _spec(value: float) -> str:
+    return ",.0f" if _PLAIN[0] <= abs(value) < _PLAIN[1] else ".3g"
+
+
+def number_text(value: float) -> str:
+    """A number of three digits, or in full: 0.664, 7,280."""
+    return f"{value:{_spec(value)}}"
+
+
+def _amount(value: float, unit: str | None) -> str:
+    return f"{number_text(value)} {unit or ''}".rstrip()
+
+
+def point_name(model: ScalingModel, point: Mapping[str, float]) -> str:
+    """A point as a command has it: ``n=512, m=64``."""
+    levels = {model.parameter_names.get(symbol, symbol): level for symbol, level in point.items()}
+    return ", ".join(f"{name}={level:.{6 if level < _MANY_DIGITS else 4}g}" for name, level in levels.items())
+
+
+def _target_text(model: ScalingModel) -> str:
+    ratio = max(model.target[symbol] / max(model.points[symbol]) for symbol in model.symbols)
+    low = max(min(model.points[symbol]) / model.target[symbol] for symbol in model.symbols)
+    is_measured = bool((model.measured == model.target_point).all(axis=1).any())
+    far = f" ({number_text(low)}x below the data)" if low > 1.0 else ""
+    far = f" ({number_text(ratio)}x beyond the data)" if ratio > 1.0 else far
+    return point_name(model, model.target) + (" (measured)" if is_measured else far)
+
+
+def _is_undetermined(model: ScalingModel) -> str:
+    """Why nothing is determined at the target; empty if it is."""
+    row = model.rows[0]
+    if len(model.paths) > 1:
+        return ""
+    count = int(np.isfinite(model.means[0]).sum())
+    if count < _TWO_LEVELS and len(model.symbols) == 1:
+        return f"{count} levels do not determine a model"
+    return "the 95% interval" if row.high > UNDETERMINED * row.low else ""
+
+
+def _estimate(model: ScalingModel) -> tuple[float, float, float]:
+    """Of the path, of all that add up, or of the largest, at the target."""
+    row = model.rows[0]
+    if len(model.paths) == 1 or not model.has_parts:
+        return row.predicted, row.low, row.high
+    last = next((row for row in model.levels_along if row.level == model.target[model.symbols[0]]), None)
+    if last is not None and last.predicted is not None:
+        return last.predicted
+    return tuple(model.totals(model.target_point[None])[0, :3].tolist())
+
+
+def _answer(model: ScalingModel) -> str:
+    row, unit = model.rows[0], model.unit
+    value, *ends = _estimate(model)
+    if reason := _is_undetermined(model):
+        spans = f"{_amount(ends[0], '')} to {_amount(ends[1], unit)}"
+        why = f"{reason} ({spans})" if "levels" in reason else spans
+        return f"Not determined at {_target_text(model)}: {why}; {_decision(model)}"
+    amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, _spec(value))}"
+    if len(model.paths) == 1:
+        return f"At {_target_text(model)}: {amounts.format('')}{_gain(model)}"
+    if not model.has_parts:
+        return f"At {_target_text(model)}: {row.path} {amounts.format('')}; {len(model.paths):,} series"
+    how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
+    return f"At {_target_text(model)}: {amounts.format(' in total')}; {row.path} takes {row.share:.0%} and {how}"
+
+
+def _gain(model: ScalingModel) -> str:
+    figure = _efficiency(model)
+    if figure is None or figure.interval is None:
+        return ""
+    ends = interval_text(figure.interval, ".0%")
+    return f"; {figure.name} {figure.value:.0%}" + (f" ({ends})" if figure.interval[0] < figure.interval[1] else "")
+
+
+def _efficiency(model: ScalingModel) -> Figure | None:
+    curve = model.speedup
+    last = next((row for row in curve.levels if row.level == model.target[curve.symbol]), None) if curve else None
+    if curve is None or last is None or last.efficiency is None:
+        return None
+    name = "weak-scaling efficiency" if curve.scaling == "weak" else "efficiency"
+    return Figure(name, last.efficiency[0], "", last.efficiency[1:], RUN, ".0%", "efficiency")
+
+
+def _figures(model: ScalingModel) -> list[Figure]:
+    value, *ends = _estimate(model)
+    efficiency = _efficiency(model)
+    name = "predicted" if len(model.paths) == 1 else "total" if model.has_parts else model.rows[0].path
+    figures = [Figure(name, value, model.unit or "", (ends[0], ends[1]), RUN, _spec(value), "predicted")]
+    return [*figures, *([] if efficiency is None else [efficiency])]
+
+
+def _notes(model: ScalingModel) -> list[Note]:
+    """The model of the measured range, and what could make the answer wrong, most important first."""
+    missing = "left out, "
+    curve, parameter = model.speedup, next(iter(model.parameter_names.values()))
+    notes = [Note(label, text) for label, text in _model_lines(model)]
+    if curve is not None and not curve.is_told:
+        why = "since the time falls" if curve.scaling == "strong" else "since the time stays flat"
+        other = "weak" if curve.scaling == "strong" else "strong"
+        notes.append(Note("Assumed", f"{curve.scaling} scaling, {why} (--scaling {other} otherwise)"))
+    notes += [Note("Assumed", note) for note in model.notes if not note.startswith(missing)]
+    notes += [Note("Uncertain", text) for text in _uncertain(model)]
+    if model.check is not None:
+        notes.append(Note("Check" if model.check.inside >= 0.5 else "Uncertain", _check_text(model)))
+    if not any(count > 1.0 for entry in model.data for count in entry.counts):
+        notes.append(Note("Uncertain", "no repeated runs, so run-to-run noise is not known"))
+    if model.scaling_kind == "" and model._is_time and not model.scaling and _counts(model):
+        if model.whole.several:
+            text = "no speedup of all paths: values of several metrics, programs or systems do not add up (--where)"
+        else:
+            text = f"no speedup: set --scaling weak or strong (does the problem grow with {parameter}?)"
+        notes.append(Note("Not recorded", text))
+    notes += [Note("Left out", note.removeprefix(missing)) for note in model.notes if note.startswith(missing)]
+    return [*notes, *(Note("Not fitted", line) for line in describe_paths(model.unfitted))]
+
+
+def _counts(model: ScalingModel) -> bool:
+    return is_processors(model.columns[model.symbols[0]])
+
+
+def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
+    """The model of one series in its measured range, and why the prediction differs from what it gives beyond."""
+    if len(model.paths) > 1 or "levels" in _is_undetermined(model):
+        return []
+    row = model.rows[0]
+    spans = [f"{name}={min(v):.6g}..{max(v):.6g}" for name, v in
+             zip(model.parameter_names.values(), model.points.values(), strict=True)]  # fmt: skip
+    text = f"{row.model.text(3)}, error {row.model.fit_error:.1%}"
+    is_apart = abs(math.log(row.continued / row.predicted)) > _APART
+    if row.reach_of_target > 1.0 and is_apart and not row.likely[0] <= row.continued <= row.likely[1]:
+        text += f"; continued it gives {_amount(row.continued, model.unit)}, but {WHY}"
+    return [(f"Model ({', '.join(spans)})", text)]
+
+
+def _uncertain(model: ScalingModel) -> list[str]:
+    """What could make the answer wrong."""
+    texts, one = [], len(model.paths) == 1
+    parameter = next(iter(model.parameter_names.values()))
+
+    def named(rows: Sequence[PathRow], text: Callable[[PathRow], str]) -> str:
+        return listing((text(row) if one else f"{row.path} ({text(row)})" for row in rows), _MOST_NAMED)
+
+    if turning := [row for row in model.rows if row.turn]:
+        levels = named(
+            turning, lambda row: f"{parameter}={row.reach[parameter]:g} by {percent(abs(math.expm1(row.turn)))}"
+        )
+        texts.append(f"the last two levels lie on one side of the model: another behaviour may begin there ({levels}); "
+                     "the interval allows for it")  # fmt: skip
+    changed = [row for row in model.rows if row.changes_at is not None]
+    if changed:
+        levels = named(changed, lambda row: f"{parameter}={row.changes_at:g}")
+        texts.append(f"behaviour changes near the largest level (after {levels}); measure beyond it")
+    missed = [row for row in model.rows if abs(row.missed) > MISSED]
+    if missed:
+        levels = named(missed, lambda row: f"{point_name(model, row.missed_at)} by {percent(abs(row.missed))}")
+        texts.append(f"the model misses {levels}; measure there again")
+    deviating = [row for row in model.rows if row.deviates >= DEVIATES]
+    if deviating and not one:
+        texts.append(
+            f"the last value may be an exception: {listing((row.path for row in deviating), _MOST_NAMED)}; repeat it"
+        )
+    elif deviating and not missed:
+        texts.append(f"the value at {point_name(model, deviating[0].reach)} is an exception or a change; repeat it")
+    if one and len(model.measured) == _FEW_LEVELS - 1 and len(model.symbols) == 1:
+        texts.append("with 3 levels this is a line through them, not a selection among models")
+    if max(row.reach_of_target for row in model.rows) > 100.0:
+        texts.append("the target is more than 100x beyond the data: no measured program was checked so far out")
+    return texts
+
+
+def _check_text(model: ScalingModel) -> str:
+    check = model.check
+    assert check is not None
+    error = f"{100.0 * check.median_error:.2g}% off"
+    if check.paths == 1:
+        where = "inside" if check.inside == 1.0 else "outside"
+        last = model.rows[0].reach
+        name = next(iter(last))
+        return f"{name}={last[name]:g} predicted from the others, {error}, {where} the 95% interval"
+    return (
+        f"the largest level predicted from the others: median {error}, {check.inside:.0%} of "
+        f"{check.paths:,} paths inside the 95% interval"
+    )
+
+
+def _details(model: ScalingModel) -> list[str]:
+    """Further lines: what was measured, and how many paths grow how."""
+    unit = f" [{model.unit}]" if model.unit else ""
+    counts = [count for path_data in model.data for count in path_data.counts if count > 0.0]
+    low, high = math.ceil(min(counts)), math.ceil(max(counts))
+    runs = f"{low} run{'s' if low > 1 else ''} each" if low == high else f"{low} to {high} runs each"
+    over = []
+    for symbol, levels in model.points.items():
+        column, name = model.columns[symbol], model.parameter_names[symbol]
+        over.append(f"{column if name == column else f'{name}={column}'} ({min(levels):.6g} to {max(levels):.6g})")
+    lines = [f"{len(model.measured)} points of {model.value_name}{unit} over {', '.join(over)}, {runs}"]
+    for place, name in enumerate(model.parameter_names.values()):
+        growths = [row.growths[place] for row in model.rows]
+        sure = Counter(growth.name for growth in growths if growth.probability >= SURE)
+        parts = [f"{sure[kind]:,} {kind}" for kind in CLASSES if sure[kind]]
+        unsure = Counter(growth.statement for growth in growths if growth.probability < SURE)
+        parts += [f"{count:,} {statement}" for statement, count in unsure.most_common()]
+        lines.append(f"growth over {name}: {', '.join(parts)}")
+    if high > 1:
+        of = " (median of the paths)" if len(model.paths) > 1 else ""
+        lines.append(f"run-to-run noise: {percent(float(np.median(np.sqrt(model.posterior.spread))))}{of}")
+    lines.append("intervals: of the mean where measured, of a single run where predicted")
+    return lines
+
+
+def _narrowed(model: ScalingModel) -> tuple[dict[str, float], float, float] | None:
+    """The next measurement, and half of the 95% interval at the target as a logarithm: now, and expected after it."""
+    rows = [row for row in model.rows[:_MOST_PATHS] if row.low > 0.0]
+    share = np.array([row.share for row in rows])
+    if not share.sum() > 0.0:
+        return None
+    point = next_point(model)
+    points = np.array([[point[symbol] for symbol in model.symbols]])
+    drawn = outcomes(model, points, [model.paths.index(row.path) for row in rows])
+    before, after = drawn.variance, float(drawn.variances_with_one()[0])
+    now = float(share @ [0.5 * math.log(row.high / row.low) for row in rows] / share.sum())
+    if after >= _HARDLY_LESS * before and point != model.target:
+        return model.target, now, math.nan
+    return point, now, now * math.sqrt(after / before)
+
+
+def _next_measurement(model: ScalingModel) -> str:
+    """Where the next measurement narrows the interval most, and how much: of the largest paths, by their share."""
+    found = _narrowed(model)
+    if found is None:
+        return ""
+    point, now, then = found
+    target = point_name(model, model.target)
+    if math.isnan(then):
+        return f"measure {target} itself: nothing before it narrows the interval there, {_factor_text(now)}"
+    itself = " itself" if point == model.target else ""
+    return (
+        f"measure {point_name(model, point)}{itself}: narrows the 95% interval at {target} "
+        f"from {_factor_text(now)} to about {_factor_text(then)}"
+    )
+
+
+def _decision(model: ScalingModel) -> str:
+    """The measurement that would decide, in a clause."""
+    found = _narrowed(model)
+    if found is None:
+        return "measure more levels"
+    point, _, then = found
+    if math.isnan(then):
+        return f"measure {point_name(model, point)} itself"
+    return f"measuring {point_name(model, point)} would narrow it to {_factor_text(then)}"
+
+
+def _factor_text(side: float) -> str:
+    """Half of an interval of a logarithm as a person writes it."""
+    return (
+        f"±{percent(math.expm1(side))}"
+        if side < math.log(2.0)
+        else f"a factor of {math.exp(side):.{2 if side < _HUNDREDFOLD else 3}g}"
+    )
+
+
+def _tables(model: ScalingModel) -> list[Table]:
+    """Levels of one series, or the paths by their share at the target; candidates; what is not identifiable."""
+    rows, one = model.rows, len(model.paths) == 1
+    shares = f"; {model.whole.shares_text}" if model.has_parts else ""
+    columns, curve = _path_columns(model), model.speedup
+    by_path = Table(columns, rows, f"At {_target_text(model)}{shares}", "verbose" if one else "default", _MOST_PATHS)
+    tables = [by_path, Table(columns, rows, importance="data")]
+    levels = curve.levels if curve is not None else model.levels_along
+    if levels and (one or curve is not None):
+        of = "" if one else "All paths together"
+        tables.insert(0 if one else 1, _level_table(model, levels, curve, of))
+        tables.append(Table(_level_columns(model, curve), levels, importance="data"))
+    if chosen := [row.path for row in rows[:_MOST_PATHS] if not row.determined][:_MOST_ADVICE]:
+        entries = advice(model, [model.paths.index(path) for path in chosen])
+        unsure = sum(not row.determined for row in rows)
+        more = f"; the first {len(chosen)} of {unsure:,}" if len(chosen) < unsure else ""
+        tables.append(Table(_advice_columns(model), entries, f"Not identifiable from these data{more}", "verbose"))
+    shown = model.origin.options.get("show")
+    if shown in model.paths:
+        part = model.part(model.paths.index(str(shown)))
+        tables.append(_candidate_table(part, "default"))
+        if not one and part.levels_along:
+            tables.append(_level_table(part, part.speedup.levels if part.speedup else part.levels_along, part.speedup,
+                                       str(shown)))  # fmt: skip
+    elif one:
+        tables.append(_candidate_table(model, "verbose"))
+    return tables
+
+
+def _level_columns(model: ScalingModel, curve: Speedup | None) -> list[Column]:
+    parameter, unit = next(iter(model.parameter_names.values())), model.unit or ""
+    repeated = any(count > 1.0 for entry in model.data for count in entry.counts)
+
+    def measured(row: Level) -> Any:
+        return row.measured if repeated or row.measured is None else (row.measured[0], None, None)
+
+    columns = [
+        Column(parameter, "level", format="g", key=parameter),
+        Column("measured", measured, unit, number_text, ("measured", "measured_low", "measured_high")),
+        Column("predicted", lambda row: row.predicted or (None,) * 3, unit, number_text,
+               ("predicted", "predicted_low", "predicted_high")),
+        Column("50% interval", lambda row: row.likely or (None, None), unit, number_text,
+               ("likely_lower", "likely_upper"), "verbose"),
+    ]  # fmt: skip
+    if curve is None:
+        return columns
+    base = f"{parameter}={curve.base:g}"
+    for name, form, heading in (
+        ("speedup", ".3g", "speedup"), ("efficiency", ".0%", "efficiency"), ("cost", ".2f", f"cost of {base}"),
+    ):  # fmt: skip
+
+        def value(row: Level, name: str = name) -> float:
+            return float(getattr(row, name)[0])
+
+        def ends(row: Level, name: str = name) -> tuple[float, float]:
+            return getattr(row, name)[1:] if row.predicted else (None, None)  # type: ignore[return-value]
+
+        columns.append(Column(heading, value, format=form, key=name))
+        columns.append(Column(f"{name} interval", ends, "", form, (f"{name}_low", f"{name}_high"), "verbose"))
+    return columns
+
+
+def _level_table(model: ScalingModel, levels: Sequence[Level], curve: Speedup | None, of: str) -> Table:
+    parameter, *others = model.parameter_names.values()
+    held = [f"{name}={level:g}" for name, level in zip(others, model.target_point[1:].tolist(), strict=True)]
+    at = f"at {', '.join(held)}" if held else ""
+    parts = [of, at]
+    if curve is not None:
+        kind = f"{curve.scaling} scaling " if curve.scaling != "rate" else ""
+        half = f"efficiency below 50% from {parameter}={curve.half:.3g}" if curve.half is not None else ""
+        parts = [of, f"{kind}from {parameter}={curve.base:g}{f' {at}' if at else ''}", half]
+    title = "; ".join(filter(None, parts))
+    return Table(_level_columns(model, curve), levels, title[:1].upper() + title[1:], limit=_MOST_PATHS)
+
+
+def _candidate_table(model: ScalingModel, importance: Importance) -> Table:
+    unit = model.unit or ""
+    columns = [
+        Column("probability", "probability", format=".1%"),
+        Column("model", lambda row: row.candidate.text(3)),
+        Column("predicted", "predicted", unit, number_text),
+        Column("95% interval", lambda row: (row.low, row.high), unit, number_text, ("low", "high")),
+        Column("continued", "continued", unit, number_text),
+        Column("fit error", lambda row: row.candidate.fit_error, format=".1%"),
+    ]
+    title = (
+        f"Candidates{'' if len(model.paths) > 1 else f' of {model.paths[0]}'} at {_target_text(model)}; "
+        "each with its drift, they mix to the prediction"
+    )
+    return Table(columns, model.candidates(), title, importance)
+
+
+def _path_columns(model: ScalingModel) -> list[Column]:
+    unit, parts = model.unit or "", len(model.paths) > 1
+    shown: Importance = "verbose" if parts else "default"
+    columns = [
+        Column("call path" if model.has_parts else "series", "path", key="path"),
+        Column("share", "share", format=".1%", importance="default" if parts and model.has_parts else "data"),
+        Column("predicted", "predicted", unit, ".3g", key="predicted"),
+        Column("50% interval", "likely", unit, ".3g", ("likely_lower", "likely_upper"), "verbose"),
+        Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
+        Column("scales like", lambda row: row.model.growth, key="scales_like",
+               importance="default" if parts else "data"),
+        Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
+        Column("continued", "continued", unit, ".3g", "continued", "verbose"),
+        Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),
+    ]  # fmt: skip
+    names = tuple(model.parameter_names.values())
+    for place, parameter in enumerate(names):
+        over, of = (f" in {parameter}", f"_{parameter}") if len(names) > 1 else ("", "")
+
+        def fact(name: str, place: int = place) -> Callable[[PathRow], Any]:
+            return lambda row: getattr(row.growths[place], name)
+
+        def exponent(row: PathRow, place: int = place) -> tuple[float, float, float]:
+            return row.growths[place][2:5]
+
+        columns += [
+            Column(f"growth{over}", fact("statement"), key=f"growth_statement{of}", importance="verbose"),
+            Column("growth", fact("name"), key=f"growth{of}", importance="data"),
+            Column("probability", fact("probability"), "", ".0%", f"growth_probability{of}", "verbose"),
+            Column("exponent at target", exponent, "", ".2g",
+                   tuple(f"exponent{end}{of}" for end in ("", "_low", "_high")), "verbose"),
+        ]  # fmt: skip
+    top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
+    return [*columns, Column("note", lambda row: _path_note(row, top), importance="verbose")]
+
+
+def _path_note(row: PathRow, top: Mapping[str, float]) -> str:
+    """What to keep in mind about a path; `top` are the largest levels that any path was measured at."""
+    notes = [f"model misses a level by {percent(abs(row.missed))}"] if abs(row.missed) > MISSED else []
+    notes += [] if row.determined else ["inconclusive"]
+    if row.deviates >= DEVIATES:
+        notes.append(f"possible change point at largest level ({row.deviates:.0%})")
+    notes += [f"measured to {name}={level:g}" for name, level in row.reach.items() if level < top[name]]
+    return ", ".join(notes)
+
+
+def _advice_columns(model: ScalingModel) -> list[Column]:
+    return [
+        Column("path", "path"),
+        Column("candidates", lambda entry: " or ".join(entry.rivals)),
+        Column("difference here", "here", format=percent),
+        Column("next measurement", lambda entry: None if entry.point is None else model.point_text(entry.point)),
+        Column("difference there", "there", format=percent),
+    ]
+
+
+class _Measured(NamedTuple):
+    """What was measured of a path over one parameter, the others held."""
+
+    over: Floats
+    mean: Floats
+    error: Floats  # standard errors of the means, relative
+    held: dict[str, float]
+
+
+def _plots(model: ScalingModel) -> list[Plot]:
+    """The curve of each of the largest paths over the first parameter, and of a single one over each parameter."""
+    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PLOTS]]
+    symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
+    plots = [_curve_plot(model, path, symbol) for path in chosen for symbol in symbols]
+    names = [f"curves-{number}" if number > 1 else "curves" for number in range(1, len(plots) + 1)]
+    height = 5.6 if len(plots) == 1 else 0.0
+    return [replace(plot, name=name, height=height) for name, plot in zip(names, plots, strict=True)]
+
+
+def _measured(model: ScalingModel, path: int, symbol: str) -> _Measured:
+    """The other parameters are held at the target's levels if two points were measured there, else where most were."""
+    place = model.symbols.index(symbol)
+    others = np.delete(model.measured, place, axis=1)
+    is_measured = np.isfinite(model.means[path])
+    other_levels, number = np.unique(others, axis=0, return_inverse=True)
+    counts = np.bincount(number.ravel()[is_measured], minlength=len(other_levels))
+    best = int(np.flatnonzero(counts == counts.max())[-1])
+    names = [name for name in model.symbols if name != symbol]
+    aimed = np.flatnonzero((other_levels == [model.target[name] for name in names]).all(axis=1) & (counts > 1))
+    best = int(aimed[0]) if len(aimed) else best
+    rows = np.flatnonzero(is_measured & (number.ravel() == best))
+    rows = rows[np.argsort(model.measured[rows, place])]
+    return _Measured(
+        model.measured[rows, place], model.means[path, rows], np.sqrt(model.posterior_noise[path, rows]),
+        dict(zip(names, other_levels[best].tolist(), strict=True)),
+    )  # fmt: skip
+
+
+def curve_points(model: ScalingModel, over: Floats, symbol: str, held: Mapping[str, float]) -> Floats:
+    """Points (T, q) along one parameter, the others held."""
+    return np.stack([over if name == symbol else np.full(len(over), held[name]) for name in model.symbols], axis=1)
+
+
+def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
+    points = _measured(model, path, symbol)
+    row = next(row for row in model.rows if row.path == model.paths[path])
+    aim = {name: model.target[name] for name in points.held}
+    is_aside = aim != points.held  # the target's other parameters were not measured: its curve is another one
+    target = model.target[symbol]
+    ends = [*points.over.tolist(), target]
+    over = np.unique([*np.geomspace(min(ends), max(ends), _PLACES)[1:-1], *ends])
+    places = curve_points(model, over, symbol, aim)
+    run, likely = (model.band(places, interval, [path], run=True)[0] for interval in (COVERAGE, LIKELY))
+    sides = (0.5 - 0.5 * COVERAGE, 0.5 - 0.5 * LIKELY, 0.5, 0.5 + 0.5 * LIKELY, 0.5 + 0.5 * COVERAGE)
+    inside = (over >= points.over.min()) & (over <= points.over.max())
+    # Within the measured range the curve is that of a new level, which those that were measured are not.
+    new = model.posterior.of_paths([path]).quantiles(places, sides, run=True, smooth=True)[0]
+    run[inside, 1:], likely[inside, 1:] = new[inside][:, [0, 4]], new[inside][:, [1, 3]]
+    middle = np.where(inside, new[:, 2], run[:, 0])
+    predicted = float(model.band(model.target_point[None], COVERAGE, [path], run=True)[0, 0, 0])
+    continued = row.model.values(model.symbols, places)
+    values = np.concatenate([points.mean, middle, continued])
+    low, high = float(values.min()), float(values.max())
+    ends_of_all = np.clip(run[:, 1:], low / _MOST_BEYOND, high * _MOST_BEYOND)
+    low, high = min(low, float(ends_of_all.min())), max(high, float(ends_of_all.max()))
+    margin = min(max((high / low) ** 0.04, 1.05), 2.0)
+    colour = "accent" if is_aside else "model"
+    x, kinds = over.tolist(), (("95% interval (single run)", run, 0.13), ("50% interval", likely, 0.28))
+    marks: list[Mark] = []
+    for label, bounds, opacity in kinds:
+        ends_low, ends_high = np.clip(bounds[:, 1:], low, high).T.tolist()
+        marks.append(Band(x, ends_low, ends_high, label, colour, opacity))
+    if is_aside:
+        marks.append(Line(x, middle.tolist(), f"predicted at {point_name(model, aim)}", "accent", "dashed", 1.3))
+    else:
+        marks.append(Line(over[inside].tolist(), middle[inside].tolist(), "prediction (median)"))
+        for outside in (over <= points.over.min(), over >= points.over.max()):
+            if outside.sum() > 1:
+                line = over[outside].tolist(), middle[outside].tolist()
+                marks.append(Line(*line, "extrapolated", "model", "dashed", 1.3))
+    error_bars = (points.mean * (1.0 - points.error)).tolist(), (points.mean * (1.0 + points.error)).tolist()
+    marks += [
+        Line(x, continued.tolist(), "model, continued", "data", "dotted", 1.1),
+        Points(points.over.tolist(), points.mean.tolist(), "measured (mean ± SE)", "data", *error_bars),
+        Rule([target], "x", "", "accent"),
+        Points([target], [predicted], "target", "accent", shape="diamond", size=5.0),
+    ]
+    share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
+    levels = np.log2(points.over)
+    base = 2 if np.allclose(levels, np.round(levels)) else 10
+    held = f" at {point_name(model, points.held)}" if points.held else ""
+    title = f"{model.paths[path]}{share}: {row.model.text(3)}"
+    title = title if len(model.paths) == 1 or len(title) <= _LONGEST else title[: _LONGEST - 3] + "..."
+    return Plot(
+        "curves", marks, Axis(f"{model.columns[symbol]}{held}", scale="log", base=base),
+        Axis(model.value_name, model.unit or "", "log", (low / margin, high * margin)), title,
+    )  # fmt: skip

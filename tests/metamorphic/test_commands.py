@@ -1,0 +1,209 @@
+"""What must not change an answer: order of rows and columns, names, unit, clock, file format, and where it runs.
+
+Each command prints JSON of the input as it is and of the input changed; the numbers agree to 1e-6.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from perfcore.__main__ import main
+
+RNG = np.random.default_rng(11)
+P = [1, 2, 4, 8, 16, 32]
+RUNS = pd.DataFrame(
+    [(p, round((0.4 + 10.0 / p) * factor, 6)) for p in P for factor in np.exp(0.01 * RNG.standard_normal(3))],
+    columns=["p", "time_s"],
+)
+VERSIONS = pd.DataFrame(
+    [
+        (name, version, k, round(base * slow * noise, 9))
+        for name, base in (("sort", 1.0), ("parse", 0.2))
+        for version, slow in (("old", 1.0), ("new", 1.3 if name == "sort" else 1.0))
+        for k, noise in enumerate(np.exp(0.02 * RNG.standard_normal(8)))
+    ],
+    columns=["benchmark", "version", "round", "time_s"],
+)
+LOAD = pd.DataFrame({"time_s": np.arange(200.0), "load": np.round(RNG.gamma(4.0, 0.2, 200), 6)})
+
+
+def trace(states=("compute", "MPI_Send", "MPI_Recv")):
+    """Intervals of three locations without gaps, in whole microseconds."""
+    rows = []
+    for location in range(3):
+        now = 0
+        for k in range(40):
+            length = int(RNG.integers(20, 200))
+            rows.append((f"rank {location}", now, now + length, states[k % len(states)]))
+            now += length
+    return pd.DataFrame(rows, columns=["location", "start_us", "end_us", "state"])
+
+
+TRACE = trace()
+
+
+def perf(monkeypatch, capsys, *words):
+    """What a command prints with --json; a status other than 0, 1 and 3 is a failure."""
+    monkeypatch.setattr(sys, "argv", ["perf", *map(str, words), "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capsys.readouterr()
+    assert ended.value.code in (0, 1, 3, None), err
+    return json.loads(out)
+
+
+def assert_same(before, after, factor=1.0):
+    """Figures agree; those of times after division by a factor."""
+    for old, new in zip(before["figures"], after["figures"], strict=True):
+        assert old["name"] == new["name"]
+        scale = factor if (old["unit"] or "") != "" else 1.0
+        ends = [[each["value"], *(each.get("interval") or ())] for each in (old, new)]
+        for one, other in zip(*ends, strict=True):
+            if isinstance(one, (int, float)):
+                assert math.isclose(one * scale, other, rel_tol=1e-6, abs_tol=1e-9), (old, new)
+            else:
+                assert one == other
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Write a table, run a command on it, and give back its JSON."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(table, *words, name="data.csv", **how):
+        (tmp_path / name).write_text(table.to_csv(index=False, **how))
+        return perf(monkeypatch, capsys, *(name if word == "FILE" else word for word in words))
+
+    return run
+
+
+TABLES = {
+    "fit": (RUNS, ["fit", "FILE", "--at", "p=64"]),
+    "usl": (RUNS, ["fit", "FILE", "--fitter", "usl"]),
+    "regression": (RUNS, ["fit", "FILE", "--fitter", "regression", "--formula", "a + b/p"]),
+    "gate": (VERSIONS, ["gate", "FILE", "--version", "version", "--base", "old", "--new", "new"]),
+    "summarize": (LOAD, ["stochastic", "summarize", "FILE", "--column", "load"]),
+}
+SHUFFLED = {name: each for name, each in TABLES.items() if name != "summarize"}  # samples have an order
+TRACES = {
+    "overheads": ["overheads", "FILE"],
+    "profile": ["profile", "FILE"],
+}
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+def test_the_order_of_rows_does_not_matter(run, name):
+    table, words = TABLES[name]
+    assert_same(run(table, *words), run(table.sample(frac=1.0, random_state=3), *words))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_order_of_columns_and_the_ends_of_lines_do_not_matter(run, name):
+    table, words = TABLES[name]
+    before = run(table, *words)
+    assert_same(before, run(table[table.columns[::-1]], *words))
+    assert_same(before, run(table, *words, lineterminator="\r\n"))
+    assert_same(before, run(table, *words, sep=";", name="data.csv"))
+
+
+@pytest.mark.parametrize("name", ["fit", "regression"])
+def test_another_unit_scales_times_and_nothing_else(run, name):
+    table, words = TABLES[name]
+    scaled = table.assign(time_ms=1e3 * table["time_s"]).drop(columns="time_s")
+    assert_same(run(table, *words), run(scaled, *words), 1e3)
+
+
+def test_the_name_of_the_parameter_does_not_matter(run):
+    table, words = TABLES["fit"]
+    assert_same(run(table, *words), run(table.rename(columns={"p": "cores"}), "fit", "FILE", "--at", "cores=64"))
+
+
+def test_a_file_in_two_parts_is_one(run, tmp_path):
+    table, words = TABLES["fit"]
+    before = run(table, *words)
+    (tmp_path / "part_1.csv").write_text(table.iloc[:9].to_csv(index=False))
+    assert_same(before, run(table.iloc[9:], "fit", "part_*.csv", "--at", "p=64", name="part_2.csv"))
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_order_clock_and_unit_of_a_trace_do_not_matter(run, name):
+    words = TRACES[name]
+    before = run(TRACE, *words)
+    assert_same(before, run(TRACE.sample(frac=1.0, random_state=1), *words))
+    late = TRACE.assign(start_us=TRACE["start_us"] + 10**9, end_us=TRACE["end_us"] + 10**9)
+    assert_same(before, run(late, *words))
+    ns = TRACE.assign(start_ns=1000 * TRACE["start_us"], end_ns=1000 * TRACE["end_us"])
+    assert_same(before, run(ns[["location", "start_ns", "end_ns", "state"]], *words))
+
+
+@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("ending", ["parquet", "json"])
+def test_a_converted_trace_gives_the_same_answer(run, monkeypatch, capsys, name, ending):
+    before = run(TRACE, *TRACES[name])
+    for source, target in (("data.csv", f"there.{ending}"), (f"there.{ending}", "back.csv")):
+        monkeypatch.setattr(sys, "argv", ["perf", "convert", source, "-o", target])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+    capsys.readouterr()
+    after = perf(monkeypatch, capsys, *("back.csv" if word == "FILE" else word for word in TRACES[name]))
+    assert_same(before, after)
+
+
+def test_what_a_format_cannot_hold_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["perf", "convert", "examples/halo/halo.prv", "-o", str(tmp_path / "halo.csv")])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().err
+    assert "halo.csv has no messages of examples/halo/halo.prv: its format has no place for them" in said
+
+
+SCRIPT = """
+import io, json, sys, contextlib
+from perfcore.__main__ import main
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["perf", *words, "--json"]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, ended.code
+"""
+
+
+def test_locale_time_zone_hash_seed_and_threads_do_not_matter(tmp_path):
+    """The same bytes, in processes of their own."""
+    (tmp_path / "runs.csv").write_text(RUNS.to_csv(index=False))
+    (tmp_path / "trace.csv").write_text(TRACE.to_csv(index=False))
+    lines = json.dumps([["fit", "runs.csv", "--at", "p=64"], ["overheads", "trace.csv"]])
+    printed = []
+    for settings in (
+        {"LC_ALL": "C", "TZ": "UTC", "PYTHONHASHSEED": "0"},
+        {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "1"},
+        {"LC_ALL": "de_DE.UTF-8", "TZ": "America/St_Johns", "PYTHONHASHSEED": "99", "OPENBLAS_NUM_THREADS": "1"},
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, lines], cwd=tmp_path, capture_output=True, text=True, check=False,
+            env=os.environ | settings,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout)
+    decoder = json.JSONDecoder()
+    for one in printed[1:]:
+        for before, after in zip(documents(printed[0], decoder), documents(one, decoder), strict=True):
+            assert_same(before, after)
+
+
+def documents(text, decoder):
+    """JSON documents one behind the other."""
+    found = []
+    while text.strip():
+        document, end = decoder.raw_decode(text.lstrip())
+        found.append(document)
+        text = text.lstrip()[end:]
+    return found

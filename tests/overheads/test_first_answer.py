@@ -1,0 +1,96 @@
+"""What `perf overheads` answers first: efficiency and its factors, start-up, applications, and what would help."""
+
+import pytest
+from paraver_runs import paraver_run
+
+import perfcore
+from perfcore import Trace
+
+HALO = "examples/halo/halo.prv"
+
+
+def trace_of(rows, names, **facts):
+    """A trace of Running and MPI_Wait from (location, state, start, end)."""
+    location, state, start, end = zip(*rows, strict=True)
+    return Trace(location, state, start, end, names, ["Running", "MPI_Wait"], **facts)
+
+
+def test_the_sentence_names_factors_that_the_table_shows():
+    report = perfcore.overheads(HALO).report()
+    [table] = [each for each in report.brief_tables if each.shown()[0][0] == "POP efficiency"]
+    header, [row] = table.shown()
+    shown = dict(zip(header, row, strict=True))
+    assert f"parallel efficiency {shown['parallel']}: " in report.answer
+    assert f"load balance {shown['load balance']}, transfer {shown['transfer']}" in report.answer
+    [profile] = perfcore.overheads(HALO)
+    values = {each.name: each.value for each in report.figures}
+    assert values["parallel efficiency"] == float(profile.efficiencies().parallel[0])
+
+
+def test_what_would_help_is_what_whatif_replays():
+    """Balanced computing and an ideal network, as asked of `perf whatif` one at a time."""
+    runs = perfcore.overheads(HALO)
+    gains = {row["option"]: row["runtime_ns"] for row in runs.to_dict()["remedies"]["gains"]}
+    assert gains == {
+        "--balance computing": perfcore.whatif(HALO, balance="computing").answers[0].runtime_ns,
+        "--network 0": perfcore.whatif(HALO, network="0").answers[0].runtime_ns,
+    }
+    assert runs.report().next == f"perf whatif {HALO} --balance computing"
+
+
+def test_longest_functions_of_paraver_are_calls():
+    rows = perfcore.overheads(HALO).to_dict()["remedies"]["longest"]
+    assert [row["name"] for row in rows] == ["Running", "MPI_Allreduce", "MPI_Sendrecv"]
+    times = perfcore.profile(HALO).to_frame().set_index("function")["all_locations_ns"]
+    assert times[[row["name"] for row in rows]].tolist() == [row["time_ns"] for row in rows]
+
+
+def test_start_up_that_dominates_is_named_and_left_out_next(tmp_path):
+    """Until MPI_Init ends 10,100 ns of 10,100 + 4 (16,000 + 100)."""
+    little = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=10_000))
+    assert little.to_dict()["profiles"][0]["startup_ns"] == 10_100
+    assert f"start-up (until MPI_Init ends): {10_100 / 74_500:.1%} of the run" in [
+        note.text for note in little.report().notes
+    ]
+    most = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=100_000))
+    assert f"start-up {100_100 / 164_500:.1%} (until MPI_Init ends); parallel efficiency" in most.report().answer
+    assert most.report().next.endswith("p4.prv --from 0.0001001s")
+
+
+def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_none():
+    """The first computes 80 and 40 of 100, the second 30; a counter's location is in no state."""
+    rows = [(0, 0, 0, 80), (0, 1, 80, 100), (1, 0, 0, 40), (1, 1, 40, 100), (2, 0, 0, 30), (2, 1, 30, 100)]
+    names = ["1.1.1", "1.2.1", "2.1.1"]
+    runs = perfcore.overheads(trace_of(rows, names, source="two.prv"))
+    assert [profile.group for profile in runs] == ["application 1", "application 2"]
+    assert [float(profile.efficiencies().parallel[0]) for profile in runs] == pytest.approx([0.6, 0.3])
+    answer = runs.report().answer
+    assert answer.startswith("2 applications: two.prv, application 1, 2 locations x 100 ns: parallel efficiency 60.0%")
+    assert "two.prv, application 2, 1 location x 100 ns: parallel efficiency 30.0%" in answer
+    silent = perfcore.overheads(trace_of(rows[:4], ["1.1.1", "1.2.1", "1.3.1"], source="one.prv"))
+    [profile] = silent
+    assert profile.locations == ("1.1.1", "1.2.1")
+    assert float(profile.efficiencies().parallel[0]) == pytest.approx(0.6)
+    assert "Left out: 1 location without states: 1.3.1" in silent.closing()
+
+
+def test_messages_of_applications_stay_with_them(tmp_path):
+    """Each as if it had been traced alone: calls, and the replay on an ideal network."""
+    path = paraver_run(tmp_path, 2, late_ns=3000)
+    alone = perfcore.overheads(path)[0].to_dict()["replay"]
+    head, communicator, *lines = path.read_text().splitlines()
+    second = [":".join([*line.split(":")[:2], "2", *line.split(":")[3:]]) for line in lines]
+    both = tmp_path / "both.prv"
+    communicators = [communicator, communicator.replace("c:1:", "c:2:")]
+    records = sorted([*lines, *second], key=lambda line: int(line.split(":")[5]))
+    head = f"{head.rpartition(':1:2(')[0]}:2:2(1:1,1:2),1:2(1:1,1:2),1"
+    both.write_text("\n".join([head, *communicators, *records, ""]))
+    both.with_suffix(".pcf").write_text(path.with_suffix(".pcf").read_text())
+    found = perfcore.overheads(both).to_dict()["profiles"]
+    assert [each["group"] for each in found] == ["application 1", "application 2"]
+    assert [each["replay"] for each in found] == [alone, alone]
+
+
+@pytest.mark.parametrize("by", ["location", "burst"])
+def test_nothing_is_replayed_for_a_breakdown_that_was_asked_for(by):
+    assert "remedies" not in perfcore.overheads(HALO, by=by).to_dict()
