@@ -17,19 +17,57 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / ".github" / "gate.sh"
 
 
-@pytest.mark.parametrize(("base", "status", "written"), [("old_*.json", "1", True), ("none_*.json", "2", False)])
-def test_it_says_the_status_and_ends_well(tmp_path, base, status, written):
-    for name, time in (("old", 1.0), ("new", 1.5)):
-        for k in range(8):
-            result = {"command": "sort", "times": [time + k / 100], "mean": time + k / 100}
-            (tmp_path / f"{name}_{k}.json").write_text(json.dumps({"results": [result]}))
-    told = {"BASE": base, "NEW": "new_*.json", "LIMIT": "1.05x", "RUNNER_TEMP": str(tmp_path)}
-    files = {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+# What GitHub writes of a pull request, cut down to what an action reads.
+EVENT = {"action": "synchronize", "number": 42, "pull_request": {"number": 42, "head": {"sha": "0a1b2c3d"}}}
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "status", "verdict"),
+    [
+        ("old.json", [1.5 + k / 100 for k in range(8)], "1", "fail"),
+        ("old.json", [1.0 + k / 100 for k in range(8)], "0", "pass"),
+        ("old.json", [1.13 + k / 60 for k in range(8)], "0", "inconclusive"),
+        ("none.json", [1.0], "2", "error"),
+    ],
+)
+def test_it_writes_the_verdict_and_comments_on_a_recorded_event(tmp_path, base, new, status, verdict):
+    for name, times in (("old", [1.0 + k / 60 for k in range(8)]), ("new", new)):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))
+    (tmp_path / "event.json").write_text(json.dumps(EVENT))
+    (tmp_path / "gh").write_text('#!/bin/sh\necho "$@" >>"$RUNNER_TEMP/gh.txt"\n')
+    (tmp_path / "gh").chmod(0o755)
+    told = {"BASE": base, "NEW": "new.json", "LIMIT": "1.05x", "RUNNER_TEMP": str(tmp_path), "COMMENT": "true"}
+    told |= {"GITHUB_EVENT_PATH": str(tmp_path / "event.json"), "GITHUB_REPOSITORY": "owner/project"}
+    told |= {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    told |= {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     program = Path(sys.executable).with_name("perfcore")
-    subprocess.run(["/bin/bash", SCRIPT, program], cwd=tmp_path, env={**os.environ, **told, **files}, check=True)
-    assert (tmp_path / "GITHUB_OUTPUT").read_text() == f"status={status}\n"
-    assert (tmp_path / "gate.png").exists() == written
-    assert (tmp_path / "GITHUB_STEP_SUMMARY").exists() == written
+    done = subprocess.run(
+        ["/bin/bash", SCRIPT, program],
+        cwd=tmp_path,
+        env={**os.environ, **told},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert (tmp_path / "GITHUB_OUTPUT").read_text() == f"status={status}\nverdict={verdict}\n"
+    assert ("::notice" in done.stdout) == (verdict == "inconclusive")
+    if verdict == "error":
+        assert not (tmp_path / "gh.txt").exists()
+        return
+    assert (tmp_path / "gate.png").exists()
+    assert f"**{verdict.upper()}" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    assert (tmp_path / "gh.txt").read_text().startswith("pr comment 42 --repo owner/project --edit-last")
+
+
+def test_a_history_is_commented_with_its_values(tmp_path):
+    rows = "".join(f"c{k:02d},sort,{1.0 + 0.01 * (k % 3)}\n" for k in range(20))
+    (tmp_path / "history.csv").write_text(f"commit,bench,time_s\n{rows}")
+    told = {"BASE": "history.csv", "RUNNER_TEMP": str(tmp_path)}
+    told |= {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    program = Path(sys.executable).with_name("perfcore")
+    subprocess.run(["/bin/bash", SCRIPT, program], cwd=tmp_path, env={**os.environ, **told}, check=True)
+    assert "verdict=pass" in (tmp_path / "GITHUB_OUTPUT").read_text()
+    assert "▁▄█" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
 
 
 class _Recorder(BaseHTTPRequestHandler):

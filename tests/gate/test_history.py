@@ -272,3 +272,76 @@ def test_jobs_at_once_lose_no_commit(tmp_path):
     lines = history.read_text().splitlines()
     assert sorted(json.loads(line)["commit"] for line in lines) == sorted(f"c{k}" for k in range(24))
     assert [path.name for path in tmp_path.iterdir()] == ["history.jsonl"]
+
+
+def test_a_benchmark_that_ended_is_listed_and_not_judged() -> None:
+    """+30% at its 18th value, and removed 35 commits ago: nothing of it is new."""
+    rng = np.random.default_rng(12)
+    table = history({"kept": rng.normal(0.0, 0.01, 60), "removed": 0.3 * (np.arange(25) >= 18) + 0.01})
+    verdict = perfcore.gate_history(table)
+    assert (verdict.outcome.value, verdict.ended) == ("pass", (("removed", "c024"),))
+    assert any("1 ended: removed (last at c024)" in line for line in verdict.closing())
+    assert perfcore.gate_history(table, missing="fail").outcome == "fail"
+
+
+def test_what_slows_all_benchmarks_a_little_is_found() -> None:
+    """+8% in all of 30 at 4% noise: twice the noise of one, and ten times that of the median."""
+    rng = np.random.default_rng(13)
+    slower = np.log(1.08) * (np.arange(16) >= 13)
+    verdict = perfcore.gate_history(history({f"b{k}": rng.normal(0.0, 0.04, 16) + slower for k in range(30)}))
+    alarm = verdict.suite.alarm
+    assert (verdict.outcome.value, verdict.suite.commit_of(alarm)) == ("fail", "c013")
+    assert alarm.lower < np.log(1.08) < alarm.upper
+    assert verdict.summary()[0].startswith("FAIL  all 30 benchmarks together +")
+    same = perfcore.gate_history(history({f"b{k}": rng.normal(0.0, 0.04, 16) for k in range(30)}))
+    assert same.outcome == "pass"
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.3])
+def test_a_step_of_a_short_history_is_not_its_noise(phi: float) -> None:
+    """Eight values, then six that are 20% larger, at 2% noise."""
+    rng = np.random.default_rng([14, int(10 * phi)])
+    for _ in range(10):
+        values = noise(rng, 14, phi) + np.log(1.2) * (np.arange(14) >= 8)
+        assert perfcore.gate_history(history({"lookup": values})).outcome == "fail"
+
+
+def test_a_random_walk_is_not_a_clear_step() -> None:
+    outcomes = [
+        perfcore.gate_history(history({"b": np.cumsum(np.random.default_rng(seed).normal(0.0, 0.03, 16))})).outcome
+        for seed in range(60)
+    ]
+    assert outcomes.count("fail") <= 3
+
+
+def test_more_commits_show_a_smaller_step() -> None:
+    """+6% in noise of 4%: seldom after three commits, mostly after twelve."""
+    found = []
+    for after in (3, 12):
+        rng = np.random.default_rng(15)
+        step = np.log(1.06) * (np.arange(100 + after) >= 100)
+        verdicts = [perfcore.gate_history(history({"b": rng.normal(0.0, 0.04, 100 + after) + step})) for _ in range(20)]
+        found.append(sum(verdict.outcome == "fail" for verdict in verdicts))
+    assert found[0] < found[1] > 10
+
+
+def test_units_of_one_quantity_are_joined_and_others_left_out() -> None:
+    rng = np.random.default_rng(16)
+    rows = []
+    for at, log in enumerate(rng.normal(0.0, 0.01, 30)):
+        value = float(np.exp(log))
+        same = (value * 1e3, "ns") if at < 15 else (value, "us/iter")
+        rows += [(f"c{at:02d}", "a", *same), (f"c{at:02d}", "b", value, "ns" if at < 15 else "MB")]
+    verdict = perfcore.gate_history(pd.DataFrame(rows, columns=["commit", "bench", "value", "unit"]))
+    assert (verdict.outcome.value, [each.series.name for each in verdict.judged]) == ("pass", ["a"])
+    assert verdict.left_out == ("b (ns, MB)",)
+
+
+@pytest.mark.parametrize("column", ["commit", "sha", "revision", "version", "date"])
+def test_a_history_is_known_by_its_column(perf, tmp_path: Path, capsys, column: str) -> None:
+    table = history({"sort": np.random.default_rng(17).normal(0.0, 0.01, 20)})
+    dates = pd.date_range("2026-01-01", periods=20).strftime("%Y-%m-%d")
+    table = table.rename(columns={"commit": column}).assign(**({"date": dates} if column == "date" else {}))
+    table.to_csv(tmp_path / "h.csv", index=False)
+    assert perf("gate", tmp_path / "h.csv") == 0
+    assert capsys.readouterr().out.startswith("PASS  none of 1 benchmark slower in the last 12 commits")

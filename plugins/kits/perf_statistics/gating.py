@@ -49,7 +49,7 @@ _MEDIAN = math.pi / 2.0  # variance of a median over that of a mean
 # One or two benchmarks: degrees of freedom of the difference, and what sessions differ by however quiet their runs are.
 _TAIL, _FLOOR = 4.0, 0.01
 # Of three benchmarks or more, each one's noise is moderated towards the median of the file, and the variance grows with
-# the scatter of the ratios about their median. Judged on other sources than they were chosen on.
+# the scatter of the ratios about their median (`benchmarks/gates_sources.py`).
 _PRIOR_NOISE = 15.0  # degrees of freedom that the file's noise is worth
 _LEAST_NOISE = 0.2  # of the file's, below which a benchmark's noise is not believed
 _PRIOR_SCATTER = 1.0  # benchmarks that the rule counts as, against the scatter
