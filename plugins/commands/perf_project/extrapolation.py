@@ -3,9 +3,9 @@
 A component goes on between two forms: the power law of its last scales, and Amdahl's form a + b/p through all of them
 (non-negative, by relative errors). The estimate is the geometric mean of both. From four scales on it is that of both
 and of the component's scaling model, which counts the more the better it predicts the largest scale from the others.
-Load imbalance is also taken to tend to its measured share of computation. The forms and the spreads below are those with
-the smallest errors, and the stated coverage, if the last scales of runs of GROMACS, LULESH, EPOCH and of the examples are
-left out (`benchmarks/projections.py`).
+Load imbalance is also taken to tend to its measured share of computation. The forms and the spreads below are those
+with the smallest errors, and the stated coverage, if the last scales of runs of GROMACS, LULESH, EPOCH and of the
+examples are left out (`benchmarks/projections.py`).
 
 Errors of the logarithm have a Student's t distribution whose scale grows with the doublings beyond the largest run.
 Each scale that the smaller ones predict makes it smaller or larger: its error counts as one observation beside the
