@@ -246,6 +246,7 @@ class Measured(NamedTuple):
     """Means of all parts together that were measured of both models, at N points, and their ratio."""
 
     along: str  # the first parameter
+    points: tuple[tuple[float, ...], ...]
     labels: tuple[str, ...]  # the points as a person reads them
     means: Floats  # (2, N)
     ratio: Floats  # of the second over the first (N,), with the ends of its 95 % confidence interval
@@ -507,7 +508,8 @@ def _measured(one: Model, other: Model) -> Measured | None:
     ratio, factor = means[1] / means[0], np.exp(_SURE * np.hypot(*errors))
     names = [one.shown_names[symbol] for symbol in symbols]
     labels = (", ".join(f"{n}={v:g}" for n, v in zip(names, point, strict=True)) for point in points[known].tolist())
-    return Measured(names[0], tuple(labels), means, ratio, ratio / factor, ratio * factor)
+    places = tuple(tuple(point) for point in points[known].tolist())
+    return Measured(names[0], places, tuple(labels), means, ratio, ratio / factor, ratio * factor)
 
 
 def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:

@@ -139,14 +139,17 @@ def _tables(comparison: Comparison) -> list[Table]:
                    key=("measured_lower", "measured_upper")),
         ]  # fmt: skip
         tables.append(Table(columns, limit=_MOST_ROWS))
-    points = [
-        Column(name, values, format=_text, key=name) for name, values in comparison.by_name(comparison.points).items()
-    ]
-    points += _columns(comparison, comparison.totals.values, comparison.ratio, comparison.total_draws())
-    tables.append(
-        Table(points, title="Predicted" if tables else "", limit=_MOST_POINTS if comparison.parts else _MOST_ROWS)
-    )
-    if comparison.parts:
+    # A point that was measured of both has its measured ratio, and no second one.
+    known = [] if measured is None else measured.points
+    rows = [k for k in range(len(comparison)) if tuple(values[k] for values in comparison.points.values()) not in known]
+    levels = comparison.by_name({symbol: values[rows] for symbol, values in comparison.points.items()})
+    points = [Column(name, values, format=_text, key=name) for name, values in levels.items()]
+    totals = comparison.totals.values[:, rows], comparison.ratio[rows], comparison.total_draws().rows(rows)
+    points += _columns(comparison, *totals)
+    if rows:
+        most = _MOST_POINTS if comparison.parts else _MOST_ROWS
+        tables.append(Table(points, title="Predicted" if tables else "", limit=most))
+    if len(comparison.parts) > 1 or (comparison.parts and measured is None):
         tables.append(_part_table(comparison))
     return [*tables, Table(_all_columns(comparison), importance="data")]
 
@@ -248,6 +251,8 @@ def _changed(comparison: Comparison) -> Iterator[str]:
 
 def _plots(comparison: Comparison) -> list[Plot]:
     plots = [_total_plot(comparison)] if comparison.along or not comparison.parts else []
+    if len(comparison.parts) == 1 and plots:
+        return plots
     if comparison.parts and comparison.along and len(comparison.parts) <= _MOST_SERIES:
         return [*plots, _difference_plot(comparison)]
     if not comparison.parts:

@@ -30,6 +30,7 @@ _MOST_PATHS, _MOST_ADVICE, _MOST_NAMED = 40, 10, 3
 _HARDLY_LESS = 0.9  # of the variance
 _TWO_LEVELS, _FEW_LEVELS = 3, 4  # fewer than these
 _MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
+_HUNDREDFOLD = math.log(100.0)
 _PLAIN = 1e3, 1e7  # numbers between these are written in full
 _MOST_PLOTS, _PLACES = 6, 49  # curves that are drawn, and places of each
 _LONGEST = 46  # letters over one of several plots
@@ -80,7 +81,8 @@ def _target_text(model: ScalingModel) -> str:
     ratio = max(model.target[symbol] / max(model.points[symbol]) for symbol in model.symbols)
     low = max(min(model.points[symbol]) / model.target[symbol] for symbol in model.symbols)
     is_measured = bool((model.measured == model.target_point).all(axis=1).any())
-    far = f" ({ratio:.3g}x beyond the data)" if ratio > 1.0 else f" ({low:.3g}x below the data)" if low > 1.0 else ""
+    far = f" ({number_text(low)}x below the data)" if low > 1.0 else ""
+    far = f" ({number_text(ratio)}x beyond the data)" if ratio > 1.0 else far
     return point_name(model, model.target) + (" (measured)" if is_measured else far)
 
 
@@ -311,7 +313,11 @@ def _decision(model: ScalingModel) -> str:
 
 def _factor_text(side: float) -> str:
     """Half of an interval of a logarithm as a person writes it."""
-    return f"±{percent(math.expm1(side))}" if side < math.log(2.0) else f"a factor of {math.exp(side):.2g}"
+    return (
+        f"±{percent(math.expm1(side))}"
+        if side < math.log(2.0)
+        else f"a factor of {math.exp(side):.{2 if side < _HUNDREDFOLD else 3}g}"
+    )
 
 
 def _tables(model: ScalingModel) -> list[Table]:
@@ -546,7 +552,7 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
     marks += [
         Line(x, continued.tolist(), "model, continued", "data", "dotted", 1.1),
         Points(points.over.tolist(), points.mean.tolist(), "measured (mean ± SE)", "data", *error_bars),
-        Rule([target], "x", "", "accent"),
+        Rule([target], "x", "", "accent", drag=f"at={symbol}" if len(model.symbols) == 1 else ""),
         Points([target], [predicted], "target", "accent", shape="diamond", size=5.0),
     ]
     share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""

@@ -150,6 +150,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         data = _without_held(data.where(options.where), notes)
     data.require_roles()
     roles = data.roles
+    notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
@@ -242,6 +243,24 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
         and not is_run_identifier(column) and unit_of(column) in (None, "count")
     ]  # fmt: skip
     return tuple(varied) if len(varied) == 1 else None
+
+
+def _copies_of_parameters(data: Measurements) -> list[str]:
+    """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
+    table, notes = data.table, list[str]()
+    for column in data.roles.parameters.values():
+        if not is_processors(column):
+            continue
+        same = [
+            other
+            for other in table.columns
+            if other not in (*data.roles.parameters.values(), data.roles.value)
+            and table[other].dtype.kind in "iuf" and is_processors(other) and table[other].nunique() > 1
+            and len(table[[column, other]].drop_duplicates()) == table[column].nunique() == table[other].nunique()
+        ]  # fmt: skip
+        if same:
+            notes.append(f"{column} is the parameter, from which {listing(same, 3)} follows (--parameter {same[0]})")
+    return notes
 
 
 def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:

@@ -295,7 +295,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return None
         levels = _with_efficiency(self.levels_along, kind)
         is_told = bool(self.scaling) or kind == "rate" or len(self.symbols) > 1
-        return Speedup(self.symbols[0], levels[0].level, levels, _falls_below_half(levels), kind, is_told)
+        base = next((row for row in levels if row.measured), levels[0]).level
+        return Speedup(self.symbols[0], base, levels, _falls_below_half(levels), kind, is_told)
 
     def candidates(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
         """Candidate models of a path with their probabilities; they mix to the prediction at the target."""
@@ -656,8 +657,8 @@ def _levels(model: ScalingModel) -> tuple[Level, ...]:
 
 
 def _with_efficiency(levels: Sequence[Level], kind: str) -> tuple[Level, ...]:
-    """Levels with speedup, efficiency and cost over the first."""
-    base = levels[0]
+    """Levels with speedup, efficiency and cost over the first that was measured."""
+    base = next((row for row in levels if row.measured), levels[0])
     first = (base.measured or base.predicted or (math.nan,))[0]
     rows = []
     for row in levels:
