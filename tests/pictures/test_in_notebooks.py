@@ -14,7 +14,7 @@ from perfcore.results import Presenter, Result, Shown, _presenter_of
 ALL_KINDS = [*KINDS, *FURTHER_KINDS]
 # Rows of text, plans, and counts: a picture would say no more than the table.
 WITHOUT_PICTURE = {
-    *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Runs", "Ranking", "Summary"),
+    *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Ranking", "Summary"),
     "Recommendation",
     *("Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
 }

@@ -110,7 +110,7 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
 
 
 WITHOUT = {
-    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
+    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Ranking", "Added",
     "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes",
 }  # fmt: skip
 TOO_WIDE = {

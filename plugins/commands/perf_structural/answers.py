@@ -606,7 +606,7 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
     # Even if the predicted distributions are right; a valley if they are too narrow, a hill if too wide.
     bars: list[Any] = [
         Steps(np.linspace(0.0, 1.0, PIT_BINS + 1), counts, colour="model", is_filled=True),
-        Rule([float(counts.sum()) / PIT_BINS], "y", "calibrated", "dark"),
+        Rule([float(counts.sum()) / PIT_BINS], "y", colour="dark"),
     ]
     return [runs, Plot("places", bars, Axis("PIT"), Axis("runs"), width=0.25)]
 

@@ -548,6 +548,9 @@ class MeasuredValue(Result):
             "column": self.window.column,
             "source": self.window.source,
             **stretch,
+            "samples_quantiles": {
+                quantile_name(level): float(np.quantile(self.window.values, level)) for level in self.levels
+            },
             "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
         }
 

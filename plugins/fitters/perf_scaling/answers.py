@@ -552,7 +552,7 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
     marks += [
         Line(x, continued.tolist(), "model, continued", "data", "dotted", 1.1),
         Points(points.over.tolist(), points.mean.tolist(), "measured (mean ± SE)", "data", *error_bars),
-        Rule([target], "x", "", "accent"),
+        Rule([target], "x", "", "accent", drag=f"at={symbol}" if len(model.symbols) == 1 else ""),
         Points([target], [predicted], "target", "accent", shape="diamond", size=5.0),
     ]
     share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""

@@ -49,7 +49,7 @@ def individual_report(model: IndividualModel, data: Any = None) -> Report:
             _coefficients(model),
         ],
         draw=lambda: _plots(model, data),
-        notes=[Note("Uncertain", freedom_warning(few, count))] if few else [],
+        notes=[Note("Uncertain", freedom_warning(few, count).removeprefix("warning: "))] if few else [],
         details=[*model.data_lines(), _fit_line(model.statistics)],
         formula=model.formula,
     )
@@ -131,7 +131,7 @@ def _uncertain(model: JointModel) -> list[str]:
 
     lines: list[str] = []
     if model.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
-        lines.append("warning: model not usable for prediction")
+        lines.append("model not usable for prediction")
     spread = _spread_of_cells(model)
     if spread > _WIDE_SCALE and not model.relative:
         lines.append(

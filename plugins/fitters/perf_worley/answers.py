@@ -68,7 +68,7 @@ def phase_report(model: PhaseModel, data: Any = None) -> Report:
         figures=figures,
         tables=_tables(model),
         draw=lambda: _plots(model, data),
-        notes=[Note("Assumed", text) for text in _number_lines(model)],
+        notes=[*(Note("Assumed", text) for text in _number_lines(model)), *_range_notes(model)],
         next=_next_command(model),
         details=_details(model),
         formula=model.formula,
@@ -232,12 +232,7 @@ def _number_lines(model: PhaseModel) -> list[str]:
                 line += f", of means over the period of {readable(model.evidence.period, model.time_unit)}"
         elif model.rule == "knee" and count == first:
             line += f": more explain less than {model.worth:.0%} of the rest"
-        lines = [f"{line} (--phases N)"]
-        if model.evidence is not None and count == last > 1 and last < model.n_steps:
-            lines.append(
-                f"warning: {last} is the largest number tried; extend with --phases 1..{min(2 * last, model.n_steps)}"
-            )
-        return lines
+        return [f"{line} (--phases N)"]
     if (tolerance := model.origin.options.get("tolerance")) is not None:
         return [f"fewest phases for the tolerance {tolerance:g}"]
     if (
@@ -248,6 +243,17 @@ def _number_lines(model: PhaseModel) -> list[str]:
         return []
     reason = f"the curve has only {count} steps" if model.epsilon == 0.0 else f"{count} reach the smallest tolerance"
     return [f"{requested} phases requested, but {reason}"]
+
+
+def _range_notes(model: PhaseModel) -> list[Note]:
+    """Return a note if more phases than were tried may be better."""
+    if model.evidence is None or model.rule is None:
+        return []
+    last = model.sequence[-1].n_phases
+    if not len(model.phases) == last > 1 or last >= model.n_steps:
+        return []
+    farther = min(2 * last, model.n_steps)
+    return [Note("Uncertain", f"{last} is the largest number tried; extend with --phases 1..{farther}")]
 
 
 def _evidence(evidence: Evidence) -> str:

@@ -32,6 +32,7 @@ _BINS = 1000
 _INCH, _HEIGHT, _ROW, _FRAME = 100, 340, 24, 90  # pixels: of an inch, of a plot, of a name on its axis, around these
 _LABEL, _TICK, _SMALL = "13px", "12px", "11px"
 _NAME_LETTERS = 36  # of a name on an axis
+_MOST_TICKS, _FEW_TICKS, _MOST_LETTERS = 16, 8, 60  # names below a plot, below a small one, letters side by side
 _DASHES = {"solid": "solid", "dashed": "dashed", "dotted": "dotted"}
 _SHAPES = {
     "circle": "circle", "diamond": "diamond", "square": "square", "triangle": "triangle", "cross": "x", "bar": "dash",
@@ -219,7 +220,8 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
     ticker: Any = FixedTicker(ticks=[]) if is_log else BasicTicker()  # the script chooses those of logarithmic axes
     overrides: dict[Any, Any] = {}
     if axis.scale == "category":
-        ticker = FixedTicker(ticks=list(range(len(axis.names))))
+        most = len(axis.names) if name == "y" else _MOST_TICKS if chart.plot.height >= _HEIGHT else _FEW_TICKS
+        ticker = FixedTicker(ticks=list(range(0, len(axis.names), max(-(-len(axis.names) // most), 1))))
         overrides = {k: PlainText(text=shortened(each, _NAME_LETTERS)) for k, each in enumerate(axis.names)}
     elif len(axis.ticks):
         ticker = FixedTicker(ticks=(np.asarray(axis.ticks, float) * unit[0]).tolist())
@@ -229,7 +231,7 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
         major_label_text_color=INK, axis_line_color=RULE, major_tick_line_color=RULE, minor_tick_line_color=None,
         major_label_overrides=overrides,
     )  # fmt: skip
-    if name == "x" and axis.scale == "category" and len(axis.names) > 6:
+    if name == "x" and axis.scale == "category" and sum(map(len, axis.names[:_MOST_TICKS])) > _MOST_LETTERS:
         drawn.major_label_orientation = 0.8
     chart.plot.add_layout(drawn, "below" if name == "x" else "left")
     chart.plot.add_layout(Grid(dimension=0 if name == "x" else 1, axis=drawn, grid_line_color=GRID))

@@ -63,11 +63,12 @@ def report_blocks(report: Report) -> tuple[page.Block, ...]:
     if formula and not any(formula in line for line in report.lines):
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(page.Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
-    brief = report.brief_tables
-    blocks += (page.Table.of(table.title, *table.shown(verbose=table.importance == "default")) for table in brief)
-    for number, table in enumerate(each for each in report.shown_tables if each.importance == "verbose"):
-        is_folded = bool(brief) or number > 0
-        blocks.append(replace(page.Table.of(*table), title=table.title or "All rows", is_folded=is_folded))
+    brief = {id(table): page.Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables}
+    blocks.extend(brief.values())
+    for table in report.shown_tables:
+        whole, shown = page.Table.of(*table), brief.get(id(table))
+        if shown is None or (whole.header, whole.rows) != (shown.header, shown.rows):
+            blocks.append(replace(whole, title=table.title or "All rows and columns", is_folded=bool(brief)))
     if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
         blocks.append(page.Text(details, "Details", is_folded=True))
     return (*blocks, *_closing(report))
