@@ -30,6 +30,7 @@ class Entry:
     options: str | None = None
     extra: str | None = None
     suffixes: tuple[str, ...] = ()
+    signature: str = ""
     default_for: tuple[str, ...] = ()
     ranks_for: tuple[str, ...] = ()
     group: str = ""

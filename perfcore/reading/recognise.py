@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,11 +39,15 @@ class Reading:
 def recognise(source: Source) -> tuple[str, Reader]:
     """Name and instance of the reader that is surest of a source."""
     best: tuple[float, str, Reader] | None = None
-    entries = registry().entries("readers")
-    problems = []
-    # A reader that claims the ending is asked first, so that others are imported only when it declines.
-    for name, entry in sorted(entries.items(), key=lambda item: source.suffix not in item[1].suffixes):
-        if best is not None and best[0] > UNSURE and source.suffix not in entry.suffixes:
+    entries, problems = registry().entries("readers"), list[str]()
+    # Readers that claim the ending are asked first, and of all only those whose signature the file has are imported;
+    # the others if none of them is sure.
+    may_be = [name for name, entry in entries.items() if may_read(entry, source)]
+    order = sorted(may_be, key=lambda name: source.suffix not in entries[name].suffixes)
+    for name in [*order, *(name for name in entries if name not in may_be)]:
+        entry = entries[name]
+        is_claimed = source.suffix in entry.suffixes and name in may_be
+        if best is not None and best[0] > UNSURE and not is_claimed:
             break
         try:
             reader: Reader = entry.load()()
@@ -59,6 +64,11 @@ def recognise(source: Source) -> tuple[str, Reader]:
         advice = f"not in any of the {len(entries)} known formats; `perf info --formats` lists them, --reader names one"
         raise InputError(source.name, "; ".join([advice, *problems]))
     return best[1], best[2]
+
+
+def may_read(entry: Entry, source: Source) -> bool:
+    """Return whether a file has the signature of a format; of one without a signature any file may be."""
+    return not entry.signature or re.search(entry.signature.encode("latin-1"), source.head) is not None
 
 
 def read(

@@ -1,5 +1,6 @@
 """Which reader is chosen, how its options are checked, and writing whole or not at all."""
 
+import subprocess
 import sys
 from dataclasses import dataclass
 from types import ModuleType
@@ -132,3 +133,16 @@ def test_writing_is_whole_or_not_at_all(tmp_path):
         write([1], tmp_path / "x.A")
     assert (tmp_path / "x.A").read_bytes() == b"whole"
     assert [path.name for path in tmp_path.iterdir()] == ["x.A"]
+
+
+def test_a_table_imports_no_reader_of_another_format(tmp_path):
+    """Formats are known by their signatures, so that recognizing a file imports the reader that it needs."""
+    (tmp_path / "x.csv").write_text("p,time_s\n1,8.0\n2,4.1\n4,2.2\n8,1.2\n")
+    code = (
+        "import sys, perfcore; perfcore.fit(perfcore.read('x.csv'), fitter='scaling');"
+        "print(*(name for name in sys.modules if name.startswith('perf_io.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    tables = {"columns", "csv", "duck", "measurement_table", "read_table", "table"}
+    needed = {"perf_io.tables", "perf_io.text", "perf_io.options", "perf_io.exported_formats"}
+    assert set(done.stdout.split()) <= needed | {f"perf_io.tables.{name}" for name in tables}

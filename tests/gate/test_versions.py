@@ -418,3 +418,18 @@ def test_rounds_that_are_promised_decide() -> None:
     decided = paired_test(list(sides[0]), list(sides[1])).p_not_slower(np.log(1.05)) <= 0.05
     # One after the other they would be moderated together; 400 draws have a standard error of 1.5 %.
     assert 0.84 <= decided.mean() <= 0.99
+
+
+def test_names_are_those_that_tools_print_and_the_next_command_uses_them(tmp_path: Path) -> None:
+    names = ["BM_copy/512", "BM_copy/1024", "BM_init"]
+    paths = [google(tmp_path / f"{k}.json", {n: noisy(9 * k + i, 1 + 0.1 * k, 0.05) for i, n in enumerate(names)})
+             for k in range(2)]  # fmt: skip
+    for path in map(Path, paths):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "context": {"executable": "./bench"}}))
+    verdict = perfcore.gate(*paths)
+    assert set(verdict.benchmarks) == set(names)
+    assert verdict.outcome == "inconclusive"
+    assert "Next: ./bench --benchmark_filter=" in verdict.closing()[-1]
+    commands = [f"./sort -n {n}" for n in (10, 20)]
+    files = [hyperfine(tmp_path / f"h{k}.json", {c: noisy(k, 1.0, 0.01) for c in commands}) for k in range(2)]
+    assert list(perfcore.gate(*files).benchmarks) == commands

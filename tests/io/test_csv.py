@@ -169,7 +169,7 @@ BAD = {
     "0,1,2\n1,2,3\n": r":1: the first line '0,1,2' holds no column names",
     "Pair,8.1,8.9\nNeigh,1.0,1.1\n": r":1: the first line .* holds numbers and no column names",
     "time,Time\n1,2\n": r":1: the column names 'time, Time' must be one line each",
-    "a,b\n1,2\n": r":1: the columns a, b do not say what this table is made of",
+    "a,b\n1,2\n": r":1: the columns a .number., b .number. do not say what this table is made of",
     "# only\n\n# comments\n": r"contains no table",
 }
 

@@ -139,6 +139,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
+    if roles.alternatives:
+        facts["alternatives"] = f"{', '.join(roles.alternatives)}: a model each (choose with --value)"
     if (spread := spread_in_words(data)) is not None:
         facts["spread"] = spread
     if roles.category:

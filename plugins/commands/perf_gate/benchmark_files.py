@@ -274,16 +274,16 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
 
     tables = [long_table(reading, values, session) for session, reading in enumerate(map(read_one, files))]
     about = [_about(file) for file in files]
-    known = all(when is not None for _, when in about)  # else the clock of the file system counts
-    for table, file, (_, when) in zip(tables, files, about, strict=True):
+    known = all(when is not None for _, when, _ in about)  # else the clock of the file system counts
+    for table, file, (_, when, _) in zip(tables, files, about, strict=True):
         table.runs["written"] = when if known else file.stat().st_mtime if file.is_file() else float("nan")
-    machines = tuple(machine for machine, _ in about if machine)
+    machines, program = tuple(machine for machine, *_ in about if machine), about[-1][2] if about else ""
     keys = tuple(dict.fromkeys(key for table in tables for key in table.keys))
     if len(tables) == 1:
-        return replace(tables[0], source=name, machines=machines)
+        return replace(tables[0], source=name, machines=machines, program=program)
     runs, labels = (pd.concat([getattr(one, part) for one in tables], ignore_index=True) for part in ("runs", "labels"))
     local = tables[0].local, tables[0].local_rounds
-    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), *local, machines)
+    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), *local, machines, program)
 
 
 # What files of benchmark tools say of their machine, and when they were written.
@@ -294,14 +294,14 @@ _MACHINE = {
 }
 
 
-def _about(file: Path) -> tuple[dict[str, str], float | None]:
-    """What a file says of its machine, and its date in seconds."""
+def _about(file: Path) -> tuple[dict[str, str], float | None, str]:
+    """Return what a file says of its machine, its date in seconds, and the program that ran the benchmarks."""
     try:
         document = decode_json(file.read_bytes()) if file.suffix == ".json" else None
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
-        return {}, None
+        return {}, None, ""
     if not isinstance(document, dict):
-        return {}, None
+        return {}, None, ""
     machine: dict[str, str] = {}
     for part, names in _MACHINE.items():
         about = document.get(part)
@@ -310,11 +310,12 @@ def _about(file: Path) -> tuple[dict[str, str], float | None]:
             if found:
                 machine[name.rpartition(".")[2]] = json.dumps(found).strip('"')
     context = document.get("context")
+    program = str(context.get("executable") or "") if isinstance(context, dict) else ""
     date = document.get("datetime") or (context.get("date") if isinstance(context, dict) else None)
     try:
-        return machine, datetime.datetime.fromisoformat(str(date)).timestamp() if date else None
+        return machine, datetime.datetime.fromisoformat(str(date)).timestamp() if date else None, program
     except ValueError:
-        return machine, None
+        return machine, None, program
 
 
 def files_of(name: str) -> list[str]:

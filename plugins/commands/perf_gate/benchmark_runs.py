@@ -528,9 +528,11 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)
     tables = []
-    for side in sides:
-        names = None
-        for key in name_keys:
+    printed = [_printed_names(side) for side in sides]
+    are_printed = bool(name_keys) and all(own is not None for own in printed)
+    for side, full in zip(sides, printed, strict=True):
+        names = full if are_printed else None
+        for key in [] if are_printed else name_keys:
             texts = side.labels[key].map(text_of)
             part = (texts if key in code else f"{key}=" + texts).where(side.labels[key].notna(), "")
             names = part if names is None else (names + " " + part).str.strip()
@@ -550,6 +552,28 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             f"({', '.join(sorted(metrics))}); choose a common one with --value, or convert one"
         )
     return tables
+
+
+def _printed_names(side: LongTable) -> pd.Series | None:
+    """Return names as hyperfine and Google Benchmark print them; None for other formats."""
+    labels = side.labels
+    if side.reader == "hyperfine" and "command" in labels:
+        names = labels["command"].astype(str).tolist()
+        for key in side.keys:
+            names = [n.replace(f"{{{key}}}", t) for n, t in zip(names, labels[key].map(text_of), strict=True)]
+    elif side.reader == "google-benchmark" and "benchmark" in labels:
+        names = labels["benchmark"].astype(str).tolist()
+        for key in (key for key in side.keys if key != "benchmark"):
+            mark = "/" if re.fullmatch(r"arg\d+", key) else f"/{key}:"
+            texts = zip(names, labels[key].map(text_of), labels[key].notna(), strict=True)
+            names = [f"{name}{mark}{text}" if known else name for name, text, known in texts]
+    else:
+        return None
+    import pandas as pd
+
+    series = pd.Series(names, index=labels.index)
+    keys = [key for key in side.keys if key in labels]
+    return series if not keys or series.nunique() == len(labels[keys].drop_duplicates()) else None
 
 
 def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import perfcore
+from perf_project.extrapolation import LAW_SCALES
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
@@ -33,6 +34,7 @@ from perfcore.models.model import Origin
 from perfcore.reading.many_files import NamePattern
 
 _FITTER = "scaling"
+_LEAST_ERROR = 0.01  # of a check, relative: smaller ones are chance
 _LOCAL = ("GPU communication: copies",)  # without network
 _OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
@@ -226,12 +228,13 @@ def projected(
         if components.counters is None
         else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
     )
+    check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
         origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
                       perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
         unfitted=reasons, law=law, counters=counters,
-        check=_check(components, law, scaling, measured, points),
+        check=check, law_weight=law_weight,
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if)
@@ -314,18 +317,18 @@ def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: M
 def _check(
     components: Components, law: Any, scaling: str, measured: Mapping[str, Sequence[float]],
     points: Mapping[str, Sequence[float]],
-) -> Check | None:  # fmt: skip
-    """The largest scale predicted from the others; None if these are too few."""
+) -> tuple[Check | None, float]:  # fmt: skip
+    """The largest scale predicted from the others, None if these are too few; and what scaling models then count."""
     symbol, sizes = next(iter(points)), np.array(next(iter(points.values())))
     largest = float(sizes.max())
     if len(set(sizes.tolist())) < 3:
-        return None
+        return None, 0.0
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
         smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
         smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
     except DataError:
-        return None
+        return None, 0.0
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
     at = np.flatnonzero(sizes == largest).tolist()
@@ -338,7 +341,12 @@ def _check(
     place = {s: np.array([t[s] for t in targets]) for s in points}
     true = float(sum(values[at[-1]] for values in measured.values()))
     median, lower, upper = model.predict(place, 0.95)[-1].tolist()
-    return Check(largest, true, median, lower, upper)
+    check, weight = Check(largest, true, median, lower, upper), 0.0
+    if len(set(sizes.tolist())) >= LAW_SCALES and median > 0.0:
+        by_law = float(_replace(model, law_weight=1.0).predict(place)[-1])
+        off, law_off = (math.log(true / each) ** 2 + _LEAST_ERROR**2 for each in (median, by_law))
+        weight = off / (off + law_off)
+    return check, weight
 
 
 def targets_of(

@@ -1,10 +1,11 @@
 """Times of components beyond the largest scale of runs at a few scales.
 
 A component goes on between two forms: the power law of its last scales, and Amdahl's form a + b/p through all of them
-(non-negative, by relative errors). The estimate is the geometric mean of both, and from four scales on of that and the
-median of the component's scaling model. Load imbalance is also taken to tend to its measured share of computation.
-The forms, their weights and the spreads below are those with the smallest errors, and the stated coverage, if the last
-scales of runs of GROMACS, LULESH, EPOCH and of the examples are left out (`benchmarks/projections.py`).
+(non-negative, by relative errors). The estimate is the geometric mean of both. From four scales on it is that of both
+and of the component's scaling model, which counts the more the better it predicts the largest scale from the others.
+Load imbalance is also taken to tend to its measured share of computation. The forms and the spreads below are those
+with the smallest errors, and the stated coverage, if the last scales of runs of GROMACS, LULESH, EPOCH and of the
+examples are left out (`benchmarks/projections.py`).
 
 Errors of the logarithm have a Student's t distribution whose scale grows with the doublings beyond the largest run.
 Each scale that the smaller ones predict makes it smaller or larger: its error counts as one observation beside the
@@ -26,7 +27,7 @@ PRIOR_RUNS = 4.0
 # categories leave more out; of components that compute, of those of tables, and of losses.
 TRACES, TABLES = 0.08, 0.19
 COMPUTING, CATEGORY, LOSS = 0.1, 0.35, 0.4
-LAW_WEIGHT, LAW_SCALES = 0.5, 4  # share of the scaling model, if there are so many scales
+LAW_SCALES = 4  # from which scaling models count
 _STEEPEST = 2.0  # exponent of a power law
 _LEAST_TIME = 0.01  # of a component's longest: what is shorter counts with that relative error
 _LEAST_DOUBLINGS, _LARGEST_ERROR = 0.5, 1.0  # of a check: nearer scales differ by noise

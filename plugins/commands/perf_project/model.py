@@ -71,6 +71,7 @@ class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
     )  # what-if: by what the time of a component is multiplied
     unfitted: dict[str, str] = msgspec.field(default_factory=dict)  # components that no law fits, held constant
     check: Check | None = None
+    law_weight: float = 0.0  # of scaling models beyond the largest run, beside the forms of few scales
     notes: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # by label: Assumed, Uncertain
 
 
@@ -201,8 +202,8 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         shifted = {}
         for number, name in enumerate(times):
             law = np.median(drawn[name][:, beyond], axis=0)
-            if name in self.kinds and len(sizes) >= extrapolation.LAW_SCALES and (law > 0.0).all():
-                times[name] = times[name] ** (1.0 - extrapolation.LAW_WEIGHT) * law**extrapolation.LAW_WEIGHT
+            if name in self.kinds and (law > 0.0).all():
+                times[name] = times[name] ** (1.0 - self.law_weight) * law**self.law_weight
             usual = extrapolation.LOSS if name in self.alone else (
                 extrapolation.COMPUTING if self.alone else extrapolation.CATEGORY)  # fmt: skip
             errors = extrapolation.check_errors(sizes, measured, self.alone, [name])

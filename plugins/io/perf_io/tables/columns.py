@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,42 +14,28 @@ from perf_io.options import TableOptions
 from perf_io.tables.measurement_table import levels_of_columns, numbered_runs
 from perf_io.tables.table import Column, Table, one_line
 from perfcore.base.errors import InputError, UnknownNameError, listing
-from perfcore.data.columns import alternatives_of, existing_column, guess_roles, is_processors, parts_of_time, sizes_of
+from perfcore.data.columns import (
+    alternatives_of,
+    existing_column,
+    guess_roles,
+    is_called_rate,
+    is_called_time,
+    is_of_spread,
+    is_processors,
+    is_size,
+    parts_of_time,
+    sizes_of,
+    words,
+)
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
 TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time
 
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    role: tuple(names.split())
-    for role, names in {
-        "time": "time timestamp time_stamp t ts date datetime date_time",
-        "start": "start start_time start_timestamp start_ts start_date t_start tstart starttime begin begin_time "
-        "begin_timestamp begin_date started started_at start_at begin_at began time_start time_begin launch_time "
-        "launched launched_at ts ts_start t_begin",
-        "end": "end end_time end_timestamp end_ts end_date t_end tend endtime stop stop_time stopped stopped_at finish "
-        "finish_time finished finished_at ended ended_at end_at complete completed completed_at completion_time "
-        "time_end time_stop ts_end",
-        "duration": "duration dur elapsed elapsed_time runtime run_time walltime wall_time",
-        "change": "event_type event_kind change",  # whether a row enters a state or leaves it
-        "state": "state activity region function task category name event state_name activity_name region_name "
-        "function_name task_name event_name job_name task_type kernel_name operation op kind type kernel "
-        "status",
-        "value": "value height utilization utilisation usage busy active running processors load count",
-    }.items()
-}
-# What a location is called. Of the first line one alone says it all; the others qualify one another: a thread is one
-# of its process, a core one of its node. A core on which a known thread runs says nothing of the thread.
+_ROLES = ("time", "start", "end", "duration", "change", "state", "value")
+SYNONYMS: Mapping[str, tuple[str, ...]] = {role: words("trace", role) for role in _ROLES}
+# Of the levels of a location "whole" alone says it all; the others qualify one another.
 LEVELS: Mapping[str, tuple[str, ...]] = {
-    level: tuple(names.split())
-    for level, names in {
-        "whole": "location resource resourceid resource_id container worker worker_id worker_name location_id "
-        "location_name executor executor_id runner runner_name",
-        "process": "rank mpi_rank rank_id process process_id pid",
-        "device": "device gpu device_id gpu_id agent_id",
-        "thread": "stream stream_id strm queue queue_id thread thread_id tid",
-        "core": "processor cpu core pe core_id cpu_id pe_id",
-        "node": "node host hostname node_id node_name nodelist machine",
-    }.items()
+    level: words("levels", level) for level in ("whole", "process", "device", "thread", "core", "node")
 }
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GAPS = re.compile(r"[\s.:_-]+")
@@ -108,14 +94,9 @@ def without_row(bare: str) -> str:
 # A curve is written ``time,value``: what stands before a time is what the run was given.
 
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
-_RUN_WORDS = (
-    "rep reps repeat repetition replication replicate replica round run trial try attempt retry pass iteration iter it "
-    "step pid process_id build commit epoch index idx i id no nr row line sample seed request job order seq"
-)
-_RUNS = frozenset(_RUN_WORDS.split())
+_RUNS = frozenset(words("trace", "counts_rows"))
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
-_RATES = frozenset(("throughput", "speedup", "speed_up", "bandwidth"))
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 
@@ -149,76 +130,56 @@ def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     if len(numbers) > 2 and not (last in _MOMENTS and unit is not None):
         return None
     is_time = last in _MOMENTS or last in SYNONYMS["duration"] or (unit is not None and unit.kind == "time")
-    is_measured = is_time or last in _RATES or (unit is not None and unit.kind == "rate")
+    is_measured = is_time or is_called_rate(numbers[-1].name)
     if not is_measured or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
         return None
-    if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
+    if (
+        is_called_rate(numbers[0].name)
+        or first in _OTHERS - _NUMBERS
+        or (counting is not None and counting.kind in ("time", "rate"))
+    ):
         return None
     counts_runs = _NUMBERING.sub("", first) in _RUNS
     return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
 
 
-# Words within names, of which one is enough to suppose a meaning that the user then confirms by typing it.
-_WORDS: Mapping[str, frozenset[str]] = {
-    role: frozenset(words.split())
-    for role, words in {
-        "start": "start started begin begins began from since enter entry entered launch launched first t0 in",
-        "end": "end ended done finish finished stop stopped until till to complete completed exit leave last t1 out",
-        "duration": "duration dur elapsed took length lasted runtime walltime",
-        "location": "location node host worker rank thread process core cpu gpu stream device machine executor slot "
-        "lane queue server pod instance container resource pid tid agent partition",
-        "state": "state task kind type name stage function label what kernel phase step action activity job",
-        "time": "time timestamp date when at clock",
-        "any": "",
-    }.items()
-}
-_TIMES = ("number", "timestamp")
+def what_columns_hold(columns: Sequence[Column]) -> str:
+    """What each column is taken for, for a message that asks for roles; of many the first."""
+    shown = [f"{one_line(column.name)} ({_taken_for(column)})" for column in columns[:_MOST_SHOWN]]
+    return ", ".join(shown) + (f", ... ({len(columns)} in all)" if len(columns) > _MOST_SHOWN else "")
+
+
+def _taken_for(column: Column) -> str:
+    name = column.name
+    if column.kind != "number":
+        return {"text": "text", "timestamp": "date"}.get(column.kind, "text")
+    bare = without_row(split_name(name).bare)
+    if is_of_spread(name):
+        return "spread"
+    if is_processors(name):
+        return "processors"
+    if is_called_rate(name):
+        return "rate"
+    if bare in SYNONYMS["start"] or bare in SYNONYMS["end"]:
+        return "moment"
+    return "time" if is_called_time(name) else "size" if is_size(name) else "number"
 
 
 def suggested_command(columns: Sequence[Column], options: TableOptions, source: str) -> str:
-    """A whole ``perf fit`` with the file's own names, as near as words in them tell."""
-    left = list(columns)
-
-    def take(role: str, kinds: Collection[str]) -> str | None:
-        """The first column of a kind in whose name one of the words of a role occurs; without any the first."""
-        words = _WORDS[role]
-        for column in left:
-            if column.kind in kinds and (not words or words.intersection(plain_name(column.name).split("_"))):
-                left.remove(column)
-                return column.name
-        return None
-
-    start, end = options.start or take("start", _TIMES), options.end or take("end", _TIMES)
-    duration = options.duration or (None if start and end else take("duration", _TIMES))
-    start = start or (None if end and duration else options.time or take("time", _TIMES))
-    location = ",".join(options.location) or take("location", ("text", "number", "other"))
-    state = options.state or take("state", ("text", "other"))
-    by_words = any((start, end, duration))
-    start = start or (None if end and duration else take("any", _TIMES))
-    end = end or (None if duration else take("any", _TIMES))
-    roles = {"start": start, "end": end, "duration": duration, "location": location, "state": state}
-    intervals = _command(source, {role: name for role, name in roles.items() if name})
-    if by_words and sum(map(bool, (start, end, duration))) > 1:
-        return intervals
-    numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
-    counted = next((name for name in numbers if is_processors(name)), None)
-    measures = [name for name in numbers if name != counted]
-    varied, value = counted or numbers[0], measures[-1] if measures else numbers[-1]
-    runs = f"perf fit {shlex.quote(source)} --parameter {shlex.quote(varied)} --value {shlex.quote(value)}"
-    measured = f"{runs} (measured runs; --value takes several)"
-    if counted is not None and not by_words:  # no moments at which intervals begin or end
-        return measured
-    return f"{intervals} (intervals), or {measured}" if start and end else measured
+    """A ``perf fit`` that means what it says: one parameter and one time, or what remains to be said."""
+    taken = [(column.name, _taken_for(column)) for column in columns]
+    times = [name for name, kind in taken if kind in ("time", "rate")]
+    varied = [name for name, kind in taken if kind in ("processors", "size")]
+    if len(times) == 1 and len(varied) == 1:
+        arguments = f"--parameter {shlex.quote(varied[0])} --value {shlex.quote(times[0])}"
+        return f"perf fit {shlex.quote(source)} {arguments}"
+    return ""
 
 
-def _command(source: str, options: Mapping[str, str]) -> str:
-    arguments = (f"-r {shlex.quote(f'{name}={value}')}" for name, value in options.items())
-    return " ".join(["perf fit", shlex.quote(source), *arguments])
-
-
-_ACCEPTED = (
-    "time,value or start,end,value (a curve), start,end or start,duration, with location and state where there are any "
-    "(a trace), or p,time_s with code and system (measurements)"
+_MOST_SHOWN = 5
+_FIXES = (
+    "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
+    "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
 )
 
 
@@ -291,10 +252,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         return Roles("series", values=tuple(columns))
     if (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
-    names = listing([one_line(column.name) for column in columns], 20)
-    subject = " this table" if options.kind == "auto" else f" a {options.kind}"
-    problem = f"the columns {names} do not say what{subject} is made of; accepted are {_ACCEPTED}"
-    raise InputError(source, f"{problem}; say which is which: {suggested_command(columns, options, source)}", line=1)
+    subject = "this table" if options.kind == "auto" else f"a {options.kind}"
+    command = suggested_command(columns, options, source)
+    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of"
+    problem += f"; {f'try: {command}' if command else _FIXES}"
+    raise InputError(source, problem, line=1)
 
 
 def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Column | None:
@@ -306,8 +268,7 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
     return next((column for column in texts if look.tells_changes(column)), None)
 
 
-_DEVICE_WORDS = "index id uuid gpu_index gpu_uuid serial card card_index bus pci_bus_id interface disk dev"
-_DEVICES = frozenset(_DEVICE_WORDS.split())
+_DEVICES = frozenset(words("trace", "device"))
 
 
 def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
@@ -359,7 +320,7 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
         return True
-    if "command" in bare and roles.value is not None and not moments:
+    if "command" in bare and roles.value is not None and not bare & {*SYNONYMS["start"], *SYNONYMS["end"]}:
         return True
     names = [column.name for column in columns if column.name in numbers]
     if not roles.parameters and not moments and sizes_of(names, numbers):
@@ -404,12 +365,12 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
     named = (options.time, options.start, options.end, options.duration, options.change, options.location)
     if look is None or options.kind not in ("auto", "measurements") or any(named) or options.value:
         return None
-    moments = frozenset().union(*(_WORDS[role] for role in ("start", "end", "time", "duration", "location")))
-    words = [set(plain_name(column.name).split("_")) for column in columns]
-    if any(column.kind != "number" for column in columns) or any(names & moments for names in words):
+    moments = frozenset(words("trace", "not_varied"))
+    names_of = [set(plain_name(column.name).split("_")) for column in columns]
+    if any(column.kind != "number" for column in columns) or any(names & moments for names in names_of):
         return None
     *varied, value = columns
-    varied = [column for column, names in zip(varied, words, strict=False) if not names & _RUNS]
+    varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
     over = listing([one_line(column.name) for column in varied])

@@ -25,9 +25,7 @@ from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Column, Table, has_decimal_comma, sql_number
-from perf_io.tables.table_write import write_table
 from perf_io.text import is_number
-from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -404,8 +402,6 @@ class CsvReader(Reader):
 
     def sniff(self, source: Source) -> float:
         """Sure where the columns have known names; unsure where only the ending or the shape of the lines says so."""
-        if looks_like_pj_dump(source.head):
-            return 0.0
         if export_command(source) is not None:
             return 0.8
         # Unsure is still the best guess for these endings: the message of `read` then says what is wrong.
@@ -439,6 +435,8 @@ class CsvReader(Reader):
             return data
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        from perf_io.tables.table_write import write_table
+
         write_table(data, Path(path), "csv")
 
 

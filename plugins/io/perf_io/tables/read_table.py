@@ -13,11 +13,8 @@ from perf_io.options import TableOptions
 from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
-from perf_io.tables.samples import read_samples, read_steps
-from perf_io.tables.state_table import StateTable, counted_from, read_states
 from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
 from perf_io.text import is_number
-from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -77,6 +74,9 @@ _ALL, _ENTERED = "all", "running"  # what a location and a state are called wher
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
     """States between the rows that enter and leave them."""
+    from perf_io.tables.state_table import counted_from
+    from perf_io.traces.nested_states import NestedStates
+
     assert roles.start is not None
     assert roles.change is not None
     location_sql = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"
@@ -339,6 +339,8 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
         return read_event_table(table, roles)
     if roles.kind == "trace":
         return _trace(table, roles, unit, options.overlap)
+    from perf_io.tables.samples import read_samples, read_steps  # what other tables need is not imported for all
+
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
 
 
@@ -351,6 +353,8 @@ def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -
 
 
 def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
+    from perf_io.tables.state_table import StateTable, read_states
+
     start, end, duration, location, state = roles.start, roles.end, roles.duration, roles.location, roles.state
     length = "" if duration is None else table.ns(duration, unit_of_times([duration], table.source) or unit)
     start_ns = "" if start is None else table.ns(start, unit)
