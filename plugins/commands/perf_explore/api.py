@@ -165,4 +165,4 @@ def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read
     if views < 1:
         raise OptionError(f"views {views}: at least 1")
     subject = open_subjects(subjects, Opening(read, options))
-    return Inline(subject.title, report_text(subject, views, has_more=_MORE), height)
+    return Inline(subject.title, report_text(subject, views, has_more=_MORE, draws_static=True), height)
