@@ -261,10 +261,8 @@ class DataViews:
             fitter, _ = default_fitter(self._data)
             self._fitted(fitter, options)
             report = self._fits[self._key(fitter, options)][0].report(self._data)
-            text = page.Text(
-                (), links=(page.Link(f"The model, its candidates and its options: {fitter}", (FIT, fitter)),)
-            )
-            return (*report_blocks(report), text)
+            link = page.Link(f"The model and its options: {fitter}", (FIT, fitter), as_query(options))
+            return (*map(_prefixed, report_blocks(report)), page.Text((), links=(link,)))
         return ()
 
     def _fitters(self) -> dict[str, str]:

@@ -301,7 +301,7 @@ def thin_out_ticks(figure: Figure) -> None:
             elif isinstance(locator, LogLocator) and _collide(labels):
                 _thin_out_powers(axis, most)
             elif isinstance(locator, FixedLocator) and not isinstance(axis.get_major_formatter(), FixedFormatter):
-                places = list(axis.get_majorticklocs())  # numbers; names are never left out
+                places = axis.get_majorticklocs().tolist()  # numbers; names are never left out
                 axis.set_major_locator(FixedLocator(places[:: -(-len(places) // most)]))
             elif isinstance(locator, FixedLocator) and side == "width" and _collide(labels):
                 axis.set_tick_params(rotation=90)
