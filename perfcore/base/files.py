@@ -132,6 +132,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             else:
                 with temporary.open("rb") as written:
                     os.fsync(written.fileno())  # or a crash of the machine might leave the name without the content
+                _mark(temporary)
                 temporary.replace(target)
         finally:
             with contextlib.suppress(OSError):  # that it is there no longer, which is the rule
@@ -181,8 +182,30 @@ _MARKS = {
     ".png": rb"Software\x00perfcore", ".svg": rb"<dc:title>perfcore</dc:title>", ".pdf": rb"/Creator \(perfcore\)",
     ".html": _GENERATOR, ".htm": _GENERATOR, ".xml": rb"<!-- perfcore -->",
 }  # fmt: skip
+_ATTRIBUTE = "user.perfcore"  # of files whose format has no place for a mark, if the file system keeps attributes
 _HISTORY = re.compile(rb'\{[^\n]*"commit":')
 REPLACES = ContextVar("REPLACES", default=False)  # --overwrite
+
+
+def _state_of(path: Path) -> bytes:
+    """Return size and time of the last change: what an editor changes."""
+    found = path.stat()
+    return f"{found.st_size} {found.st_mtime_ns}".encode()
+
+
+def _mark(path: Path) -> None:
+    """Mark a file as written by perf."""
+    if hasattr(os, "setxattr"):
+        with contextlib.suppress(OSError):  # not every file system keeps attributes
+            os.setxattr(path, _ATTRIBUTE, _state_of(path))
+
+
+def _is_marked(path: Path) -> bool:
+    """Whether perf wrote a file, and nobody changed it since."""
+    if hasattr(os, "getxattr"):
+        with contextlib.suppress(OSError):
+            return os.getxattr(path, _ATTRIBUTE) == _state_of(path)
+    return False
 
 
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -221,6 +244,8 @@ def _why_kept(target: Path, ending: str, head: bytes, file: BinaryIO) -> str | N
         text = (head + file.read())[digest.end() :].strip()
         is_same = hashlib.sha256(text).hexdigest().startswith(digest[1].decode())
         return None if is_same else " and was edited since perf wrote it"
+    if _is_marked(target):
+        return None
     file.seek(-min(_HEAD_BYTES, target.stat().st_size), os.SEEK_END)
     ends = head + file.read()
     if head.startswith(_PARQUET) and _PARQUET_MARK in ends:

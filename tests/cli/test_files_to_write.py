@@ -1,5 +1,6 @@
 """A file that cannot be written is refused before any work: in every command that writes one."""
 
+import os
 import subprocess
 import sys
 
@@ -189,3 +190,17 @@ def test_a_circle_of_links_is_refused(refused, folder):
     (folder / "loop").symlink_to("loop")
     message = "loop: cannot be written: its links form a circle; name another file"
     assert refused("fit", "curve.csv", "-o", "loop") == message
+
+
+def test_a_table_that_perf_wrote_is_replaced_until_somebody_edits_it(perf, refused, folder):
+    perf("overheads", "trace.csv", "-o", "lost.csv", status=(0,))
+    try:
+        os.getxattr(folder / "lost.csv", "user.perfcore")
+    except OSError:
+        pytest.skip("this file system keeps no attributes")
+    said = perf("overheads", "trace.csv", "-o", "lost.csv", status=(0,)).err
+    assert "perf: replaced lost.csv" in said
+    with (folder / "lost.csv").open("a") as file:
+        file.write("mine\n")
+    message = "lost.csv: exists and is no result of perf; --overwrite replaces it"
+    assert refused("overheads", "trace.csv", "-o", "lost.csv") == message
