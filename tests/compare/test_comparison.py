@@ -14,12 +14,12 @@ from perf_gate.comparison import (
     compare_models,
     crossings_between,
     draws_of,
-    is_confident,
     probability_above,
     probability_beyond,
     ratio_bounds,
     sum_of_parts,
 )
+from perf_statistics.gating import is_confident
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements

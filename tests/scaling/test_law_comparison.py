@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.comparison import compare_models, is_confident
+from perf_gate.comparison import compare_models
+from perf_statistics.gating import is_confident
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0

@@ -467,7 +467,7 @@ def plugins_new(
         str,
         typer.Option("--kind", metavar="KIND", help="fitter, segmenter, function, representation, reader or command."),
     ] = "fitter",
-    folder: Annotated[str, typer.Option("--folder", metavar="FOLDER", help="Where the package is made.")] = ".",
+    folder: Annotated[str, typer.Option("--folder", metavar="FOLDER", help="Parent folder of the package.")] = ".",
 ) -> None:
     """Write the package of a new plugin: an example that works, its entry point, and a test of its contract.
 

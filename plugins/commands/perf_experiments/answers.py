@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from perf_experiments.costs import Budgeted, duration_text
-from perf_experiments.design import level_text, point_text
+from perf_experiments.points import duration_text, level_text, point_text
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
@@ -37,12 +36,13 @@ def report_of_design(result: Design) -> Report:
     answer = f"{count} point{'s' * (count > 1)} of {', '.join(result.factors)}, {replications}: {sum(counts)} runs"
     figures = [Figure("points", count, format="d"), Figure("runs", sum(counts), format="d")]
     details: list[str] = []
-    if isinstance(result, Budgeted):
-        figures.append(Figure("time", result.total_s, "s"))
-        details = [f"dropped: {point}, {duration_text(each)} per run" for point, each in result.too_dear_s.items()]
+    if (total_s := getattr(result, "total_s", None)) is not None:  # of a `perf_experiments.costs.Budgeted`
+        figures.append(Figure("time", total_s, "s"))
+        dear = getattr(result, "too_dear_s", {})
+        details = [f"dropped: {point}, {duration_text(each)} per run" for point, each in dear.items()]
         if len(details) > _MOST_NAMED:
             details[_MOST_NAMED:] = [f"dropped: {len(details) - _MOST_NAMED} more, see left_out in the design"]
-        details.insert(0, f"about {duration_text(result.total_s)} in total")
+        details.insert(0, f"about {duration_text(total_s)} in total")
     levels = [Column(name, [point[name] for point in points], format=level_text, key=name) for name in result.factors]
     return Report(
         title=f"design of {', '.join(result.factors)}",

@@ -13,7 +13,8 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option
 
 if TYPE_CHECKING:
-    from perf_experiments.design import Design, Point
+    from perf_experiments.design import Design
+    from perf_experiments.points import Point
     from perf_experiments.recommendation import Recommendation
     from perf_experiments.replications import Replications
     from perf_experiments.run_records import Runs, Summary

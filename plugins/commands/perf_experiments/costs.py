@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from perf_experiments.design import Design, Point, is_number, point_text
+from perf_experiments.design import Design
+from perf_experiments.points import Point, duration_text, is_number, point_text
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
-
-_STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
-
-
-def duration_text(seconds: float) -> str:
-    """A duration as a person says it."""
-    for length, unit in _STEPS:
-        if seconds >= length:
-            return f"{seconds / length:.2g} {unit}"
-    return f"{seconds:.2g} s"
 
 
 def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: float = 1.0) -> Floats:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from perf_experiments.points import Level, Point, is_number, level_text, point_text
 from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import FUNCTIONS
 from perf_tables.arguments import MOST_POINTS, check_count, parse_values
@@ -22,8 +23,6 @@ from perfcore.base.files import write_bytes
 from perfcore.report import Report
 from perfcore.results import Result
 
-Level = int | float | str
-Point = Mapping[str, Level]
 Key = tuple[tuple[str, Level], ...]
 
 # What a table of runs holds next to factors and values.
@@ -99,27 +98,12 @@ def level_of(name: str, level: Any) -> Level:
     raise OptionError(f"factor {name}: level {level!r} is neither a finite number nor a word")
 
 
-def is_number(level: Level) -> bool:
-    """Whether a level can be computed with."""
-    return not isinstance(level, str)
-
-
 def _reads_as_number(word: str) -> bool:
     try:
         float(word)
     except ValueError:
         return False
     return True
-
-
-def level_text(level: Level) -> str:
-    """A level as a command line takes it."""
-    return level if isinstance(level, str) else repr(level)
-
-
-def point_text(point: Point) -> str:
-    """A point as messages name it."""
-    return " ".join(f"{name}={level_text(level)}" for name, level in point.items())
 
 
 def point_key(point: Mapping[str, Any]) -> Key:

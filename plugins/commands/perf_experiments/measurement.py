@@ -27,7 +27,8 @@ import msgspec
 import numpy as np
 
 import perfcore
-from perf_experiments.design import COLUMNS, Point, available_cores, level_text
+from perf_experiments.design import COLUMNS, available_cores
+from perf_experiments.points import Point, level_text
 from perf_experiments.run_records import Run, RunOptions
 from perfcore.base import progress
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from perf_experiments.costs import costs_by_model
 from perf_experiments.design import (
     Design,
-    Level,
-    Point,
     check_factors,
     design_of_points,
     full_factorial,
@@ -24,6 +22,7 @@ from perf_experiments.design import (
     read_design,
     write_design,
 )
+from perf_experiments.points import Level, Point
 from perf_statistics.outcomes import DrawnOutcomes
 from perf_tables.arguments import levels_at
 from perfcore.base.arrays import Floats

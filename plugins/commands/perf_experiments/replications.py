@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from perf_experiments.design import Design, Point, design_of_points, point_key, write_design
+from perf_experiments.design import Design, design_of_points, point_key, write_design
+from perf_experiments.points import Point
 from perf_experiments.run_records import Run
 from perfcore.base.errors import DataError, OptionError
 from perfcore.report import Report

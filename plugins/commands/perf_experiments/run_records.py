@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from perf_experiments.design import Key, Point, point_key, point_text
+from perf_experiments.design import Key, point_key
+from perf_experiments.points import Point, point_text
 from perfcore.base.errors import OptionError
 from perfcore.report import Report
 from perfcore.results import Result

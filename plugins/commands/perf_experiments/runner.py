@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from perf_experiments.design import VERSION, Design, Key, Point, point_key
+from perf_experiments.design import VERSION, Design, Key, point_key
 from perf_experiments.measurement import Measuring, environment, filled, launcher_words, parse_patterns
+from perf_experiments.points import Point
 from perf_experiments.run_records import History, RunOptions, Summary
 from perf_experiments.store import Store
 from perfcore.base import progress

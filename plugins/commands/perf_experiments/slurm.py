@@ -15,8 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from perf_experiments.design import Design, Key, Level, Point, point_key, point_text
+from perf_experiments.design import Design, Key, point_key
 from perf_experiments.measurement import MOST_BYTES, Measuring, environment, filled, parse_patterns
+from perf_experiments.points import Level, Point, point_text
 from perf_experiments.run_records import History, Job, Run, RunOptions, Summary
 from perf_experiments.runner import check_command, commands_of, with_study
 from perf_experiments.store import Store

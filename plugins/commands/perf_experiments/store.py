@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from perf_experiments.design import Point, point_text
+from perf_experiments.points import Point, point_text
 from perf_experiments.run_records import Job, Run
 from perfcore.base import progress
 from perfcore.base.errors import InputError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from perf_experiments.design import VERSION, is_number
+from perf_experiments.design import VERSION
+from perf_experiments.points import is_number
 from perf_experiments.reader_options import ExperimentStoreOptions
 from perf_experiments.run_records import Run
 from perf_experiments.store import Store, is_store

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.gating import holm
 from perf_tables.arguments import levels_at
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
@@ -89,17 +88,6 @@ def _above(old: Floats, new: Floats) -> Floats:
     pairs = np.where(is_old, 0, np.cumsum(is_old, axis=1)).sum(axis=1)
     finite = np.isfinite(old).all(axis=1) & np.isfinite(new).all(axis=1)
     return np.where(finite, pairs / (old.shape[1] * new.shape[1]), np.nan)
-
-
-def is_confident(probability: Floats, confidence: float) -> Booleans:
-    """Which of several statements hold, so that all of these are right with a probability.
-
-    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, with
-    the probabilities that the statements are wrong: the likeliest of K must be as sure as all are to be together.
-    """
-    wrong = np.where(np.isnan(probability), np.inf, 1.0 - probability)
-    # Rounding of 1 - 0.95 must not decide.
-    return np.asarray(holm(wrong) <= 1.0 - confidence + _SAME)
 
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -347,7 +335,7 @@ class Comparison(Result):
             entry = {**dict(zip(columns, row, strict=True)), "values": self.totals.values[:, place].tolist()}
             entry.update(ratio=float(self.ratio[place]), bounds=bounds[place].tolist(), larger=float(larger[place]))
             if self.parts:
-                entry[plural_of(self.what)] = self._parts_at(place)
+                entry[self.plural] = self._parts_at(place)
             points.append(entry)
         return {
             "models": self.names,
@@ -369,6 +357,16 @@ class Comparison(Result):
             "gates": [],  # `perf gate` judges; empty here
         }
 
+    @property
+    def plural(self) -> str:
+        """Return several of what parts are, in words."""
+        return _PLURALS.get(self.what, f"{self.what}s")
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both models predict the same everywhere."""
+        return bool(np.allclose(self.ratio, 1.0, rtol=SAME, atol=0.0))
+
     def _parts_at(self, place: int) -> dict[str, Any]:
         draws, ratio = self.part_draws(place), self.part_ratio(place).tolist()
         bounds, larger = draws.bounds().tolist(), draws.above(1.0).tolist()
@@ -383,11 +381,6 @@ class Comparison(Result):
                 zip(self.parts, self.of_part.values[:, :, place].T.tolist(), self.has.T.tolist(), strict=True)
             )
         }
-
-
-def plural_of(part_kind: str) -> str:
-    """Several of what parts are."""
-    return _PLURALS.get(part_kind, f"{part_kind}s")
 
 
 _SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.comparison import SAME, Comparison, RatioDraws, is_confident, plural_of
+from perf_statistics.gating import is_confident
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
 from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
 from perfcore.tables import Column, Table
+
+if TYPE_CHECKING:
+    from perf_gate.comparison import Comparison, RatioDraws
 
 _MOST_ROWS, _MOST_POINTS, _MOST_NAMED = 12, 6, 6
 _CONFIDENCE = 0.95  # of all parts together
@@ -173,7 +176,7 @@ def _part_table(comparison: Comparison) -> Table:
             for k, name in enumerate(comparison.names)
         ),
     ]
-    title = f"{plural_of(comparison.what).capitalize()} at {where(comparison, -1)}"
+    title = f"{comparison.plural.capitalize()} at {where(comparison, -1)}"
     return Table(columns, title=title, limit=_MOST_ROWS)
 
 
@@ -223,7 +226,7 @@ def _crossing_lines(comparison: Comparison) -> Iterator[str]:
         )
     if comparison.crossings:
         return
-    if np.allclose(comparison.ratio, 1.0, rtol=SAME, atol=0.0):
+    if comparison.agrees:
         yield f"{comparison.names[0]} and {comparison.names[1]} agree at these points"
         return
     less = comparison.ratio > 1.0
@@ -245,7 +248,7 @@ def _changed(comparison: Comparison) -> Iterator[str]:
     counts = [int(is_confident(side, _CONFIDENCE).sum()) for side in (larger, 1.0 - larger)]
     worse = int(is_confident(np.array([change.worse for change in comparison.growth.values()]), _CONFIDENCE).sum())
     laws = f", {worse:,} scale worse" if comparison.growth else ""
-    of = f"{counts[0]:,} of {int(both.sum()):,} {plural_of(comparison.what)}"
+    of = f"{counts[0]:,} of {int(both.sum()):,} {comparison.plural}"
     yield f"{of} {word}, {counts[1]:,} {smaller}{laws} (simultaneous {_CONFIDENCE:.0%})"
 
 

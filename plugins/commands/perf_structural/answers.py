@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_structural.judging import PIT_BINS
-from perf_structural.statistic import quantile_name
+from perf_structural.statistic import PIT_BINS, quantile_name
 from perf_views.names import shortened
 from perfcore.data.units import unit_in_name
 from perfcore.report import Axis, Band, Column, Figure, Line, Note, Plot, Points, Report, Rule, Steps, Table

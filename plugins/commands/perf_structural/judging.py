@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from perf_structural.options import ValidationOptions
 from perf_structural.prediction_files import first_prediction, read_actual, read_predictions, read_text
-from perf_structural.statistic import levels_given, quantile_name
+from perf_structural.statistic import PIT_BINS, levels_given, quantile_name
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
 
-PIT_BINS = 10
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
 _SIGNS = (b'"representation"', b'"lower"', b'"upper"')
 _CONFIDENCE = 0.95  # of the limits of an observed share

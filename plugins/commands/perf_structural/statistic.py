@@ -9,6 +9,7 @@ from typing import Any
 
 from perfcore.base.errors import DataError, OptionError
 
+PIT_BINS = 10  # of the histogram of places in the predicted distributions
 LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown next to mean and deviation where none are asked for
 
 

@@ -6,15 +6,17 @@ import os
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
-from perf_forecast.options import JUDGED_COVERAGES
+from perf_forecast.options import COVERAGE, JUDGED_COVERAGES, NOTEWORTHY
 from perf_tables.series import take_window
 from perfcore.data.units import nanoseconds_per, readable
 from perfcore.report import RANGE, Axis, Band, Column, Figure, Line, Note, Plot, Report, Table
+
+if TYPE_CHECKING:
+    from perf_forecast.model import Ahead, ForecastModel
 
 _MOST_DRAWN = 120  # samples before the forecast in a plot: more would squeeze the forecast
 _BANDS = (0.95, 0.8, 0.5)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 import numpy as np
 
-from perf_forecast.options import JUDGED_COVERAGES, LEVELS
+from perf_forecast.options import COVERAGE, JUDGED_COVERAGES, LEVELS, NOTEWORTHY
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.data.units import NANOSECONDS
@@ -18,10 +18,6 @@ from perfcore.report import Report
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
-
-
-COVERAGE = 0.95  # of the bounds in summary and picture
-NOTEWORTHY = 0.25  # probability of a single value
 
 
 class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

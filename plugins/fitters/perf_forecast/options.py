@@ -14,6 +14,8 @@ from perfcore.hooks.options import option
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+COVERAGE = 0.95  # of the bounds in summary and picture
+NOTEWORTHY = 0.25  # probability of a single value
 JUDGED_COVERAGES = (0.5, 0.8, 0.95)
 
 # Of the edges of a distribution: even, and close where bounds are asked for.

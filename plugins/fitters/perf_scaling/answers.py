@@ -13,8 +13,7 @@ import numpy as np
 
 from perf_scaling.advice import advice, next_point, outcomes, percent
 from perf_scaling.data import describe_paths
-from perf_scaling.growth import CLASSES, SURE
-from perf_scaling.model import COVERAGE, DEVIATES, LIKELY, MISSED, UNDETERMINED, Level, PathRow, Speedup
+from perf_scaling.growth import CLASSES, COVERAGE, DEVIATES, LIKELY, MISSED, SURE, UNDETERMINED
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.columns import is_processors
@@ -22,7 +21,7 @@ from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, 
 from perfcore.tables import Column, Importance, Table
 
 if TYPE_CHECKING:
-    from perf_scaling.model import ScalingModel
+    from perf_scaling.model import Level, PathRow, ScalingModel, Speedup
 
 RUN = "95% interval of a single run"
 WHY = "real codes level off or degrade beyond the last level, see docs/explanation/scaling.md"

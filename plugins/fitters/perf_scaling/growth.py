@@ -26,6 +26,10 @@ CLASSES = (
 
 # Of what is said: below, one of ten answers would be wrong.
 SURE = 0.9
+COVERAGE, LIKELY = 0.95, 0.5  # of intervals
+MISSED = 0.1  # a level that the named model misses by more is named
+DEVIATES = 0.5  # probability from which on a last level is said to deviate
+UNDETERMINED = 10.0  # the ends of an interval that determines nothing differ by more than this factor
 
 _SAME = 0.09  # exponents nearer than this to 0, 1 or 2 are taken for these
 _PIVOTS = ((0.0, "constant"), (1.0, "linear"), (2.0, "quadratic"))

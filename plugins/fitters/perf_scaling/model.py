@@ -21,7 +21,17 @@ from perf_scaling.call_tree import Whole, whole_of
 from perf_scaling.candidates import Candidate, CandidateRow, candidate_rows, find_candidates
 from perf_scaling.data import PATH, observed_by_path
 from perf_scaling.engine import HoldoutCheck, check_holdout
-from perf_scaling.growth import CLASSES, SURE, Growth, classes_of_draws, growths_of_draws, slope_points, slopes_between
+from perf_scaling.growth import (
+    CLASSES,
+    COVERAGE,
+    LIKELY,
+    SURE,
+    Growth,
+    classes_of_draws,
+    growths_of_draws,
+    slope_points,
+    slopes_between,
+)
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
 from perf_scaling.terms import Law, PathData, point_text
 from perf_tables.points import check_coverage, named_points
@@ -34,10 +44,6 @@ from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.observed import Observed
 from perfcore.report import Report
 
-COVERAGE, LIKELY = 0.95, 0.5  # of intervals
-MISSED = 0.1  # a level that the named model misses by more is named
-DEVIATES = 0.5  # probability from which on a last level is said to deviate
-UNDETERMINED = 10.0  # the ends of an interval that determines nothing differ by more than this factor
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 _PATHS_AT_ONCE = 256
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on

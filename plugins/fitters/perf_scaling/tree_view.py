@@ -12,7 +12,6 @@ import numpy as np
 
 from perf_scaling.call_tree import CallTree
 from perf_scaling.growth import CLASSES, SURE
-from perf_scaling.model import PathRow, ScalingModel
 from perf_views.colours import INK, PALE, PAPER, RULE, STEPS, pale, text_on
 from perf_views.contents import (
     Block,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perf_scaling.growth import Growth
+    from perf_scaling.model import PathRow, ScalingModel
 
 
 PATH_VIEW = "path"  # beginning of the paths of views

@@ -409,3 +409,14 @@ def _scatter(ratio: Floats, error: Floats, known: Booleans) -> float:
     distance = np.abs(ratio[known] - np.median(ratio[known])) / np.maximum(error[known], _EXACT)
     square = (float(np.median(distance)) / 0.6745) ** 2 * count / (count - 1.0)
     return max(1.0, (_PRIOR_SCATTER + count * square) / (_PRIOR_SCATTER + count))
+
+
+def is_confident(probability: Floats, confidence: float) -> Booleans:
+    """Which of several statements hold, so that all of these are right with a probability.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, with
+    the probabilities that the statements are wrong: the likeliest of K must be as sure as all are to be together.
+    """
+    wrong = np.where(np.isnan(probability), np.inf, 1.0 - probability)
+    # Rounding of 1 - 0.95 must not decide.
+    return np.asarray(holm(wrong) <= 1.0 - confidence + 1e-9)

@@ -1,0 +1,33 @@
+"""Points of a design, and durations, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Level = int | float | str
+Point = Mapping[str, Level]
+
+_STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+
+def is_number(level: Level) -> bool:
+    """Whether a level can be computed with."""
+    return not isinstance(level, str)
+
+
+def level_text(level: Level) -> str:
+    """A level as a command line takes it."""
+    return level if isinstance(level, str) else repr(level)
+
+
+def point_text(point: Point) -> str:
+    """A point as messages name it."""
+    return " ".join(f"{name}={level_text(level)}" for name, level in point.items())
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as a person says it."""
+    for length, unit in _STEPS:
+        if seconds >= length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{seconds:.2g} s"
