@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import itertools
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -180,8 +181,8 @@ class _Command(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the line; what is unknown is refused with what is known, options of plugins first."""
-        for place, (word, value) in enumerate(zip(args, [*args[1:], "-"], strict=True)):
-            if word in self.alone and (value.startswith("-") or Path(value).exists()):
+        for place, (word, value) in enumerate(itertools.pairwise([*args, "-"])):
+            if word in self.alone and (value.startswith("-") or os.path.exists(value)):  # noqa: PTH110 (any words)
                 args = [*args[:place], f"{word}={self.alone[word]}", *args[place + 1 :]]
         try:
             return super().parse_args(ctx, args)
