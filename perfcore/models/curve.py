@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +15,8 @@ import numpy as np
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PluginError
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
-from perfcore.models.fitter import Fitter
+from perfcore.models.fitter import CurveOptions, Fitter
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import by_symbol, check_coverage, of_one_length
 
@@ -26,13 +24,6 @@ __all__ = ["CurveFitter", "CurveModel", "CurveOptions"]
 
 _DRAWS, _SEED = 400, 1  # of the bootstrap
 _MOST_LEFT_OUT = 50  # points of a leave-one-out error; more fits take too long
-
-
-@dataclass(frozen=True)
-class CurveOptions:
-    """Options of every `CurveFitter`; those of a fitter of its own are derived from this class."""
-
-    at: str | None = option(None, "point to predict, such as p=64 (default: the largest measured)", metavar="NAME=...")
 
 
 def _point(text: str, columns: Mapping[str, str]) -> dict[str, float]:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.base.errors import OptionError
-from perfcore.hooks.options import NoOptions
+from perfcore.hooks.options import NoOptions, option
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["Fitter"]
+__all__ = ["CurveOptions", "Fitter"]
+
+
+@dataclass(frozen=True)
+class CurveOptions:
+    """Options of a `perfcore.models.curve.CurveFitter`; further options are declared in a class derived from it."""
+
+    at: str | None = option(None, "point to predict, such as p=64 (default: the largest measured)", metavar="NAME=...")
 
 
 class Fitter(ABC):

@@ -114,7 +114,7 @@ def test_mistakes_in_options_are_found_before_the_data_are_read(refused):
 BAD_DATA = {
     "empty.csv": ("", "empty.csv: the file is empty"),
     "binary.csv": ("\x00\x01\x02" * 99, "binary.csv"),
-    "columns.csv": ("a,b\n1,2\n", "columns.csv:1: the columns a, b"),
+    "columns.csv": ("a,b\n1,2\n", "columns.csv:1: the columns a (number), b (number) do not say"),
     "short.csv": ("start,end,value\n0,1,1\n1,2\n", "short.csv:3: has 2 fields"),
     "nan.csv": ("time,value\n0,1\n1,nan\n2,3\n", "nan.csv:3: value is 'nan'"),
     "infinite.csv": ("time,value\n0,1\n1,inf\n2,3\n", "infinite.csv:3: value is 'inf'"),

@@ -14,9 +14,11 @@ def test_data_and_models(perf, folder):
 
 
 def test_a_picture_that_exists_is_replaced(perf, folder):
-    (folder / "plot.png").write_text("old")
+    perf("plot", "curve.csv", "-o", "plot.png", status=(0,))
+    before = (folder / "plot.png").stat().st_ino
     assert "perf: replaced plot.png\n" in perf("plot", "curve.csv", "-o", "plot.png", status=(0,)).err
     assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "plot.png").stat().st_ino != before
 
 
 @pytest.mark.parametrize(

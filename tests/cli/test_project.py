@@ -11,7 +11,7 @@ def test_traces_are_projected(tmp_path, perf, folder):
     sources = [HALO.format(p) for p in (1, 2, 4, 8)]
     lines = perf("project", *sources, "--at", "p=16,64", "-o", "p.json", "--plot", "p.png", short=True).lines
     assert lines[0].startswith("At p=64 (8x the largest run): ")
-    assert any(line.startswith("Hold-out check: p=8 predicted") for line in lines)
+    assert any(line.startswith("Check: p=8 predicted") for line in lines)
     assert (tmp_path / "p.png").stat().st_size > 10_000
     content = json.loads(perf("project", *sources, "--at", "p=16", "--json").out)
     assert content["at"] == {"p": 16.0}

@@ -44,7 +44,7 @@ def test_a_fit_is_printed_saved_used_and_drawn(perf, tmp_path, words):
     table = perf("fit", "runs.csv", "--fitter", *words, "--table", "csv")
     assert table.splitlines()[0].endswith("lower,upper")
     assert "extrapolated" in perf("predict", "model.json", "--at", "p=64", "--interval", "0.9")
-    assert "R^2" in perf("validate", "model.json", "runs.csv")
+    assert "median error" in perf("validate", "model.json", "runs.csv")
     assert perf("compare", "model.json", "model.json", "--at", "p=64")
     assert perf("experiment", "next", "model.json", "--target", "p=128", "--candidates", "p=1..64*2")
     perf("plot", "model.json", "runs.csv", "--panels", "residuals,influence", "-o", "some.svg")

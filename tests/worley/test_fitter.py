@@ -171,7 +171,7 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
         ({"degree": "mixed"}, "--degree 'mixed': unknown value 'mixed': choose from"),
         ({"segmenter": "minimax"}, "--segmenter 'minimax': unknown value 'minimax': choose"),
-        ({"functions": "exp"}, "unknown option of phases 'functions'"),
+        ({"fitter": "phases", "functions": "exp"}, "unknown option of phases 'functions'"),
         ({"fitter": "worley", "degree": "auto"}, "--degree 'auto': unknown value 'auto': choose from"),
         ({"fitter": "worley", "segmenter": "greedy"}, "unknown option of worley 'segmenter'"),
         ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "--tolerance says how many phases there are"),

@@ -12,7 +12,7 @@ from perf_traces.joined_trace import JoinedTrace, run_of
 from perf_traces.levels import LocatedTrace, parts_of
 from perf_traces.messages.communication import FACT, Communication, carry
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.windows import cut_trace
+from perf_traces.windows import CUT, cut_trace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
@@ -29,7 +29,7 @@ def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
     if isinstance(trace, (SummarizedTrace, LocatedTrace, JoinedTrace)):
         yield trace, ""
         return
-    with_states = np.zeros(len(trace.locations), bool)
+    with_states = np.full(len(trace.locations), CUT in trace.facts)  # one may be silent in a part of a run
     for first, part in parts_of(trace):
         with_states[np.unique(part.location[part.end_ns > part.start_ns]) + first] = True
     matches = [_NUMBERED.fullmatch(name) for name in trace.locations]

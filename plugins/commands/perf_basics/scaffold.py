@@ -149,7 +149,11 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
     facts = {"package": package, "module": module, "kind": kind, "name": registered, "target": target}
     usual = f"from perfcore.testing import {kind.capitalize()}Suite\nfrom {module}.{kind} import {target}\n"
     test = f'"""The {kind} keeps its contract."""\n\n' + _filled(_IMPORTS.get(kind, usual) + "\n" + _TESTS[kind], facts)
-    more = {"reader": ', suffixes=(".txt",)', "command": f', group="Others", function="{module}.{kind}:{target}"'}
+    more = {
+        "fitter": ', options="perfcore.models.fitter:CurveOptions"',
+        "reader": ', suffixes=(".txt",)',
+        "command": f', group="Others", function="{module}.{kind}:{target}"',
+    }
     contents = {
         "pyproject.toml": _PYPROJECT.format(**facts),
         f"{module}/__init__.py": _HOOKS.format(**facts, help=_HELP[kind], more=more.get(kind, "")),
