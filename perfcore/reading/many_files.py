@@ -76,18 +76,32 @@ def _form(type_: str | None) -> str:
 
 
 def named_files(name: str) -> list[Path] | None:
-    """The files that a folder or a pattern with ``*``, ``?`` or ``[...]`` names; None for the name of one input."""
+    """Return the files of a folder, of a pattern with ``*``, ``?`` or ``[...]``, or of several names with commas.
+
+    None for the name of one input.
+    """
+    words = name.split(",")
+    if len(words) > 1 and not os.path.exists(name) and any(map(_names_files, words)):  # noqa: PTH110
+        for word in words:
+            if not _names_files(word):
+                raise InputError(word, "there is no such file")
+        paths = {path for word in words for path in named_files(word) or [Path(word)]}
+        return sorted(without_parts(paths), key=lambda path: _natural(str(path)))
     is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too
     if name == "-" or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
         return None
-    paths: list[Path] = _below(Path(name), name) if is_folder else []
+    found: list[Path] = _below(Path(name), name) if is_folder else []
     for match in () if is_folder else glob.iglob(name, recursive=True):  # noqa: PTH207 - of absolute patterns, too
         path = Path(match)
-        paths += _below(path, name) if path.is_dir() and "**" not in name else [path] if path.is_file() else []
-        _check_count(paths, name)
-    if not paths:
+        found += _below(path, name) if path.is_dir() and "**" not in name else [path] if path.is_file() else []
+        _check_count(found, name)
+    if not found:
         raise InputError(name, "names no file")
-    return sorted(without_parts(set(paths)), key=lambda path: _natural(str(path)))
+    return sorted(without_parts(set(found)), key=lambda path: _natural(str(path)))
+
+
+def _names_files(word: str) -> bool:
+    return os.path.exists(word) or (glob.has_magic(word) and bool(glob.glob(word)))  # noqa: PTH110, PTH207
 
 
 def without_parts(paths: set[Path]) -> set[Path]:

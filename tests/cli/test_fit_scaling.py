@@ -115,3 +115,14 @@ def test_a_number_that_was_varied_is_a_parameter(folder):
 def test_files_of_extra_p(perf, real_data, folder, file, law):
     """Extra-P's own tests: the data are made of these laws."""
     assert law in perf("fit", real_data / "benchresults/extrap" / file, "--fitter", "scaling").out
+
+
+def test_several_files_are_one_data_set(perf, refused, folder):
+    rows = ["1,10.2", "2,5.3", "4,2.9", "8,1.68", "16,1.12", "32,0.86"]
+    for name, part in (("all", rows), ("a", rows[:3]), ("b", rows[3:])):
+        (folder / f"{name}.csv").write_text("\n".join(["p,time_s", *part]) + "\n")
+    answers = [
+        perf("fit", *files, "--at", "p=128").lines[0] for files in (["all.csv"], ["a.csv", "b.csv"], ["[ab].csv"])
+    ]
+    assert len(set(answers)) == 1
+    assert refused("fit", "a.csv", "none.csv") == "none.csv: there is no such file"

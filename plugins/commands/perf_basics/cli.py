@@ -208,7 +208,9 @@ _SOME_UNFITTED = 3
 
 
 def fit(
-    data: Data,
+    files: Annotated[
+        list[str], typer.Argument(metavar="DATA", help="Files, - for standard input, folders, or quoted patterns.")
+    ],
     how: HowToReadTraces,
     fitter: FitterOfKind = None,
     output: Output = None,
@@ -218,7 +220,7 @@ def fit(
     on: On = None,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> int:
-    """Fit a model to DATA, a file or - for standard input.
+    """Fit a model to DATA: files, folders or patterns, of which several are one data set, or - for standard input.
 
     \b
     perf fit trace.prv --phases 9
@@ -230,6 +232,7 @@ def fit(
     are, and the model is written.
     """
     _refuse_both(as_json, table_format)
+    data = ",".join(files)  # several are one data set
     with reporting():
         import perfcore
         from perfcore.base.executors import executor_of
