@@ -437,3 +437,9 @@ def test_a_division():
 )
 def test_classes_of_variation(variation, scale, name):
     assert variation_class(variation, scale) == name
+
+
+def test_an_error_about_a_typed_formula_is_one_line():
+    with pytest.raises(PerfError) as caught:
+        perfcore.evaluate("x;\rR\b3", {"x": 1})
+    assert str(caught.value).isprintable()

@@ -19,6 +19,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, UnknownNameError, key_first
 from perfcore.models.model import Model, load
 from perfcore.stochastic import StochasticValue, default_representation, of_moments
+from perfcore.tables import printable
 
 # Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with
 # the model there, and not at one standard deviation.
@@ -40,7 +41,8 @@ def error_context(source: str, key: str) -> Iterator[None]:
     except StructuralModelError:
         raise
     except PerfError as error:
-        where = f"{source}: {key}".removeprefix(": ") if key != "equation" or source.endswith(".toml") else source
+        named = printable(source)  # a formula that was typed may hold anything
+        where = f"{named}: {key}".removeprefix(": ") if key != "equation" or source.endswith(".toml") else named
         raise StructuralModelError(f"{where}: {error}") from None
 
 
