@@ -85,6 +85,8 @@ def named_files(name: str) -> list[Path] | None:
         for word in words:
             if not _names_files(word):
                 raise InputError(word, "there is no such file")
+            if words.count(word) > 1:
+                raise InputError(word, "is given twice; name each file once")
         paths = {path for word in words for path in named_files(word) or [Path(word)]}
         return sorted(without_parts(paths), key=lambda path: _natural(str(path)))
     is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too

@@ -139,7 +139,7 @@ def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
     assert "holds a Trace, and" in refused("fit", folder)
     assert "Missing argument 'DATA'" in refused("fit")
-    assert "unexpected extra argument" in refused("fit", "curve.csv", "curve.csv")
+    assert refused("fit", "curve.csv", "curve.csv") == "curve.csv: is given twice; name each file once"
 
 
 def test_names_that_are_not_text(perf, folder):
