@@ -13,7 +13,7 @@ import typer.main
 
 import perfcore
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.cli.command import CONTEXT_SETTINGS, build_command, markup_mode, plain
+from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain
 from perfcore.hooks.registry import Entry, registry
 from perfcore.hooks.specs import COMMAND_GROUP
 
@@ -29,7 +29,7 @@ _LINUX_PERF = {
 }  # fmt: skip
 
 
-class CommandGroup(typer.core.TyperGroup):
+class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
     """Commands of the registry whose names begin with the same words; a listing imports none of them."""
 
     prefix = ""  # of a group within the program the word that leads to it, and a space

@@ -8,8 +8,9 @@ import inspect
 import itertools
 import os
 import sys
+import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -145,11 +146,42 @@ def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., 
     return run
 
 
+class _PlainValues:
+    """Takes words and numbers as they are, and leaves the rest to typer, for which it would import pydantic."""
+
+    def __init__(self, parameter: Any) -> None:
+        self._kind, self._info = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        kind = self._kind
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if kind == list[str] or (isinstance(kind, type) and isinstance(value, kind)) or value in typing.get_args(kind):
+            return value
+        number = int(value) if kind is int and value.isdecimal() else None
+        if number is not None and self._info.max is None and number >= (self._info.min or 0):
+            return number
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+class TakesPlainValues(typer.core.TyperCommand if TYPE_CHECKING else object):  # type: ignore[misc]
+    """A command whose parameters take words and numbers without pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, ``--help`` among them."""
+        parameters: list[Any] = super().get_params(ctx)
+        for parameter in parameters:
+            if parameter._runtime_param is None:
+                parameter._runtime_param = _PlainValues(parameter)
+        return parameters
+
+
 def _of_plugin(parameter: Any) -> bool:
     return str(getattr(parameter, "rich_help_panel", "")).startswith(_PANEL)
 
 
-class _Command(typer.core.TyperCommand):
+class _Command(TakesPlainValues, typer.core.TyperCommand):
     """Options in sections, those of plugins under their names, and the nearest option where one is unknown."""
 
     heading = ""

@@ -13,10 +13,7 @@ import numpy as np
 
 from perf_tables.confounders import refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
-from perf_traces.messages.communication import communication_of
 from perf_traces.options import WARNING
-from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.windows import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import is_of_spread, shown_names
@@ -95,6 +92,9 @@ def _curve(curve: UtilizationCurve) -> dict[str, Any]:
 
 
 def _trace(trace: Trace, name: str) -> dict[str, Any]:
+    from perf_traces.summaries.summarized_trace import SummarizedTrace
+    from perf_traces.windows import marker_lines
+
     facts: dict[str, Any] = {
         "kind": "trace",
         **({"GPU": trace.facts["gpu"]} if "gpu" in trace.facts else {}),
@@ -120,7 +120,9 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
 
 
 def _messages(trace: Trace) -> dict[str, str]:
-    """How many messages and collectives a trace holds."""
+    """Return how many messages and collectives a trace holds."""
+    from perf_traces.messages.communication import communication_of
+
     try:
         communication = communication_of(trace)
     except DataError:  # of a part of a run nothing is known

@@ -14,7 +14,6 @@ from perf_io.options import TableOptions, options_of_tables
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Column, Table
-from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
@@ -55,6 +54,8 @@ class ParquetReader(Reader):
             return read_table(table, options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        from perf_io.tables.table_write import write_table
+
         write_table(data, Path(path), "parquet")
 
 
@@ -103,6 +104,8 @@ def _kind(data_type: str) -> tuple[str, str]:
 
 def _facts(metadata: list[tuple[Any, ...]]) -> Mapping[str, Any]:
     """What the file's writer noted for us; nothing where it was someone else or the note is damaged."""
+    from perf_io.tables.table_write import TableFacts
+
     for key, value in metadata:
         if bytes(key) == METADATA_KEY.encode() if isinstance(key, bytes) else key == METADATA_KEY:
             try:
