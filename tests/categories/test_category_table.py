@@ -103,7 +103,7 @@ def test_gromacs_by_category(real_data):
         by_category(data)
     data = data.with_roles("P=nodes,D=atoms").where("machine=ARCHER2")
     # cpus_per_task is 128 / tasks_per_node: holding the one holds the other.
-    with pytest.raises(OptionError, match=r"differ in tasks_per_node .*--where 'tasks_per_node="):
+    with pytest.raises(OptionError, match=r"differ in tasks_per_node .*where='tasks_per_node="):
         by_category(data)
     data = data.where("tasks_per_node=128,cpus_per_task=1")
     table = by_category(data, aggregate="mean", absent="zero")
@@ -154,7 +154,7 @@ def test_phases_that_are_not_the_same_for_every_run_or_category(runs):
     """One run has a phase more, another category comes in one phase only; cycles are as `perf overheads` has them."""
     data = rows(p=[2, 4, 8], phase=[1, 2, 3], run=range(runs))
     data = data[~((data.p == 2) & (data.phase == 3)) & ~((data.category == "io") & (data.phase != 2))]
-    with pytest.raises(OptionError, match=r"such as p=2, differ in phase \(1, 2, 3\).*--where 'phase=1'"):
+    with pytest.raises(OptionError, match=r"such as p=2, differ in phase \(1, 2, 3\).*where='phase=1'"):
         table_of_factors(data.assign(all_locations_ns=(data.time_s * data.p * 1e9).astype(int)))
 
 

@@ -125,14 +125,14 @@ def test_functions_take_the_place_of_polynomials(tmp_path):
 def test_bounds_of_predictions(ramp):
     model = perfcore.fit(ramp, phases=2, degree=1)
     times = np.array([1200.0, 1800.0, 99.0])
-    value, lower, upper = model.predict(times, interval=0.95).T
+    value, lower, upper = model.predict_array(times, interval=0.95).T
     assert value[:2] == pytest.approx(model.predict(times)[:2])
     # 1.96 root mean squares on both sides; outside of the run nothing is known.
     spread = [phase.error / np.sqrt(phase.end - phase.start) for phase in model.phases]
     assert (upper - lower)[:2] == pytest.approx(2 * 1.959964 * np.array(spread), rel=1e-6)
     assert np.isnan([value[2], lower[2], upper[2]]).all()
     with pytest.raises(OptionError, match="above 0 and below 1"):
-        model.predict(times, interval=1.5)
+        model.predict_array(times, interval=1.5)
 
 
 @pytest.mark.parametrize(

@@ -340,7 +340,7 @@ def _check(
     )  # fmt: skip
     place = {s: np.array([t[s] for t in targets]) for s in points}
     true = float(sum(values[at[-1]] for values in measured.values()))
-    median, lower, upper = model.predict(place, 0.95)[-1].tolist()
+    median, lower, upper = model.predict_array(place, 0.95)[-1].tolist()
     check, weight = Check(largest, true, median, lower, upper), 0.0
     if len(set(sizes.tolist())) >= LAW_SCALES and median > 0.0:
         by_law = float(_replace(model, law_weight=1.0).predict(place)[-1])
