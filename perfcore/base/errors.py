@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 # Commands to type stay as they are; elsewhere an option may have a value, which is no word of the sentence.
 _OPTION = re.compile(
-    r"`[^`-][^`]* [^`]*`|\bperf [a-z][^`;]*|--([a-z][a-z-]*)"
-    r"(?:[ =]([A-Z0-9][\w.,]*|'[^']*'|[a-z]\w*(?:,\w+)+|[a-z]\w*=[^\s;,)`]+|[a-z]\w*(?=[,;.):`]|$| (?:and|or)\b)))?"
+    r"`[^`-][^`]* [^`]*`|\bperf [a-z][^`;]*|--([a-z][a-z-]*)(?!=)\b"
+    r"(?: (-?[A-Z0-9](?:[\w.,]*\w)?|'[^']*'|[a-z]\w*(?:,\w+)+|[a-z]\w*=[^\s;,)`:]*|[a-z]\w*(?=[,;.):`]|$| (?:and|or)\b)))?"
 )
 _speaks_of_options = [False]  # whether the user has typed options, or called functions
 
@@ -45,7 +45,9 @@ def _as_keyword(option: re.Match[str]) -> str:
     name, value = option.groups()
     if name is None:
         return option[0]
-    quoted = value is not None and not value.startswith("'") and not value.replace(".", "").isdigit()
+    if value is None and option.string[option.end() : option.end() + 1] == ":":
+        return name.replace("-", "_")
+    quoted = value is not None and not value.startswith("'") and not value.lstrip("-").replace(".", "").isdigit()
     return f"{name.replace('-', '_')}={repr(value) if quoted else value or ''}"
 
 

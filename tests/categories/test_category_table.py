@@ -76,11 +76,11 @@ def test_a_category_that_was_not_measured_everywhere_is_missing_or_zero():
 @pytest.mark.parametrize(
     ("rows", "columns", "given", "problem"),
     [
-        ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*--where 'time_s>=0'"),
+        ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*where='time_s>=0'"),
         ([(0, "a", 1.0)], COLUMNS, {}, "p is 0; a positive number is expected"),
         ([(1, "", 1.0)], COLUMNS, {}, "category is empty; each row needs the name of its category"),
-        ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: --category COLUMN"),
-        ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*--where 'machine=x'"),
+        ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: category='COLUMN'"),
+        ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*where='machine=x'"),
         (PLAIN, COLUMNS, {"total": "everything"}, "unknown category or column for the total 'everything'"),
         (PLAIN, COLUMNS, {"absent": "never"}, "unknown absent 'never'"),
         ([(1, "total", 1.0)], COLUMNS, {}, "no category besides the total"),
@@ -185,7 +185,7 @@ def codes_at_classes():
 
 def test_runs_of_several_classes_are_refused_or_have_a_model_each():
     data = Measurements(codes_at_classes(), source="runs.csv")
-    refusal = r"differ in class \(A, S\) and are up to 50-fold apart.*code,class, or choose"
+    refusal = r"differ in class \(A, S\) and are up to 50-fold apart.*code,class', or choose"
     with pytest.raises(OptionError, match=refusal):
         perfcore.fit(data, fitter="individual")
     assert len(perfcore.fit(data, fitter="scaling").paths) == 4

@@ -180,7 +180,7 @@ def projected(
     if at is not None:
         targets_of(at)  # before anything that takes time
     _refuse_one_scale(components.sizes, "p")
-    law: Any = perfcore.fit(components.data, _FITTER, **components.options)
+    law: Any = perfcore.fit(components.data, fitter=_FITTER, **components.options)
     if law.whole.several:
         raise DataError(
             f"{components.source}: times of several programs, systems or metrics have no sum; choose one of each with "
@@ -189,7 +189,7 @@ def projected(
     columns = sorted(law.columns.items(), key=lambda each: not is_processors(each[1]))
     if columns != list(law.columns.items()):  # the number of processors is the scale
         components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
-        law = perfcore.fit(components.data, _FITTER, **components.options)
+        law = perfcore.fit(components.data, fitter=_FITTER, **components.options)
     assumed: list[str] = []
     uncertain: list[str] = []
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
