@@ -17,7 +17,9 @@ from typing import Any
 from conftest import _COMPILING, _FLAGS, _REPOSITORY, agrees, enter, leave
 from run_commands import run_command, split_commands
 
-_BLOCK = re.compile(r"^```(?:console|python)\n(.*?)^```\n(?:\n!\[[^]]*\]\((?:\.\./)*(images/[\w-]+\.png)\))?", re.M | re.S)
+_BLOCK = re.compile(
+    r"^```(?:console|python)\n(.*?)^```\n(?:\n!\[[^]]*\]\((?:\.\./)*(images/[\w-]+\.png)\))?", re.M | re.S
+)
 _MOST_LINES = 45
 
 
@@ -30,7 +32,7 @@ def main(arguments: list[str]) -> None:
         new = record(text, "--pictures" in arguments)
         if new != text:
             page.write_text(new, encoding="utf-8")
-            print(page.relative_to(_REPOSITORY))
+            sys.stdout.write(f"{page.relative_to(_REPOSITORY)}\n")
 
 
 def record(text: str, pictures: bool) -> str:
@@ -62,7 +64,9 @@ def _recorded(found: re.Match[str], pictures: bool, namespace: dict[str, Any]) -
 def _with_output(typed: str, command: str, expected: str) -> str:
     _, printed = run_command(command)
     printed = _COMPILING.sub("", printed)
-    if expected.strip() and (doctest.OutputChecker().check_output(expected, printed, _FLAGS) or agrees(expected, printed)):
+    if expected.strip() and (
+        doctest.OutputChecker().check_output(expected, printed, _FLAGS) or agrees(expected, printed)
+    ):
         return f"$ {typed}"
     lines = [line.rstrip() for line in printed.rstrip().splitlines()]
     shown = lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], "..."]

@@ -15,7 +15,8 @@ _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of wh
 # Commands to type stay as they are; elsewhere an option may have a value, which is no word of the sentence.
 _OPTION = re.compile(
     r"`[^`-][^`]* [^`]*`|\bperf [a-z][^`;]*|--([a-z][a-z-]*)(?!=)\b"
-    r"(?: (-?[A-Z0-9](?:[\w.,]*\w)?|'[^']*'|[a-z]\w*(?:,\w+)+|[a-z]\w*=[^\s;,)`:]*|[a-z]\w*(?=[,;.):`]|$| (?:and|or)\b)))?"
+    r"(?: (-?[A-Z0-9](?:[\w.,]*\w)?|'[^']*'|[a-z]\w*(?:,\w+)+|"
+    r"[a-z]\w*=[^\s;,)`:]*|[a-z]\w*(?=[,;.):`]|$| (?:and|or)\b)))?"
 )
 _speaks_of_options = [False]  # whether the user has typed options, or called functions
 

@@ -143,7 +143,7 @@ def test_a_column_that_was_varied_is_named_with_both_cures():
         table_of_factors(data)
     assert str(caught.value) == (
         "profile.csv: rows of one point, such as p=2, differ in size (10, 20, 40), so they are no repeated runs; "
-        "name it with --parameter p,size, or hold it with --where 'size=10'"
+        "name it with parameter='p,size', or hold it with where='size=10'"
     )
     assert len(table_of_factors(data, "p,size")) == 9
     assert len(table_of_factors(data.query("size == 10"))) == 3

@@ -16,16 +16,16 @@ def test_an_interval_comes_as_a_table_indexed_by_the_points(fitter):
     model = perfcore.fit(RUNS, fitter=fitter, **OPTIONS.get(fitter, {}))
     table = model.predict([32, 64], interval=0.95)
     assert list(table.columns) == ["predicted", "lower", "upper"]
-    assert table.index.name == "p" and list(table.index) == [32, 64]
+    assert table.index.equals(pd.Index([32, 64], name="p"))
     np.testing.assert_array_equal(table["predicted"], model.predict([32, 64]))
-    assert (table["lower"] < table["predicted"]).all() and (table["predicted"] < table["upper"]).all()
+    assert ((table["lower"] < table["predicted"]) & (table["predicted"] < table["upper"])).all()
     assert len(model.predict()) == 1  # at the target
 
 
 def test_points_of_several_variables_are_levels_of_the_index():
     model = perfcore.fit(TWO, parameter=["p", "n"])
     table = model.predict({"p": [16, 32], "n": 400}, interval=0.5)
-    assert table.index.names == ["p", "n"] and list(table.index) == [(16, 400), (32, 400)]
+    assert table.index.equals(pd.MultiIndex.from_tuples([(16, 400), (32, 400)], names=["p", "n"]))
     assert table.equals(model.predict(pd.DataFrame({"p": [16, 32], "n": [400, 400]}), interval=0.5))
 
 

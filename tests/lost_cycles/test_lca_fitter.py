@@ -130,7 +130,7 @@ def test_small_singular_values_are_reported(tmp_path):
         (
             pd.concat([profile(n=1), profile(n=2)]),
             {"parameter": "P=P,n=n"},
-            r"several parameters vary: P \(6 levels\), n \(2 levels\); .*factor='P' .* the others with where='n=1'",
+            r"several parameters vary: P \(6 levels\), n \(2 levels\); .*factor='P', .* the others with where='n=1'",
         ),
         (
             pd.concat([profile(n=1), profile(n=2)]),
@@ -344,7 +344,9 @@ def held(fitter, seeds, noise, **options):
     for seed in seeds:
         table, last = table_of(seed, sizes=D if fitter == "modgen" else D[:1], noise=noise)
         model = perfcore.fit(table, fitter=fitter, **options)
-        value, lower, upper = model.predict_array({name: last[name] for name in model.factors.values()}, interval=0.95).T
+        value, lower, upper = model.predict_array(
+            {name: last[name] for name in model.factors.values()}, interval=0.95
+        ).T
         inside += ((lower <= last.time_s) & (last.time_s <= upper)).tolist()
         width += ((upper - lower) / 2 / value).tolist()
     return np.mean(inside), np.median(width)
@@ -371,7 +373,9 @@ def test_bounds_do_not_depend_on_the_order_of_rows_or_on_units():
     shuffled = perfcore.fit(table.sample(frac=1, random_state=2), **options).predict_array(at, interval=0.9)
     np.testing.assert_allclose(shuffled, expected, rtol=1e-6)
     milli = table.assign(time_ms=1e3 * table.time_s).drop(columns="time_s")
-    np.testing.assert_allclose(perfcore.fit(milli, **options).predict_array(at, interval=0.9), 1e3 * expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        perfcore.fit(milli, **options).predict_array(at, interval=0.9), 1e3 * expected, rtol=1e-6
+    )
 
 
 def test_a_category_that_is_mostly_zero_has_no_bounds():

@@ -55,7 +55,9 @@ def test_individual_bounds_of_one_pair_do_not_depend_on_order_or_units():
     kilo = perfcore.fit(table.assign(cells=p / 1e3), **options).predict_array([0.2], interval=0.9)
     np.testing.assert_allclose(kilo, expected, rtol=1e-6)
     milli = table.assign(time_ms=1e3 * table.time_s).drop(columns="time_s")
-    np.testing.assert_allclose(perfcore.fit(milli, **options).predict_array([200.0], interval=0.9), 1e3 * expected, rtol=1e-8)
+    np.testing.assert_allclose(
+        perfcore.fit(milli, **options).predict_array([200.0], interval=0.9), 1e3 * expected, rtol=1e-8
+    )
 
 
 def test_two_degrees_of_freedom_are_left_where_functions_are_chosen():

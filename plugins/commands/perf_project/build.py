@@ -195,7 +195,7 @@ def projected(
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
         uncertain += pooled.uncertain
-        law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
+        law = perfcore.fit(components.data, fitter=_FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
     symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
     _refuse_one_scale(sizes, symbol)
@@ -226,7 +226,7 @@ def projected(
     counters = (
         None
         if components.counters is None
-        else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
+        else perfcore.fit(components.counters, fitter=_FITTER, **{**components.options, "value": "count"})
     )
     check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
@@ -326,7 +326,7 @@ def _check(
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
         smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
-        smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
+        smaller: Any = perfcore.fit(components.data.rows(smaller_runs), fitter=_FITTER, **components.options)
     except DataError:
         return None, 0.0
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
