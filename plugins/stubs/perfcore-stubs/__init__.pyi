@@ -27,8 +27,8 @@ from perf_gate.api import gate_history as gate_history
 from perf_gate.api import gate_run as gate_run
 from perf_gate.api import gate_self_test as gate_self_test
 from perf_gate.api import validate as validate
-from perf_lost_cycles.lca.model import LcaModel as LcaModel
-from perf_lost_cycles.modgen.model import ModgenModel as ModgenModel
+from perf_lost_cycles.lca import LcaModel as LcaModel
+from perf_lost_cycles.modgen import ModgenModel as ModgenModel
 from perf_project.api import project as project
 from perf_regression.regression import RegressionModel as RegressionModel
 from perf_regression.usl import UslModel as UslModel
