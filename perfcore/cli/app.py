@@ -146,8 +146,9 @@ def _perf(
     """Performance models from measurements of parallel programs.
 
     \b
-    perf info trace.prv
-    perf fit trace.prv --fitter worley --phases 9 --plot phases.png
+    perf info runs.csv
+    perf fit runs.csv --at p=128 --plot scaling.png
+    perf overheads trace.prv
     """
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())

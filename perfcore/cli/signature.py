@@ -51,7 +51,7 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
     flags = {flag for parameter in parameters.values() for flag in flags_of(parameter)}
     declared = {
         field.name: _as_parameter(panel, field)
-        for panel, field in _fields(source, parameters, given_options(words))
+        for panel, field in _fields(source, parameters, given_options(words), is_brief(words))
         if field.flag not in flags and field.name not in parameters
     }
 
@@ -148,6 +148,11 @@ def flags_of(parameter: inspect.Parameter) -> list[str]:
     return []
 
 
+def is_brief(words: Sequence[str]) -> bool:
+    """Return whether a line asks for the help of one screen."""
+    return "-h" in words and "--help" not in words
+
+
 def given_options(words: Sequence[str]) -> dict[str, str]:
     """Values of all long options of a line, before anything is known about them; the last of each counts."""
     values = {}
@@ -162,7 +167,9 @@ def given_options(words: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Mapping[str, str]) -> Fields:
+def _fields(
+    source: Any, parameters: Mapping[str, inspect.Parameter], values: Mapping[str, str], shows_all: bool
+) -> Fields:
     if source is None:
         return []
     if isinstance(source, OptionsOf):
@@ -176,9 +183,11 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Ma
     entries = registry().entries(source.kind)
     if name is not None:
         return _fields_of(entries[name], values) if name in entries else []  # the command refuses an unknown name
-    if not others and not _is_completing():
+    if not others and not shows_all and not any(name.endswith("_COMPLETE") for name in os.environ):  # by a shell
         return []
-    every = [pair for entry in entries.values() for pair in _fields_of(entry, values)]
+    # Of options that several have, those of the one that is taken for tables of timings are described.
+    by_use = sorted(entries.values(), key=lambda entry: "timings" not in entry.default_for)
+    every = [pair for entry in by_use for pair in _fields_of(entry, values)]
     return list({field.name: (panel, field) for panel, field in reversed(every)}.values())
 
 
@@ -201,11 +210,6 @@ def _by_part(kind: str, values: Mapping[str, str]) -> str | None:
         if any(field.selects is not None and field.name in values for _, field in _fields_of(entry, {})):
             return entry.name
     return None
-
-
-def _is_completing() -> bool:
-    """Return whether a shell asks for completions of a line."""
-    return any(name.startswith("_PERF") and name.endswith("_COMPLETE") for name in os.environ)
 
 
 def _key(flag: str) -> str:

@@ -16,13 +16,13 @@ from backwards import Backwards
 
 from perf_analysis.overhead_views import TracePresenter
 from perf_analysis.summarize import merge, summarize
+from perf_tables import executors
+from perf_tables.executors import in_order
 from perf_traces.summaries import summarizing
 from perf_traces.summaries.summary import Gathered
 from perf_traces.summaries.summary_file import encode, load
 from perfcore import Trace, overheads, profile, read
-from perfcore.base import executors
 from perfcore.base.errors import InputError
-from perfcore.base.executors import in_order
 
 RECORDED = ("-r", "clocks=recorded")
 

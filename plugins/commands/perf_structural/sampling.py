@@ -19,9 +19,9 @@ from scipy.special import ndtr, ndtri
 from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered, shown
 from perf_structural.correlation import Pair, factor_of
 from perf_structural.functions import compute
+from perf_tables.executors import thread_count
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
 _MOST_RANGES = 4  # of operands in a message

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perf_statistics import trust_region
 from perf_statistics.goodness import median_deviation
 from perf_statistics.trust_region import JacobianFactor
+from perf_tables.executors import as_they_end, in_order
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import (
     MOST_EVALUATIONS,
@@ -30,7 +31,6 @@ from perf_timing.joint.solver import (
     solve,
 )
 from perfcore.base.arrays import Floats
-from perfcore.base.executors import as_they_end, in_order
 
 # What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
 #

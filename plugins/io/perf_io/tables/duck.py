@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.executors import thread_count
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.base.executors import thread_count
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from perf_tables.executors import as_they_end
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import Gathered, Summary, ordered_columns
 from perf_traces.summaries.summary_file import decode, encode, load, save
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
-from perfcore.base.executors import as_they_end
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
