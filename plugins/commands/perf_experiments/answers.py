@@ -12,9 +12,9 @@ from perf_experiments.points import duration_text, level_text, point_text
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
+    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
     from perf_experiments.recommendation import Recommendation
-    from perf_experiments.replications import Replications
     from perf_experiments.run_records import Run, Runs, Summary
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all

@@ -13,10 +13,10 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option
 
 if TYPE_CHECKING:
+    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
     from perf_experiments.points import Point
     from perf_experiments.recommendation import Recommendation
-    from perf_experiments.replications import Replications
     from perf_experiments.run_records import Runs, Summary
     from perfcore.data.series import Series
     from perfcore.models.model import Model
@@ -547,8 +547,8 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
+    from perf_experiments.costs import Replications, needed_replications
     from perf_experiments.recommendation import candidate_points, largest_levels, recommend, refuse, target_point
-    from perf_experiments.replications import Replications, needed_replications
     from perf_experiments.run_records import parse_share
     from perf_experiments.store import Store, is_store_file
     from perfcore.models.model import Model, load
