@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import logging
 import os
 import queue
 import socket
@@ -43,17 +44,21 @@ def as_they_end(
             yield position, task(*args)
         return
     futures: dict[Future[bytes], int] = {}
-    position = 0
+    position, n_done = 0, 0
     try:
         for position, args in enumerate(arguments):
             futures[executor.submit(task, *args)] = position
         for future in as_completed(futures):
             position = futures[future]
             yield position, future.result()
+            n_done += 1
     except PerfError:
         raise
-    except (BrokenExecutor, CancelledError, OSError, ImportError) as error:
-        raise DataError(f"{_owner(names, position)}{str(error) or 'the scheduler is gone'}") from error
+    except (CancelledError, OSError) as error:
+        gone = f"the scheduler is gone, {n_done} of {len(arguments)} tasks were done"
+        raise DataError(f"--parallel: {gone}") from error
+    except (BrokenExecutor, ImportError) as error:
+        raise DataError(f"{_owner(names, position)}{error}") from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] != "distributed":
             raise
@@ -247,21 +252,31 @@ def _of_dask(address: str) -> Iterator[Executor]:
         raise MissingDependencyError(
             "--parallel dask:// needs the package distributed; pip install 'perfcore[cluster]' brings it"
         ) from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what goes wrong becomes one line
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise _no_scheduler(address, str(error).partition("\n")[0] or "no answer") from None
-    with client, client.get_executor(retries=1) as executor:
+    with client:
         _check_workers(client, address)
-        yield executor
+        executor = client.get_executor(retries=1)
+        ended_well = False
+        try:
+            yield executor
+            ended_well = True
+        finally:  # after an error nothing is waited for: no worker may be left to end it
+            executor.shutdown(wait=ended_well)
 
 
 def _check_workers(client: Any, address: str) -> None:
     """Refuse a cluster without workers, or with another perfcore than this one's."""
     from perfcore import __version__
 
-    if not client.scheduler_info()["workers"]:
-        raise OptionError(f"--parallel dask://{address}: the scheduler has no worker; start one: dask worker {address}")
+    try:
+        client.wait_for_workers(1, timeout=_ANSWERS_WITHIN_S)
+    except TimeoutError:
+        problem = f"the scheduler has no worker; start one: dask worker {address}"
+        raise OptionError(f"--parallel dask://{address}: {problem}") from None
     for worker, found in client.run(version_here, on_error="return").items():
         if found != __version__:
             has = f"perfcore {found}" if isinstance(found, str) else "no perfcore that can be imported"

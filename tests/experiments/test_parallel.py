@@ -83,8 +83,3 @@ class TestDask:
     def test_workers_make_the_same_runs(self, tmp_path, address):
         assert made(tmp_path, address)[1] == EXPECTED
         assert made(tmp_path, address)[0].made == 0
-
-    def test_a_run_that_always_ends_its_worker_is_named(self, tmp_path, address):
-        code = f"if {{n}} == 3: {KILL_WORKER.replace('{', '{{').replace('}', '}}')}\nprint('t', {{n}}**2)"
-        with pytest.raises(PerfError, match=r"^run n=3, replication 1: "):
-            made(tmp_path, address, code)
