@@ -55,21 +55,18 @@ def as_they_end(
     except PerfError:
         raise
     except (CancelledError, OSError) as error:
-        gone = f"the scheduler is gone, {n_done} of {len(arguments)} tasks were done"
-        raise DataError(f"--parallel: {gone}") from error
+        problem = f"the scheduler is gone, {n_done} of {len(arguments)} tasks were done"
+        raise DataError(f"--parallel: {problem}") from error
     except (BrokenExecutor, ImportError) as error:
-        raise DataError(f"{_owner(names, position)}{error}") from error
+        raise DataError(f"{names[position] if names else 'work elsewhere'}: {error}") from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] != "distributed":
             raise
-        raise DataError(f"{_owner(names, position)}{str(error).partition('. ')[0]}") from error
+        problem = str(error).partition(". ")[0]
+        raise DataError(f"{names[position] if names else 'work elsewhere'}: {problem}") from error
     finally:
         for future in futures:
             future.cancel()
-
-
-def _owner(names: Sequence[str], position: int) -> str:
-    return f"{names[position]}: " if names else "work elsewhere ended: "
 
 
 def in_order(
@@ -222,11 +219,7 @@ def serve() -> None:
 
 @contextlib.contextmanager
 def executor_of(where: str | None, prepare: str | None = None, *, one_thread: bool = True) -> Iterator[Executor | None]:
-    """Open what ``--parallel`` names: ``local:4``, ``dask://HOST:PORT``; None for this process.
-
-    Processes of this machine have one thread each for numbers, unless what they start is to have as many as the user
-    says.
-    """
+    """Open what ``--parallel`` names: ``local:4``, ``dask://HOST:PORT``; None for this process."""
     kind, sign, rest = (where or "").partition(":")
     if where is None:
         yield None
@@ -270,24 +263,15 @@ def _of_dask(address: str) -> Iterator[Executor]:
 
 def _check_workers(client: Any, address: str) -> None:
     """Refuse a cluster without workers, or with another perfcore than this one's."""
-    from perfcore import __version__
-
     try:
         client.wait_for_workers(1, timeout=_ANSWERS_WITHIN_S)
     except TimeoutError:
-        problem = f"the scheduler has no worker; start one: dask worker {address}"
-        raise OptionError(f"--parallel dask://{address}: {problem}") from None
-    for worker, found in client.run(version_here, on_error="return").items():
-        if found != __version__:
-            has = f"perfcore {found}" if isinstance(found, str) else "no perfcore that can be imported"
-            raise OptionError(f"--parallel dask://{address}: worker {worker} has {has}, and this is {__version__}")
-
-
-def version_here() -> str:
-    """Return the version of perfcore on a worker."""
-    from perfcore import __version__
-
-    return __version__
+        raise OptionError(f"--parallel dask://{address}: no worker yet; start one: dask worker {address}") from None
+    versions = client.get_versions(packages=["perfcore"])
+    here, *there = (each["packages"].get("perfcore") for each in (versions["client"], *versions["workers"].values()))
+    for worker, found in zip(versions["workers"], there, strict=True):
+        if found != here:
+            raise OptionError(f"--parallel dask://{address}: worker {worker} has perfcore {found}, and this is {here}")
 
 
 def _check_scheduler(address: str) -> None:
