@@ -231,7 +231,7 @@ def executor_of(where: str | None, prepare: str | None = None, *, one_thread: bo
             yield executor
     else:
         raise OptionError(
-            f"--parallel {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
+            f"--parallel {where!r}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
             "perf summarize takes slurm, too"
         )
 
@@ -266,12 +266,14 @@ def _check_workers(client: Any, address: str) -> None:
     try:
         client.wait_for_workers(1, timeout=_ANSWERS_WITHIN_S)
     except TimeoutError:
-        raise OptionError(f"--parallel dask://{address}: no worker yet; start one: dask worker {address}") from None
+        raise OptionError(f"--parallel 'dask://{address}': no worker yet; start one: dask worker {address}") from None
     versions = client.get_versions(packages=["perfcore"])
     here, *there = (each["packages"].get("perfcore") for each in (versions["client"], *versions["workers"].values()))
     for worker, found in zip(versions["workers"], there, strict=True):
         if found != here:
-            raise OptionError(f"--parallel dask://{address}: worker {worker} has perfcore {found}, and this is {here}")
+            raise OptionError(
+                f"--parallel 'dask://{address}': worker {worker} has perfcore {found}, and this is {here}"
+            )
 
 
 def _check_scheduler(address: str) -> None:
@@ -287,4 +289,4 @@ def _check_scheduler(address: str) -> None:
 
 
 def _no_scheduler(address: str, why: str) -> OptionError:
-    return OptionError(f"--parallel dask://{address}: no scheduler of Dask answers there: {why}")
+    return OptionError(f"--parallel 'dask://{address}': no scheduler of Dask answers there: {why}")

@@ -60,7 +60,7 @@ def test_a_run_that_always_ends_its_worker_is_named_and_the_others_stay(tmp_path
 @pytest.mark.parametrize(
     ("parallel", "message"),
     [
-        ("local:0", "--parallel local:0: local:N"),
+        ("local:0", "parallel='local:0': local:N"),
         ("dask://localhost:1", "no scheduler of Dask answers there"),
         ("mpi:4", "local:N, for N processes of this machine"),
     ],

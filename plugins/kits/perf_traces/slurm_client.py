@@ -55,17 +55,17 @@ def sbatch_words(text: str) -> tuple[str, ...]:
     """Return options for `sbatch` from ``KEY=VALUE,FLAG`` as users write them; a value with commas is quoted."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = ",", True, ""
-    words = []
+    words, spelled = [], f"slurm:{text}"
     try:
         entries = list(lexer)
     except ValueError as error:
-        raise OptionError(f"--parallel slurm:{text}: {error}") from None
+        raise OptionError(f"--parallel {spelled!r}: {error}") from None
     for entry in entries:
         key, equals, value = (part.strip() for part in entry.partition("="))
         if not _KEY.fullmatch(key) or (equals and not value):
-            raise OptionError(f"--parallel slurm:{text}: {entry!r}: KEY=VALUE is expected, such as ntasks=4,exclusive")
+            raise OptionError(f"--parallel {spelled!r}: {entry!r}: KEY=VALUE is expected, such as ntasks=4,exclusive")
         if key in _NOT_TAKEN:
-            raise OptionError(f"--parallel slurm:{text}: {key} does not go with one job for each run")
+            raise OptionError(f"--parallel {spelled!r}: {key} does not go with one job for each run")
         words.append(f"--{_CALLED.get(key, key)}{equals}{value}")
     return tuple(words)
 
