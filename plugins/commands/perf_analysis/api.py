@@ -423,7 +423,7 @@ def whatif(
     region : str, optional
         For a GPU trace: span of a marker; of several of one name, from the first to the last.
     parallel : str, optional
-        Where the questions of a range are answered: local:N processes or dask://HOST:PORT.
+        Share out the questions of a range: local:N processes or dask://HOST:PORT.
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
