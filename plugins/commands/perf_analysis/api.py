@@ -406,10 +406,10 @@ def whatif(
         Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
         one file or those of all ranks.
     network : str, optional
-        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth.
+        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth; 1x..8x asks for each factor of two.
     compute : mapping of str to float, or sequence of str, optional
         Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or gpu, host, collectives
-        or a pattern of kernels, such as 'gemm*=2x'; inf removes it.
+        or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and 1x..8x asks for each factor of two.
     balance : str or sequence of str
         A class or state (default: computing) of whose time each rank takes the mean, occurrence by occurrence: an upper
         bound of the gain.
@@ -437,6 +437,7 @@ def whatif(
 
         perf whatif trace.prv
         perf whatif trace.prv --network 0 --compute 2x
+        perf whatif trace.prv --network 1x..8x --plot network.png
         perf whatif trace.prv --noise 5% -o runtime.json
         perf whatif trace.json --region 'ProfilerStep#7' --compute gpu=2x
 
@@ -449,15 +450,25 @@ def whatif(
     from perf_analysis.replay_answers import network_from_text
     from perf_analysis.whatif import answers_of
     from perf_traces.runs import known_files
-    from perf_traces.scenario import parse_compute
+    from perf_traces.scenario import parse_compute, sweep_of, swept_factors
 
-    factors = parse_compute(compute)
     share = _share(noise)
-    if network is not None:
-        network_from_text(network)  # before files are read
+    swept, span = sweep_of(network, compute)
+    sweep = swept_factors(span, f"--{swept or 'compute'}") if span else []
+    by_network = span == network
+    asked: list[tuple[str | None, Mapping[str, float]]] = []
+    for times in sweep or [1.0]:
+        words = compute if isinstance(compute, (Mapping, str, type(None))) else [*compute]
+        if span and not by_network:
+            words = [word.replace(span, f"{times:g}x") for word in ([words] if isinstance(words, str) else words or ())]
+        asked.append((f"{times:g}x" if by_network and span else network, parse_compute(words)))
+    if asked[0][0] is not None:
+        network_from_text(asked[0][0])  # before files are read
     if isinstance(trace, (str, os.PathLike)):
         paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
-        if (answers := gpu_answers(trace, paths, region, factors, _reader(reading))) is not None:
+        faster = [each for _, each in asked]
+        answers = gpu_answers(trace, paths, region, faster, _reader(reading), swept=swept or "GPU", sweep=sweep)
+        if answers is not None:
             if network is not None or balance or share:
                 raise OptionError(f"{answers.source}: a GPU trace takes --compute and --region, no other question")
             return answers
@@ -465,7 +476,8 @@ def whatif(
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
     data, communication = trace_and_calls(trace, _reader(reading))
-    return answers_of(data, communication, network, factors, balanced, share, representation, seed)
+    swept = swept or ("computing" if span else "")
+    return answers_of(data, communication, asked, balanced, share, representation, seed, swept, sweep)
 
 
 def _share(share: float | str) -> float:

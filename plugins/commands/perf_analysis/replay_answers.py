@@ -151,12 +151,14 @@ class Network:
         of, together = graph.subject[joined], communication.collectives
         steps = np.ceil(np.log2(np.maximum(together.size[of], 2)))
         costs[joined] = np.rint(steps * (self.latency_ns + together.bytes[of] / self.bytes_per_ns)).astype(np.int64)
+        kept = (links | joined | (graph.kind == CALL)) & replay.kept[graph.call]
+        costs[kept] = replay.residual_ns[graph.call[kept]]
         return costs
 
 
 def network_from_text(text: str) -> Network:
     """Read ``2x``, ``0`` (ideal) or ``2us,10GB/s``."""
-    expected = "2x (twice as fast), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
+    expected = "2x (twice as fast), 1x..8x (a sweep), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":
         return Network(0.0)
@@ -271,6 +273,8 @@ class Answers(Result):
     contradictions: int  # calls that left before what the rules say they waited for
     network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
     remarks: tuple[str, ...]  # what was wrong with the trace
+    sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each answer
+    swept: str = ""
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.whatif_answers import report_of_messages
@@ -294,5 +298,5 @@ class Answers(Result):
                  "waits_for": each.waits}
                 for each in self.rules.refutations
             ],
-            "network": self.network, "remarks": list(self.remarks),
+            "network": self.network, "remarks": list(self.remarks), "sweep": list(self.sweep), "swept": self.swept,
         }  # fmt: skip

@@ -103,12 +103,12 @@ class _Question:
 
 
 def answers_of(
-    data: Trace, communication: Communication, network: str | None, faster: Mapping[str, float], balance: Sequence[str],
-    noise: float, representation: str | None, seed: int,
+    data: Trace, communication: Communication, asked: Sequence[tuple[str | None, Mapping[str, float]]],
+    balance: Sequence[str], noise: float, representation: str | None, seed: int, swept: str, sweep: Sequence[float],
 ) -> Answers:  # fmt: skip
-    """What `perfcore.whatif` says of a trace and its calls."""
-    run = _Run(data, Replay(communication), representation, seed)
-    questions = _questions(network, faster, balance, noise)
+    """Return what `perfcore.whatif` says of a trace and its calls, for each network and classes that are faster."""
+    run = _Run(data, Replay(communication, keeps_startup=True), representation, seed)
+    questions = [each for pair in asked for each in _questions(*pair, balance, noise)]
     if not questions:
         questions = [_Question(Network(0.0)), _Question(Network(0.5))]
         if COMPUTING in run.classes:
@@ -122,7 +122,7 @@ def answers_of(
         replay.runtime_ns() + run.silent_ns,
         path_shares(replay.path(), replay, run.times, run.classes, silent_ns=run.silent_ns),
         tuple(run.answer(each, speed) for each in questions), replay.rules, replay.n_contradictions,
-        "" if speed is None else speed.text, tuple(replay.remarks()),
+        "" if speed is None else speed.text, tuple(replay.remarks()), tuple(sweep), swept,
     )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ class _Run:
             for count, when in ((n_early, "before a call waited for them"), (n_outside, "outside of all calls"))
             if count
         ]
-        self._other = Replay(replay.communication, bsc_rules(replay.communication))
+        self._other = Replay(replay.communication, bsc_rules(replay.communication), keeps_startup=True)
 
     def answer(self, question: _Question, speed: Any) -> Answer:
         bursts, changes, shares = self._bursts(question)
@@ -190,7 +190,7 @@ class _Run:
             assumptions.append(f"independent noise per compute burst, {len(drawn)} replays")
             value = self._representation.from_samples((drawn + self.silent_ns) / 1e9)
             runtime = round(float(drawn.mean()))
-        assumptions.append("message order unchanged")
+        assumptions.append(f"message order{' and MPI_Init' if self.replay.kept.any() else ''} unchanged")
         assumptions += self._of_arrivals
         return Answer(
             question.text, runtime + self.silent_ns, path, tuple(assumptions),
