@@ -65,7 +65,7 @@ def test_a_sweep_asks_for_each_factor_of_two():
     assert found.sweep == (0.5, 1, 2, 4, 5)
     assert [answer.runtime_ns for answer in found.answers] == [80, 75, 72, 71, 71]
     report = found.report()
-    assert report.answer.startswith("network 0.5x to 5x as fast: 80 ns to 71 ns (-11.2%), 100% of it by 4x")
+    assert report.answer.startswith("network 0.5x to 5x as fast: 80 ns to 71 ns (-11.3%), 100% of it by 4x")
     line = report.plots[0].marks[0]
     assert (list(line.x), list(line.y)) == ([0.5, 1, 2, 4, 5], [80, 75, 72, 71, 71])
     assert [answer.runtime_ns for answer in whatif(trace_of(late_barrier()), compute=["sol*=1x..2x"]).answers] == [

@@ -163,7 +163,8 @@ def _bounds(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
     gains = []
     mean = round(int(times.sum()) / n)
     if n > 1 and mean >= _LEAST_USED * elapsed:
-        gains.append(Gain(f"keeping all {n} locations computing", mean, elapsed, "--by location", True, "overheads"))
+        every = "both" if n == 2 else f"all {n}"
+        gains.append(Gain(f"keeping {every} locations computing", mean, elapsed, "--by location", True, "overheads"))
     if np.count_nonzero(times) > 1:
         name = trace.states[int(times.argmax())]
         curve = trace.utilization([name])
