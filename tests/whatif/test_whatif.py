@@ -61,13 +61,13 @@ def test_latency_and_bandwidth():
 
 def test_a_sweep_asks_for_each_factor_of_two():
     """10 and 50 ns, 5 ns of barrier, 20 each: with a network k times as fast 70 + 5 / k."""
-    found = whatif(trace_of(late_barrier()), network="0.5x..5x")
-    assert found.sweep == (0.5, 1, 2, 4, 5)
-    assert [answer.runtime_ns for answer in found.answers] == [80, 75, 72, 71, 71]
+    found = whatif(trace_of(late_barrier()), network="0.5x..4x")
+    assert found.sweep == (0.5, 1, 2, 4)
+    assert [answer.runtime_ns for answer in found.answers] == [80, 75, 72, 71]
     report = found.report()
-    assert report.answer.startswith("network 0.5x to 5x as fast: 80 ns to 71 ns (-11.3%), 100% of it by 4x")
+    assert report.answer.startswith("network 0.5x to 4x as fast: 80 ns to 71 ns (-11.3%)")
     line = report.plots[0].marks[0]
-    assert (list(line.x), list(line.y)) == ([0.5, 1, 2, 4, 5], [80, 75, 72, 71, 71])
+    assert (list(line.x), list(line.y)) == ([0.5, 1, 2, 4], [80, 75, 72, 71])
     assert [answer.runtime_ns for answer in whatif(trace_of(late_barrier()), compute=["sol*=1x..2x"]).answers] == [
         75, 40,
     ]  # fmt: skip
@@ -110,7 +110,7 @@ def test_what_may_not_be_asked():
     for options, error, said in (
         ({"network": "fast"}, OptionError, "2x"),
         ({"network": "0x"}, OptionError, "2x"),
-        ({"network": "8x..1x"}, OptionError, "from less to more"),
+        ({"network": "8x..1x"}, OptionError, "a rising range above 0"),
         ({"network": "1x..2x", "compute": ["1x..2x"]}, OptionError, "one range"),
         ({"network": "2us"}, OptionError, "latency,bandwidth"),
         ({"network": "2 GB/s, 3us"}, OptionError, "latency,bandwidth"),

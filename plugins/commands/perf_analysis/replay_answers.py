@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,15 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
-from perf_traces.scenario import parse_factor
+from perf_traces.scenario import parse_compute, parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 from perfcore.report import Report
 from perfcore.results import Result
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, from_dict
 
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
 _MOST_MESSAGES = 5
@@ -156,9 +158,44 @@ class Network:
         return costs
 
 
+def questions_from_text(
+    network: str | None, compute: Mapping[str, float] | Sequence[str] | str | None
+) -> tuple[list[tuple[str | None, dict[str, float]]], str, list[float]]:
+    """Return the network and what else is faster of each question; also what is swept, and by which factors.
+
+    A range is ``1x..8x`` (by doubling) or ``1x..2x:0.25``.
+    """
+    words = (
+        [] if compute is None or isinstance(compute, Mapping) else [compute] if isinstance(compute, str) else compute
+    )
+    ranges = [("network", network)] if network is not None and ".." in network else []
+    ranges += [(name, times) for name, _, times in (word.rpartition("=") for word in words) if ".." in times]
+    if len(ranges) > 1:
+        raise OptionError(f"{' and '.join(times for _, times in ranges)}: one range is swept at a time")
+    if not ranges:
+        if network is not None:
+            network_from_text(network)
+        return [(network, parse_compute(compute))], "", []
+    ((swept, text),) = ranges
+    bare = text.lower().replace("x", "")
+    try:
+        factors = parse_values(bare if set(bare) & set(":*,") else f"{bare}*2")
+    except (ValueError, ZeroDivisionError):
+        factors = []
+    if not factors or not 0 < min(factors) <= max(factors) < math.inf:
+        option = f"--{swept}" if text is network else f"--compute {swept}=".removesuffix(" =")
+        raise OptionError(f"{option} {text}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected")
+    if text is network:
+        return [(f"{factor:g}x", parse_compute(compute)) for factor in factors], swept, list(factors)
+    if network is not None:
+        network_from_text(network)
+    asked = [[word.replace(text, f"{factor!r}") for word in words] for factor in factors]
+    return [(network, parse_compute(each)) for each in asked], swept, list(factors)
+
+
 def network_from_text(text: str) -> Network:
     """Read ``2x``, ``0`` (ideal) or ``2us,10GB/s``."""
-    expected = "2x (twice as fast), 1x..8x (a sweep), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
+    expected = "2x (twice as fast), 1x..8x, 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":
         return Network(0.0)
@@ -252,6 +289,17 @@ class Answer:
             "assumptions": list(self.assumptions), "otherwise_ns": dict(self.otherwise_ns),
             "value": None if self.value is None else self.value.to_dict(), "critical_path": self.path.to_dict(),
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Answer:
+        """Return the answer that `to_dict` wrote, such as one of another process."""
+        path, value = content["critical_path"], content["value"]
+        pairs = [tuple(row.values()) for row in path["by_message"]]
+        shares = PathShares(path["total_ns"], path["by_class_ns"], path["by_rank_ns"], pairs, path["n_messages"])
+        return cls(
+            content["question"], content["runtime_ns"], shares, tuple(content["assumptions"]), content["otherwise_ns"],
+            content["is_bound"], None if value is None else from_dict(value),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
