@@ -12,7 +12,6 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
-from perf_io.tables.measurement_table import numbers_of_commands
 from perf_io.text import decode_content, decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
@@ -76,6 +75,8 @@ class HyperfineReader(ResultReader):
         }
 
     def _take(self, content: _Commands, found: Found, options: Any) -> None:
+        from perf_io.tables.measurement_table import numbers_of_commands
+
         commands = [one_line(result.command) for result in content.results]
         series, numbers = numbers_of_commands(commands, [result.parameters for result in content.results])
         for name in numbers:
@@ -420,7 +421,7 @@ class BenchmarkActionReader(ResultReader):
         rb'\s*(?:\[\s*\{\s*"(?:name|unit|value|range|extra)"|(?:window\.BENCHMARK_DATA\s*=\s*)?\{\s*"(?:lastUpdate|repoUrl)"'
         rb'|window\.BENCHMARK_DATA\s*=\s*\{\s*"entries")\s*:'
     )
-    holds = (re.compile(rb'"(?:value|entries)"\s*:|BENCHMARK_DATA'), re.compile(rb'"(?:unit|entries)"\s*:|BENCHMARK_DATA'))
+    holds = tuple(re.compile(rb'"(?:' + word + rb'|entries)"\s*:|BENCHMARK_DATA') for word in (b"value", b"unit"))
     shape, description = list[_Bench] | _BenchData, "data of github-action-benchmark"
     code = ("suite", "benchmark")
 
@@ -435,14 +436,12 @@ class BenchmarkActionReader(ResultReader):
         rows: list[tuple[Row, _Bench]]
         if isinstance(content, _BenchData):
             rows = [
-                (
-                    {"suite": suite, "commit": entry.commit.id, "date": entry.date, "better": _BETTER.get(entry.tool, "")},
-                    bench,
-                )
+                ({"suite": suite, "commit": entry.commit.id, "date": entry.date,
+                  "better": _BETTER.get(entry.tool, "")}, bench)
                 for suite, entries in content.entries.items()
                 for entry in entries
                 for bench in entry.benches
-            ]
+            ]  # fmt: skip
         else:
             rows = [({}, bench) for bench in content]
         for about, bench in rows:
