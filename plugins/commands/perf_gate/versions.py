@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -157,7 +158,7 @@ def _by_order(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats
 def _by_row(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
     """Return runs next to each other in a table whose rows are of both versions in turn, in any order within a pair."""
     count = len(first.row)
-    if count < FEWEST_ROUNDS or len(second.row) != count:
+    if count < FEWEST_ROUNDS or len(second.row) != count or (first.row == second.row).any():
         return None
     turns = np.stack([first.row, second.row])
     return (first.value, second.value) if (turns.max(axis=0)[:-1] < turns.min(axis=0)[1:]).all() else None
@@ -272,7 +273,7 @@ class VersionGate(Result):
         """Ratio of a slowdown that would not pass with 90% probability (n,); infinite without a decision."""
         return self.estimates.resolution(math.log(self.judged.threshold))
 
-    @property
+    @cached_property
     def designs(self) -> tuple[str, ...]:
         return tuple(order.design for order in self.orders)
 
