@@ -354,7 +354,7 @@ def test_functions_of_the_user_are_terms():
     times = 3.0 + 40.0 / (1.0 + levels) + 0.25 * np.log2(1.0 + levels)
     asked = {"fitter": "scaling", "functions": ("1/(1 + p)", "log2(1 + p)"), "at": "p=256"}
     model = perfcore.fit(pd.DataFrame({"p": levels, "time_s": times}), **asked)
-    assert [parameter.value for parameter in model.parameters] == pytest.approx([3.0, 40.0, 0.25], rel=1e-6)
+    assert [parameter.estimate for parameter in model.parameters] == pytest.approx([3.0, 40.0, 0.25], rel=1e-6)
     assert model.predict([256.0])[0] == pytest.approx(3.0 + 40.0 / 257.0 + 0.25 * np.log2(257.0), rel=0.1)
     assert {term.factors[0].function for law in model.laws for term in law if term.factors} == {
         "1/(1 + p)", "log2(1 + p)",

@@ -406,7 +406,7 @@ class Projection(Result):
         """Return the elapsed time, components and efficiencies at the targets."""
         model: Any = self.model
         if model.is_single and len(self.at) == 1 and not model.factors:
-            fitted = model.law.at(self.at[0].point).report()
+            fitted: Report = model.law.at(self.at[0].point).report()
             note = Note("Assumed", "one component, so this is the answer of `perf fit`")
             return replace(fitted, notes=[note, *fitted.notes])
         from perf_project.answers import report_of
@@ -440,16 +440,14 @@ def _at(
         )
         for (name, time), winner in zip(times.items(), winners, strict=True)
     ]  # fmt: skip
-    bounds, speedup = (
-        _bounds(elapsed, whole),
-        _bounds(sum(reference.values()) / elapsed, sum(reference.values()) / whole),
-    )
+    first = sum(reference.values())
+    bounds, speedup = _bounds(elapsed, whole), _bounds(first / elapsed, first / whole)
     shares = {name: _bounds(draws, values[name]) for name, draws in efficiencies.items()}
     if model.is_single and not model.factors:  # as the scaling model itself says
         middle_time, lower, upper = model.predict(dict(model.targets[k]), 0.95)[0].tolist()
         bounds = middle_time, lower, upper
-        speedup = tuple(sum(reference.values()) / time for time in (middle_time, upper, lower))
-        shares = {name: tuple(ideal * faster for faster in speedup) for name in shares}
+        speedup = first / middle_time, first / upper, first / lower
+        shares = dict.fromkeys(shares, (ideal * speedup[0], ideal * speedup[1], ideal * speedup[2]))
     return At(
         dict(model.targets[k]),
         bounds,

@@ -252,7 +252,7 @@ def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
             for name in given.functions:
                 slope = function_slope(name, symbol, top)
                 (rising if slope >= 0.0 else falling).append((Factor(symbol, slope, 0, name),))
-        products = [*rising, *falling]
+        products: list[Product] = [*rising, *falling]
         usual = ([(Factor(symbol, *term),) for term in terms] for terms in (_FALLS, _RISES))
         both = list(itertools.product(*usual) if is_free else itertools.product(falling, rising))
         return [

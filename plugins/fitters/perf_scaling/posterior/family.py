@@ -192,10 +192,8 @@ class Shapes(NamedTuple):
 def shapes_of(levels: npt.ArrayLike, given: Given | None = None) -> Shapes:
     """Return the shapes that can be told at some levels, of the terms that a user names if there are such."""
     x = np.asarray(levels, dtype=np.float64)
-    functions = tuple(
-        Factor(given.symbol, function_slope(name, given.symbol, float(x[-1])), 0, name)
-        for name in (given.functions if given else ())
-    )
+    symbol, names = (given.symbol, given.functions) if given else ("", ())
+    functions = tuple(Factor(symbol, function_slope(name, symbol, float(x[-1])), 0, name) for name in names)
     terms = [(factor.exponent, -1 - number) for number, factor in enumerate(functions)]
     group, weight, kind, i, j, share, second, second_j = _table(
         None if given is None else (*given.terms(("0", *_POWERS, *(f"-{word}" for word in _POWERS))), *terms)
