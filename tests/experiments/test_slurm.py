@@ -187,7 +187,7 @@ def test_killed_while_handing_over(study, monkeypatch):
         ({"sbatch": "-p short"}, "'short' is no option; write values as --option=value"),
         ({"sbatch": "'"}, "No closing quotation"),
         ({"sbatch": "--ntasks={m}"}, "unknown factor in '--ntasks={m}' 'm'"),
-        ({"until": 0.1}, "--until looks at results between runs"),
+        ({"until": 0.1}, "until= looks at results between runs"),
         ({"code": None}, "there is no command"),
     ],
 )
