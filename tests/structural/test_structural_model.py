@@ -10,9 +10,9 @@ import pytest
 
 import perfcore
 from perf_structural import StructuralModel, schedule
-from perf_structural.indexed import PLAIN, parse_unit
+from perf_structural.composition import PLAIN, parse_unit
 from perf_structural.measured_value import variation_class
-from perf_structural.prediction_files import read_predictions
+from perf_structural.samples import read_predictions
 from perfcore import Measurements
 from perfcore.base.errors import DataError, InputError, PerfError
 from perfcore.hooks.registry import registry
