@@ -31,7 +31,7 @@ def stub_text() -> str:
         for alias in node.names
         if alias.name in perfcore.__all__
     }
-    for entry in (each for kind in ("commands", "models", "presenters") for each in registry().entries(kind).values()):
+    for entry in (each for kind in ("commands", "models") for each in registry().entries(kind).values()):
         for name, target in entry.functions.items() if entry.distribution == GROUP else ():
             origins.setdefault(name, target.partition(":")[0])
     lines = [f"from {module} import {name} as {name}" for module, name in sorted((m, n) for n, m in origins.items())]

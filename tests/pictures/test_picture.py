@@ -16,7 +16,7 @@ from perf_structural import StructuralModel
 from perf_views.picture import plot
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.results import Result, presenter_of
+from perfcore.results import Result
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
@@ -135,7 +135,7 @@ def subject(kind):
 
 def panel_names(model):
     """Of all panels but those that are like an earlier one."""
-    names = [plot.name for plot in model.report().plots] or presenter_of(model).panels(model)
+    names = [plot.name for plot in model.report().plots]
     return [name for name in names if "-" not in name]
 
 

@@ -5,6 +5,7 @@ Every result has these; a presenter's `views` adds more.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from perf_views import contents as page
-from perf_views.marks import heading_of, panels_of
 from perfcore.models import answers
 from perfcore.models.model import Model
 from perfcore.report import Figure, Report, interval_text
-from perfcore.results import Result, draw_panels, presenter_of
+from perfcore.results import Result
 
 _MOST_TILES = 8
 _MANY_PLOTS, _SMALL = 4, 2.0  # plots of this height, in inches, stand side by side where they are many
@@ -36,7 +36,8 @@ _CALLED = {
 def views_of(subject: Result, data: Any = None, file: Path | None = None) -> page.Viewable:
     """The views of a result that its presenter gives, or else one of all that it says of itself."""
     own: page.Viewable | None = subject.views(data, file)
-    return own or page.OneView(subject.title, lambda query: model_blocks(subject, data))
+    blocks = functools.cache(lambda: model_blocks(subject, data))
+    return own or page.OneView(subject.title, lambda query: blocks())
 
 
 def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
@@ -45,8 +46,6 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     blocks = list(report_blocks(report))
     if not report.figures and isinstance(subject, Model) and subject.statistics:
         blocks.insert(1, key_figures(subject))
-    if not report.plots and presenter_of(subject).panels(subject, data):
-        blocks.insert(1, drawing_of(subject, data))
     if isinstance(subject, Model):
         blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
         blocks.append(statistics_table(subject))
@@ -68,7 +67,9 @@ def report_blocks(report: Report) -> tuple[page.Block, ...]:
     for table in report.shown_tables:
         whole, shown = page.Table.of(*table), brief.get(id(table))
         if shown is None or (whole.header, whole.rows) != (shown.header, shown.rows):
-            blocks.append(replace(whole, title=table.title or "All rows and columns", is_folded=bool(brief)))
+            is_named = table.title and not any(each.title == table.title for each in brief.values())
+            title = table.title if is_named else ": ".join(filter(None, (table.title, "all rows and columns")))
+            blocks.append(replace(whole, title=title[:1].upper() + title[1:], is_folded=bool(brief)))
     if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
         blocks.append(page.Text(details, "Details", is_folded=True))
     return (*blocks, *_closing(report))
@@ -99,19 +100,6 @@ def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[
     """The first line of the summary as the headline, and the others."""
     first, *others = subject.summary() or [subject.title]
     return page.Headline(first), page.Text(tuple(line for line in others if line != subject.title), links=links)
-
-
-def drawing_of(subject: Result, data: Any = None, tables: tuple[page.Table, ...] = ()) -> page.Chart:
-    """The subject's plot; its tables are next to it."""
-    report = subject.report(data)
-
-    def draw(figure: Any) -> None:
-        if report.plots:
-            draw_panels(figure, panels_of(report), heading_of(report))
-        else:
-            subject.draw(figure, data)
-
-    return page.Chart(draw, f"Drawing: {report.title}", tables, size=(10.0, 4.5))
 
 
 def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[page.KeyFigures, ...]:
