@@ -125,7 +125,7 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
     assert (profile.timeline_ns.sum(axis=1) == profile.by_category_ns).all()
     assert (profile.timeline_ns.sum(axis=0) == 7 * np.diff(profile.timeline_edges_ns)).all()
     page = DataViews(read("whole"), "whole", ("whole",)).view(("overheads",), {})
-    assert "Parallel efficiency" in page.blocks[0].text
+    assert "parallel efficiency" in page.blocks[0].text
     for words in (["--phases", 2], ["--by", "phase", "--phases", 2]):
         assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
     own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from result_kinds import gpu_trace
 
 import perfcore
 from perf_explore.opening import DataViews, Opening, open_subjects
@@ -231,6 +232,12 @@ def test_sliders_ask_what_the_command_is_asked():
     assert {item.name: item.value for item in sliders} == {
         "ask.network": "2", "ask.computing": "1.5", "ask.balance": "0", "ask.noise": "0",
     }  # fmt: skip
+    file = str(gpu_trace("path", 30))
+    gpu = open_subjects([file])
+    fields = [item.name for form in of_type(gpu.view(("whatif",), {}), Form) for item in form.fields]
+    assert [name for name in fields if name.startswith("ask.")] == ["ask.gpu", "ask.host"]  # it has no collectives
+    asked = perfcore.whatif(file, compute={"host": 2.0}).report().answer
+    assert of_type(gpu.view(("whatif",), {"ask.host": "2", "ask.gpu": "1"}), Headline)[0].text == asked
     plain = of_type(views.view(("whatif",), {}), Headline)[0].text
     assert plain == perfcore.whatif("examples/halo/halo.prv").report().answer
 
@@ -262,6 +269,13 @@ def test_two_files_of_benchmarks_are_two_versions(tmp_path):
     assert of_type(views.view((), {}), Headline)[0].text == expected
     assert expected.startswith("FAIL")
     assert [way.text for way in views.ways((), {})][1:] == ["Versions", "old.json", "new.json"]
+    table = of_type(views.view(("gate",), {}), Table)[0]
+    assert table.rows[0][0].link.path == ("gate", "./sort")
+    runs = of_type(views.view(("gate", "./sort"), {}), Table)[0]
+    medians = [np.median(json.loads(Path(file).read_text())["results"][0]["times"]) for file in (old, new)]
+    assert [float(row[runs.header.index("median [s]")]) for row in runs.rows] == pytest.approx(medians, rel=1e-3)
+    with pytest.raises(PerfError, match="no view"):
+        views.view(("gate", "other"), {})
 
 
 def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothing(tmp_path):

@@ -47,7 +47,6 @@ class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
     json_kind: ClassVar[str] = "gpu-whatif"
-    questions: ClassVar[tuple[str, ...]] = ("gpu", "host", "collectives")  # for the sliders of its page
 
     source: str
     region: str
@@ -63,6 +62,7 @@ class GpuAnswers(Result):
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
     details: str  # what a profile, or launches, can tell more by
+    questions: tuple[str, ...] = _PARTS  # for the sliders of its page
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.whatif_answers import report_of_gpu
@@ -141,7 +141,7 @@ def gpu_answers(
         () if error else tuple(scenarios), least, tuple(step.runtime_ns for step in steps),
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
-        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),
+        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces), parts,
     )  # fmt: skip
 
 

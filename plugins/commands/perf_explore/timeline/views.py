@@ -90,7 +90,7 @@ class TimelineViews:
             "classes": [{"name": name, "colour": class_colour(name)} for name in data.classes],
             "found": "var(--found)",
             "rows": ROWS,
-            "letters": max(len(state_name(lane.name)) + 2 * lane.depth + 2 for lane in data.lanes.all),
+            "letters": max(len(state_name(lane.label)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
         links = tuple(page.Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
@@ -212,6 +212,7 @@ class TimelineViews:
         return {
             "at": position,
             "name": state_name(lane.name),
+            "label": state_name(lane.label),
             "depth": lane.depth,
             "open": self.data.lanes.is_open(position, window.toggled) if is_group else None,
             "members": len(lane.locations),
@@ -331,7 +332,7 @@ def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
     left, right = times[[0, -1]]
     lanes.imshow(painted(data, bins), extent=(left, right, n_rows - 0.5, -0.5), aspect="auto", interpolation="nearest")
     lanes.set_yticks(range(len(bins.lanes)))
-    names = shortened_apart([state_name("  " * lane.depth + lane.name) for _, lane in bins.lanes], 40)
+    names = shortened_apart([state_name("  " * lane.depth + lane.label) for _, lane in bins.lanes], 40)
     lanes.set_yticklabels(names, fontsize=SMALL_POINTS, parse_math=False)
     lanes.tick_params(axis="x", labelbottom=False)
     lanes.set_xlim(left, right)
