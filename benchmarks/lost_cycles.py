@@ -18,10 +18,10 @@ import numpy.typing as npt
 import pandas as pd
 
 import perfcore
-from perf_lost_cycles.default_models.sets import models_for, read_models
-from perf_lost_cycles.modgen.forms import Form, Grid, Terms, candidates
-from perf_lost_cycles.modgen.generate import generate, lines_of
-from perf_lost_cycles.modgen.generation import fit_forms
+from perf_lost_cycles.default_models import models_for, read_models
+from perf_lost_cycles.forms import Form, Grid, Terms, candidates
+from perf_lost_cycles.generate import generate, lines_of
+from perf_lost_cycles.generation import fit_forms
 
 Floats = npt.NDArray[np.float64]
 
@@ -105,7 +105,7 @@ def main() -> None:
         model = perfcore.fit(pd.DataFrame(columns), fitter="modgen", parameter=SYMBOLS)
         print(f"table to model: {time.perf_counter() - started:.2f} s")
         started = time.perf_counter()
-        model.predict(dict.fromkeys(SYMBOLS, 1.0), interval=0.95)
+        model.predict_array(dict.fromkeys(SYMBOLS, 1.0), interval=0.95)
         print(f"first prediction with bounds: {time.perf_counter() - started:.3f} s")
 
 

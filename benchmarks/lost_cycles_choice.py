@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pandas as pd
 
 import perfcore
-from perf_lost_cycles.modgen.forms import Form, FormList, Grid, Terms, candidates, product_form, union
-from perf_lost_cycles.modgen.generate import generate, held_back, on_all_points
-from perf_lost_cycles.modgen.generation import fit_forms
+from perf_lost_cycles.forms import Form, FormList, Grid, Terms, candidates, product_form, union
+from perf_lost_cycles.generate import generate, held_back, on_all_points
+from perf_lost_cycles.generation import fit_forms
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -129,7 +129,7 @@ def coverage(common: float, fits: int) -> dict[tuple[str, float], float]:
             totals = [sum(row[3] for row in rows[k : k + 3]) for k in range(0, len(rows), 3)]
             at = {"P": [p for p, _ in places], "D": [d for _, d in places]}
             for nominal in (0.8, 0.95):
-                bounds = model.predict(at, interval=nominal)
+                bounds = model.predict_array(at, interval=nominal)
                 within = (bounds[:, 1] <= totals) & (totals <= bounds[:, 2])
                 hits.setdefault((where, nominal), []).extend(within.tolist())
     return {key: float(np.mean(found)) for key, found in hits.items()}

@@ -64,7 +64,7 @@ def test_exact_categories_and_their_sum_are_recovered():
 def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
     """One level in seven lies off by some 20 %, which points without noise do not exclude for the next."""
     model = fit(table_of(EXACT))
-    value, lower, upper = model.predict({"P": 8, "D": 40}, interval=0.95)[0]
+    value, lower, upper = model.predict_array({"P": 8, "D": 40}, interval=0.95)[0]
     assert lower < value < upper
     assert upper - lower <= 0.45 * value
 
@@ -82,7 +82,7 @@ def test_coverage_of_the_total(common):
     new = [(p, d) for p in (3, 6, 12) for d in (15, 30, 60, 75)]
     for seed in range(120):
         model = fit(table_of(categories, seed=seed, noise=0.03, common=common))
-        bounds = model.predict({"P": [p for p, _ in new], "D": [d for _, d in new]}, interval=0.8)
+        bounds = model.predict_array({"P": [p for p, _ in new], "D": [d for _, d in new]}, interval=0.8)
         rng = np.random.default_rng(10_000 + seed)
         for (p, d), (_, lower, upper) in zip(new, bounds, strict=True):
             shared = 1.0 + common * rng.standard_normal()
@@ -115,9 +115,8 @@ def test_the_hierarchy_leads_from_the_overview_to_one_fit():
         for factor in generation.factors:
             for line, r2 in enumerate(factor.r2):
                 for name, value in zip(model.names, r2, strict=True):
-                    candidates = [c for c in model.instance(name, factor.symbol, line) if c.chosen]
-                    assert len(candidates) == 1
-                    assert candidates[0].r2 == pytest.approx(value, abs=2e-5)
+                    [chosen] = [fit for fit, is_chosen in model.fits_on(name, factor.symbol, line) if is_chosen]
+                    assert chosen.r2 == pytest.approx(value, abs=2e-5)
         last = {step.category: step.result for step in generation.steps}
         for category, result in last.items():
             assert sorted(generation.forms[result]) == sorted(model.categories[category].terms)
@@ -131,8 +130,8 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     assert any("poor fits" in line and SYNC in line for line in first.closing())
     factor = next(f for f in first.generations[0].factors if f.symbol == "D")
     assert max(row[place] for row in factor.r2) < 0.8  # 2: at every P, no instance is good
-    candidates = first.instance(SYNC, "D", 4)  # 3: the default models at one P are a constant and lines
-    assert {c.formula for c in candidates} == {"a", "a*x", "a + b*x"}
+    candidates = first.fits_on(SYNC, "D", 4)  # 3: the default models at one P are a constant and lines
+    assert {fit.formula for fit, _ in candidates} == {"a", "a*x", "a + b*x"}
     again = fit(  # 4 and 5: the formula added, five replications
         generate.profile(repetitions=5, seed=2), models=f"standard,{EXAMPLE / 'models.toml'}"
     )

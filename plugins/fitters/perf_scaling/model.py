@@ -304,7 +304,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         base = next((row for row in levels if row.measured), levels[0]).level
         return Speedup(self.symbols[0], base, levels, _falls_below_half(levels), kind, is_told)
 
-    def candidates(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
+    def candidate_rows(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
         """Candidate models of a path with their probabilities; they mix to the prediction at the target."""
         point = self.target_point if target is None else np.asarray(target, dtype=np.float64)
         return candidate_rows(self, path, point)
@@ -392,7 +392,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,), run=True)
         return quantiles[:, :, [1, 0, 2]]
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
+        return self._at(points, interval, run=True)
+
+    def mean_array(self, points: Points, interval: float) -> Floats:
+        return self._at(points, interval, run=False)
+
+    def _at(self, points: Points, interval: float | None, run: bool) -> Floats:
         if interval is not None:
             check_coverage(interval)
         levels, path_numbers = self._places(points)
@@ -401,7 +407,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if interval is None:
             values = self.posterior.of_paths(paths).quantiles(distinct, [0.5], run=True)
         else:
-            values = self.band(distinct, interval, paths.tolist(), run=True)
+            values = self.band(distinct, interval, paths.tolist(), run=run)
         chosen = values[path.ravel(), place.ravel()]
         return chosen[:, 0] if interval is None else chosen
 
@@ -492,7 +498,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if len(self.paths) > 1 and not (isinstance(points, Mapping) and PATH in points):
             return ()
         places, path = self._places_of_one(points)
-        rows = [row for row in self.candidates(path, places[0]) if row.candidate.terms != self.named[path].terms]
+        rows = [row for row in self.candidate_rows(path, places[0]) if row.candidate.terms != self.named[path].terms]
         return tuple(
             Rival(
                 row.candidate.formula, f"probability {row.probability:.1%}", row.candidate.values(self.symbols, places)
@@ -551,7 +557,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             ],
             "candidates": [
                 {**row._asdict(), "candidate": row.candidate.formula, "fit_error": row.candidate.fit_error}
-                for row in (self.candidates() if len(self.paths) == 1 else ())
+                for row in (self.candidate_rows() if len(self.paths) == 1 else ())
             ],
             "share_of": self.whole.shares_text if self.has_parts else None,
             "advice": [entry._asdict() for entry in advice(self)],
