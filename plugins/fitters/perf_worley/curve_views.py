@@ -31,6 +31,7 @@ from perf_views.contents import (
 )
 from perf_views.data_pictures import time_axis
 from perf_views.names import shortened
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
@@ -44,9 +45,11 @@ if TYPE_CHECKING:
     from perf_views.contents import Viewable
 
 
-Floats = npt.NDArray[np.float64]
-
 _BLOCK = 256  # steps that are summed up once; a stretch of fewer than this in each bin is read step by step
+FROM, TO = "from", "to"
+_BINS, _MEANS, _ROWS = 700, 240, 24  # of the band, of the line, and of the table
+Overlay = Callable[["Axes", Callable[[npt.ArrayLike], Floats], "Zoom"], None]
+_LONGEST = 200  # letters of why there is no curve, which may list a thousand states
 
 
 @dataclass(frozen=True)
@@ -117,13 +120,6 @@ def _binned(edges: Floats, low: Floats, high: Floats, area: Floats, start: float
     borders = np.append(edges[first], edges[-1])
     lows, highs = np.minimum.reduceat(low, first), np.maximum.reduceat(high, first)
     return Bins(borders, lows, highs, np.add.reduceat(area, first) / np.diff(borders))
-
-
-FROM, TO = "from", "to"
-
-_BINS, _MEANS, _ROWS = 700, 240, 24  # of the band, of the line, and of the table
-
-Overlay = Callable[["Axes", Callable[[npt.ArrayLike], Floats], "Zoom"], None]
 
 
 @dataclass(frozen=True)
@@ -237,9 +233,6 @@ def curve_chart(
 def _stepped(edges: Floats, *heights: Floats) -> list[Floats]:
     """Corners of step functions: both ends of every step, and its height at each."""
     return [np.repeat(edges, 2)[1:-1], *(np.repeat(values, 2) for values in heights)]
-
-
-_LONGEST = 200  # letters of why there is no curve, which may list a thousand states
 
 
 class CurvePresenter(Presenter):
