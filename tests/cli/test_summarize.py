@@ -247,7 +247,7 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
 def test_a_cluster_of_dask_gives_the_same_bytes_and_one_that_does_not_answer_is_said(ranks, perf, refused):
     distributed = pytest.importorskip("distributed", reason="needs distributed, of the extra cluster")
     message = refused("summarize", "rank*.csv", "-o", "whole", "--parallel", "dask://127.0.0.1:9", *RECORDED)
-    assert message.startswith("--parallel dask://127.0.0.1:9: no scheduler of Dask answers there")
+    assert message.startswith("--parallel 'dask://127.0.0.1:9': no scheduler of Dask answers there")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster:
         address = cluster.scheduler_address.removeprefix("tcp://")
         perf("summarize", "rank*.csv", "-o", "whole", "--parallel", f"dask://{address}", *RECORDED, status=(0,))

@@ -84,7 +84,7 @@ def test_the_check_leaves_the_last_level_out():
     data = pd.DataFrame({"p": levels, "time_s": 3.0 + levels * np.where(levels == 128, 1.12, 1.0)})
     model = perfcore.fit(data, fitter="scaling")
     rest = perfcore.fit(data[data.p < 128], fitter="scaling")
-    value, low, high = rest.predict({"p": [128.0]}, interval=0.95)[0]
+    value, low, high = rest.predict_array({"p": [128.0]}, interval=0.95)[0]
     measured = data.time_s.iloc[-1]
     assert model.check.median_error == pytest.approx(abs(value / measured - 1), rel=1e-6)
     assert model.check.inside == float(low <= measured <= high)
@@ -303,7 +303,7 @@ def test_one_point_has_one_number_and_one_interval(series, scale, tmp_path):
     data = pd.DataFrame({"p": series[::2], "time_s": series[1::2]})
     at = scale * float(series[-2])
     model = perfcore.fit(data, fitter="scaling", at=f"p={at}")
-    predicted = model.predict({"p": [at]}, interval=0.95)[0].tolist()
+    predicted = model.predict_array({"p": [at]}, interval=0.95)[0].tolist()
     report = model.report()
     figure = report.figures[0]
     assert (figure.value, *figure.interval) == pytest.approx(predicted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
 from perf_traces.scenario import parse_factor
@@ -20,7 +22,7 @@ from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 from perfcore.report import Report
 from perfcore.results import Result
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, from_dict
 
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
 _MOST_MESSAGES = 5
@@ -154,9 +156,24 @@ class Network:
         return costs
 
 
+def networks_from_text(text: str) -> list[str]:
+    """Return each network of a sweep, such as ``1x..8x`` (by doubling) or ``1x..2x:0.25``; else the text alone."""
+    if ".." not in text:
+        network_from_text(text)
+        return [text]
+    bare = text.lower().replace("x", "")
+    try:
+        factors = parse_values(bare if set(bare) & set(":*,") else f"{bare}*2")
+    except (ValueError, ZeroDivisionError):
+        factors = []
+    if not factors or not 0 < min(factors) <= max(factors) < math.inf:
+        raise OptionError(f"--network {text}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected")
+    return [f"{factor:g}x" for factor in factors]
+
+
 def network_from_text(text: str) -> Network:
     """Read ``2x``, ``0`` (ideal) or ``2us,10GB/s``."""
-    expected = "2x (twice as fast), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
+    expected = "2x (twice as fast), 1x..8x, 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":
         return Network(0.0)
@@ -250,6 +267,17 @@ class Answer:
             "assumptions": list(self.assumptions), "otherwise_ns": dict(self.otherwise_ns),
             "value": None if self.value is None else self.value.to_dict(), "critical_path": self.path.to_dict(),
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Answer:
+        """Return the answer that `to_dict` wrote, such as one of another process."""
+        path, value = content["critical_path"], content["value"]
+        pairs = [tuple(row.values()) for row in path["by_message"]]
+        shares = PathShares(path["total_ns"], path["by_class_ns"], path["by_rank_ns"], pairs, path["n_messages"])
+        return cls(
+            content["question"], content["runtime_ns"], shares, tuple(content["assumptions"]), content["otherwise_ns"],
+            content["is_bound"], None if value is None else from_dict(value),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)

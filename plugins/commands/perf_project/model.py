@@ -238,9 +238,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         levels, _ = named_points(points, dict(self.variables), {})
         return np.stack([levels[symbol] for symbol in self.points], axis=1)
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if self.is_single and not self.factors:
-            return self.law.predict(points, interval)
+            return self.law.predict_array(points, interval)
         drawn = self.changed(self.component_draws(self.places(points)))
         value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
         if interval is None:
@@ -437,7 +437,7 @@ def _at(
     ]  # fmt: skip
     bounds = _bounds(elapsed, whole)
     if model.is_single and not model.factors:  # as the scaling model itself says
-        middle_time, lower, upper = model.predict(dict(model.targets[k]), 0.95)[0].tolist()
+        middle_time, lower, upper = model.predict_array(dict(model.targets[k]), 0.95)[0].tolist()
         bounds = middle_time, lower, upper
     return At(
         dict(model.targets[k]),

@@ -436,7 +436,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             matrix[[place[text] for text in terms], number] = values
         return matrix
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if interval is not None:
             check_coverage(interval)
         coordinates, which = category_points(points, self.factors, self.names)

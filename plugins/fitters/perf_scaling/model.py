@@ -392,7 +392,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,), run=True)
         return quantiles[:, :, [1, 0, 2]]
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
+        return self._at(points, interval, run=True)
+
+    def mean_array(self, points: Points, interval: float) -> Floats:
+        return self._at(points, interval, run=False)
+
+    def _at(self, points: Points, interval: float | None, run: bool) -> Floats:
         if interval is not None:
             check_coverage(interval)
         levels, path_numbers = self._places(points)
@@ -401,7 +407,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if interval is None:
             values = self.posterior.of_paths(paths).quantiles(distinct, [0.5], run=True)
         else:
-            values = self.band(distinct, interval, paths.tolist(), run=True)
+            values = self.band(distinct, interval, paths.tolist(), run=run)
         chosen = values[path.ravel(), place.ravel()]
         return chosen[:, 0] if interval is None else chosen
 

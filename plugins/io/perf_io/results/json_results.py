@@ -672,7 +672,9 @@ def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
     count = len(requests.ttfts)
     tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
     if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
-        found.refuse("does not hold the times of its requests; run the benchmark with --save-detailed")
+        found.refuse(
+            "does not hold the times of its requests; run the benchmark with `vllm bench serve --save-detailed`"
+        )
     for index, ttft in enumerate(requests.ttfts):
         if requests.errors[index : index + 1] not in ([], [""]):
             continue
