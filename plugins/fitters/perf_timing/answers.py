@@ -184,13 +184,13 @@ def _ranking(model: IndividualModel | JointModel, title: str, most: int) -> list
 
 def _pairs(model: IndividualModel) -> Table:
     pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
-    coefficients = [
-        ", ".join(
+
+    def coefficients(pair: PairFit) -> str:
+        return ", ".join(
             f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
             for coefficient, error in zip(pair.coefficients, pair.standard_errors, strict=True)
         )
-        for pair in pairs
-    ]
+
     columns = [
         *([Column("code", "code")] if len(model.codes) > 1 else []),
         *([Column("system", "system")] if len(model.systems) > 1 else []),
