@@ -19,6 +19,7 @@ from perfcore.hooks.registry import registry
 from perfcore.models.points import columns_of
 from perfcore.report import Report
 from perfcore.results import Result, has_presenter, presenter_of
+from perfcore.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,6 +267,17 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         from perfcore.models.answers import report_of
 
         return report_of(self, data)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first table that the program prints, as a data frame with all digits."""
+        return next(iter(self.report().brief_tables), Table(())).frame()
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """Models that the fitter chose from, with their probabilities or scores; empty if it makes one model."""
+        tables = (table for table in self.report().tables if table.title.startswith("Candidates"))
+        return next(tables, Table(())).frame()
 
     def __add__(self, other: Model | float) -> Model:
         """Sum with a model, or with a number in the model's unit; see `Model`."""

@@ -388,7 +388,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Runs that each of these points stands for (n,)."""
         return np.array(self.observations.repetitions)[self.fitted]
 
-    def table(self) -> CategoryTable:
+    def category_table(self) -> CategoryTable:
         """The observations as the model was fitted to them."""
         points, values = self.observations.points, np.array(self.observations.values, dtype=np.float64).T
         spread = np.array(self.observations.spread, dtype=np.float64).T
