@@ -15,7 +15,7 @@ import numpy as np
 from perf_statistics.gating import FEWEST_ROUNDS, NOISY, NOISY_LIMIT, Outcome
 from perf_views.names import shortened, shortened_apart
 from perfcore.base.errors import InputError, listing
-from perfcore.base.files import write_bytes
+from perfcore.base.files import refuse_other_kind, write_bytes
 from perfcore.data.units import is_rate, seconds_per
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Points, Report, Rule, Spans, Steps, Table
 from perfcore.results import Result
@@ -558,6 +558,7 @@ def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
 
 def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
     """Write a suite of cases: name, outcome, and text; inconclusive is skipped."""
+    refuse_other_kind(path, "JUnit report")
     counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("fail", "inconclusive")]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
