@@ -16,6 +16,7 @@ from perfcore.models.ranking import candidate_table
 from perfcore.report import Column, Figure, Note, Report, Table
 
 if TYPE_CHECKING:
+    from perf_timing.individual_fits import PairFit
     from perf_timing.individual_model import IndividualModel
     from perf_timing.joint_model import JointModel
 
