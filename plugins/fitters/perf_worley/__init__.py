@@ -3,7 +3,7 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_fitters", "register_joins", "register_presenters", "register_segmenters"]
+__all__ = ["register_commands", "register_fitters", "register_joins", "register_segmenters"]
 
 
 @hookimpl
@@ -77,10 +77,3 @@ def register_commands(register: Register) -> None:
         saves="Write an iteration's duration in seconds as a value.",
         default_for=("trace",),
     )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how curves, and the curves of traces, are shown."""
-    for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
-        register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time (zoomable)")
