@@ -12,6 +12,7 @@ import numpy as np
 
 import perfcore
 from perf_statistics.goodness import find_outliers, finite, information, r_squared
+from perf_tables.executors import as_they_end
 from perf_timing.joint_model import Interval, JointModel
 from perf_timing.joint_resampling import (
     How,
