@@ -15,7 +15,7 @@ from perf_analysis.collective_speeds import collective_speeds
 from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
-from perf_traces.joined_trace import LazyTrace
+from perf_traces.joined_trace import JoinedTrace
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
 from perf_traces.messages.replay import startup_calls
@@ -327,8 +327,8 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
 
 
 def _unrecorded(trace: Trace) -> str | None:
-    """A note on the longest time without any state, if it is most of the run; None of traces that are not in memory."""
-    if isinstance(trace, LazyTrace):
+    """A note on the longest time without any state, if it is most of the run; None of traces that are on disk."""
+    if isinstance(trace, JoinedTrace) or hasattr(trace, "database"):
         return None
     order = np.argsort(trace.start_ns, kind="stable")
     begins = np.append(trace.start_ns[order], trace.span_ns[1])
