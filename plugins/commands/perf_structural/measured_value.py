@@ -48,7 +48,7 @@ _FEWEST_OF_TAIL, _TAIL_GROWTH = 200, 0.05
 _LARGEST_ERROR = 0.02  # of probability, that a representation may have
 _NOTEWORTHY = 0.01  # of probability
 _INDEPENDENT = 0.8  # share of the samples from which on they count as independent
-_COMPARED, _HUGE = 0.95, 100.0  # quantile by which other representations are judged
+_COMPARED, _HUGE = (0.5, 0.95, 0.99), 100.0  # quantiles by which other representations are judged
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
@@ -246,10 +246,11 @@ class MeasuredValue(Result):
             )
             notes.append(Note("Uncertain", text))
         if (normal := self.others.get(default_name("moments"))) is not None and normal.has_distribution:
-            right = float(np.quantile(self.window.values, _COMPARED))
-            off = abs(float(normal.quantile(_COMPARED)) / right - 1.0) if right else math.inf
-            share = f" off by {off:.0%}" if off < _HUGE else f" {float(normal.quantile(_COMPARED)):.3g}"
-            notes.append(Note("Check", f"--as {normal.name} would have {quantile_name(_COMPARED)}{share}"))
+            right, there = np.quantile(self.window.values, _COMPARED), np.asarray(normal.quantile(_COMPARED))
+            off = np.abs(np.divide(there, right, out=np.full(len(right), math.inf), where=right != 0.0) - 1.0)
+            worst = int(off.argmax())
+            share = f" off by {off[worst]:.0%}" if off[worst] < _HUGE else f" {there[worst]:.3g}"
+            notes.append(Note("Check", f"--as {normal.name} would have {quantile_name(_COMPARED[worst])}{share}"))
         return notes
 
     @property
