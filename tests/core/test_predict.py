@@ -50,3 +50,11 @@ def test_errors_in_python_name_keywords(options, message):
     with pytest.raises(perfcore.PerfError, match=message) as raised:
         perfcore.fit(RUNS, **options)
     assert "--" not in str(raised.value)
+
+
+def test_tables_of_the_screen_are_frames():
+    model = perfcore.fit(RUNS)
+    assert list(model.table["p"]) == [1, 2, 4, 8, 16, 32, 64]
+    assert model.table["measured"].iloc[0] == 8.21
+    assert model.to_frame()["predicted"].iloc[-1] == pytest.approx(model.predict([64.0])[0], rel=1e-9)
+    assert model.candidates["probability"].sum() == pytest.approx(1.0, abs=1e-6)

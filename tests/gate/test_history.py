@@ -230,6 +230,8 @@ def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
         ]
         (tmp_path / "data.js").write_text(f"window.BENCHMARK_DATA = {json.dumps({'entries': {'S': entries}})}")
         assert perfcore.gate_history(tmp_path / "data.js").outcome == outcome
+    data = perfcore.read(tmp_path / "data.js")  # so that `perf info` knows it, too
+    assert {"commit", "date"} <= {*data.table}
 
 
 @pytest.mark.real_data

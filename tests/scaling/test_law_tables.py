@@ -287,7 +287,7 @@ def test_candidates_mix_to_the_prediction():
         law = rng.uniform(0.1, 1.0) + p ** rng.choice([-1.0, -0.7, 0.0, 0.5, 1.0]) * rng.uniform(0.5, 5.0)
         times = (law + rng.choice([0.0, 0.01]) * p) * np.exp(rng.choice([0.002, 0.05]) * rng.standard_normal(len(p)))
         model = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling")
-        rows = model.candidates()
+        rows = model.candidate_rows()
         assert sum(row.probability for row in rows) == pytest.approx(1.0)
         at = np.geomspace(min(row.low for row in rows), max(row.high for row in rows), 4001)
         below = sum(
