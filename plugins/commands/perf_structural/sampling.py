@@ -34,9 +34,9 @@ from perf_structural.algebra import (
     shown,
 )
 from perf_structural.functions import compute
+from perf_tables.executors import thread_count
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
 _ROUNDING = 1e-9  # by which a smallest eigenvalue of zero may be missed
