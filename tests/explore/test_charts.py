@@ -89,6 +89,7 @@ def chart(tab):
         tab.wait_for_url("**/")
         found = tab.locator("figure.chart").first
         expect(found).to_have_attribute("data-drawn", "1")
+        tab.wait_for_function("() => Bokeh.documents.every((each) => each.is_idle)")  # else the frame may still move
         return found
 
     yield open_plot
