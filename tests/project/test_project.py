@@ -310,6 +310,7 @@ def test_a_table_without_categories_is_predicted_as_by_a_fit(at):
     model, fitted = perfcore.project(frame, at={"p": at}), perfcore.fit(frame, fitter="scaling")
     assert model.predict_array([at], 0.95) == pytest.approx(fitted.predict_array([at], 0.95), rel=1e-12)
     assert model.answer.at[0].elapsed == pytest.approx(tuple(fitted.predict_array([at], 0.95)[0]), rel=1e-12)
+    assert model.report().answer == perfcore.fit(frame, fitter="scaling", at=f"p={at}").report().answer
 
 
 def test_two_scales_are_said_first_and_losses_have_remedies():

@@ -197,6 +197,13 @@ def projected(
         uncertain += pooled.uncertain
         law = perfcore.fit(components.data, fitter=_FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
+    if len(points) == len(measured) == 1 and not components.times:  # the answer is that of the scaling model
+        if scaling != "auto":
+            law = perfcore.fit(components.data, _FITTER, scaling=scaling, **components.options)
+        elif law.scaling_kind in ("strong", "weak"):
+            scaling = law.scaling_kind
+            assumed.append(f"{scaling} scaling: the time {'falls' if scaling == 'strong' else 'stays flat'} "
+                           "(set with --scaling)")  # fmt: skip
     symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
     _refuse_one_scale(sizes, symbol)
     if at is None:

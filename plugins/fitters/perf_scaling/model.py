@@ -32,7 +32,7 @@ from perf_scaling.growth import (
     slope_points,
     slopes_between,
 )
-from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
+from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
 from perf_scaling.terms import Law, PathData, point_text
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
@@ -322,18 +322,23 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN."""
         counted = self.whole.counted
         sums = np.full((len(points), 2), np.nan)
+        variances = self.posterior_noise * student_variance(np.ones(len(self.data)), self.counts)[:, None]
         for place, point in np.argwhere((points[:, None] == self.measured).all(axis=2)):
-            means, noise = self.means[counted, point], self.posterior_noise[counted, point]
+            means, noise = self.means[counted, point], variances[counted, point]
             if np.isfinite(means).all():
                 sums[place] = means.sum(), math.sqrt(float((means**2 * noise).sum())) / means.sum()
         return sums
 
     @functools.cached_property
+    def counts(self) -> Floats:
+        """Runs of each mean (K, n)."""
+        return np.array([entry.counts for entry in self.data])
+
+    @functools.cached_property
     def posterior_noise(self) -> Floats:
         """Relative variance of each mean (K, n)."""
-        counts = np.array([entry.counts for entry in self.data])
         spread = np.array([entry.spread for entry in self.data])
-        return np.asarray(spread[:, None] / np.where(counts > 0.0, counts, np.nan))
+        return np.asarray(spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
 
     def _along(self, levels: npt.ArrayLike) -> Floats:
         """Points at levels of the first parameter, the others held at the target."""

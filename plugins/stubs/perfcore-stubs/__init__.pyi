@@ -188,6 +188,7 @@ def fit(
     at: Any = ...,
     exponents: Any = ...,
     logarithms: Any = ...,
+    functions: Any = ...,
     scaling: Literal["auto", "weak", "strong"] | None = ...,
     show: Any = ...,
 ) -> ScalingModel: ...

@@ -12,10 +12,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from perf_traces.options import CLOCKS, TraceOptions
+from perf_traces.options import CELLS, CLOCKS, TraceOptions
 from perf_traces.ranks import RANK, named_host, named_ranks, rank_number
 from perf_traces.runs import known_files
-from perf_traces.summaries import CELLS
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.many_files import NamePattern, named_files
