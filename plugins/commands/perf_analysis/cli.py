@@ -133,7 +133,7 @@ def command(
     perf fit run.summary
     """
     with reporting():
-        from perfcore.base.executors import executor_of
+        from perf_tables.executors import executor_of
         from perfcore.base.files import check_folder
 
         check_folder(output)

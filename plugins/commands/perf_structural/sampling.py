@@ -34,9 +34,9 @@ from perf_structural.algebra import (
     shown,
 )
 from perf_structural.functions import compute
+from perf_tables.executors import thread_count
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
 _ROUNDING = 1e-9  # by which a smallest eigenvalue of zero may be missed
@@ -225,7 +225,7 @@ class PointwiseEvaluation:
                 crossing.below + crossing.zero + crossing.above
             )
             names = leaves(divisor)
-            share = f"for {beyond:.1%} of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
+            share = f"for {100.0 * beyond:.2g}% of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
                 f"0 or beyond {share}; {self._fix_of(divisor, crossing)}"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from perf_tables.executors import LocalProcesses, in_order, thread_count
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.levels import located
 from perf_traces.options import WARNING, CurveOptions, TraceOptions
@@ -20,7 +21,6 @@ from perf_traces.ranks import is_one_run, one_run, without_rank
 from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
-from perfcore.base.executors import LocalProcesses, in_order, thread_count
 from perfcore.data.columns import guess_roles, is_processors
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import type_in_words
