@@ -82,7 +82,7 @@ def in_order(
             following += 1
 
 
-_SERVE = "from perfcore.base.executors import serve; serve()"
+_SERVE = "from perf_tables.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
