@@ -32,6 +32,7 @@ __all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "m
 Points = npt.ArrayLike | Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
 
+_DATA_OR_JSON = (".json", ".csv", "")  # endings of files that are looked into for no other model
 _BEGINNING = 100  # bytes of a model file, in which it says what it is
 
 
@@ -342,6 +343,9 @@ def load(path: str | os.PathLike[str]) -> Model:
     True
     """
     name = os.fspath(path)
+    if (own := _file_class(path)) is not None:
+        model: Model = own.read(Path(path))
+        return model
     try:
         content = msgspec.json.decode(Path(path).read_bytes())
     except FileNotFoundError:
@@ -358,6 +362,14 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name}: {error}") from error
 
 
+def _file_class(path: str | os.PathLike[str]) -> Any:
+    if Path(path).suffix.lower() in _DATA_OR_JSON:
+        return None
+    from perfcore.models.opening import fitted_file_class
+
+    return fitted_file_class(path)
+
+
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too.
 
@@ -368,7 +380,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     """
     file = Path(path)
     if file.suffix.lower() != ".json" or not file.is_file():
-        return False
+        return _file_class(path) is not None
     try:
         text = file.read_bytes()
         return {"schema", "model"} <= msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()

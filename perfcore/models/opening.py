@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import Entry, registry
@@ -21,7 +22,7 @@ def model_file_entry(path: str | os.PathLike[str]) -> Entry | None:
     if not file.is_file():  # a folder, a pattern, standard input; reading it reports when there is nothing
         return None
     for entry in registry().entries("models").values():
-        if file.suffix.lower() not in entry.suffixes:
+        if file.suffix.lower() not in entry.suffixes or "fit" in entry.default_for:
             continue
         try:
             is_file = getattr(entry.load(), "is_file", None)
@@ -29,4 +30,16 @@ def model_file_entry(path: str | os.PathLike[str]) -> Entry | None:
             continue
         if is_file is None or is_file(file):
             return entry
+    return None
+
+
+def fitted_file_class(path: str | os.PathLike[str]) -> Any:
+    """Return what reads a fitted model from a file with a format of its own; None for JSON and for data.
+
+    It is registered with ``suffixes`` and ``default_for=("fit",)``, and has class methods as above.
+    """
+    file = Path(path)
+    for entry in registry().entries("models").values() if file.is_file() else ():
+        if "fit" in entry.default_for and file.suffix.lower() in entry.suffixes and entry.load().is_file(file):
+            return entry.load()
     return None

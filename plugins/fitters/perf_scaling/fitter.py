@@ -10,12 +10,12 @@ import numpy as np
 import perfcore
 from perf_scaling.data import ScalingData, scaling_data
 from perf_scaling.engine import fit_posterior
-from perf_scaling.model import ScalingModel
+from perf_scaling.model import ScalingModel, bounded_below
 from perf_scaling.options import Given, ScalingOptions
 from perf_scaling.posterior.family import run_variance
-from perf_scaling.posterior.posterior import Posterior, stored
+from perf_scaling.posterior.posterior import Posterior, stored, used_alone
 from perf_scaling.posterior.several import left_out
-from perf_scaling.terms import function_values
+from perf_scaling.terms import PathData, function_values
 from perf_tables.arguments import parse_values
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
@@ -70,35 +70,64 @@ class ScalingFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
-        measurements = scaling_data(data, options)
-        points = np.stack(list(measurements.points.values()), axis=1)
-        given = Given.of(to_dict(options), measurements.columns)
-        _check_functions(given, measurements)
-        fewer = left_out(points, given)
-        runs = measurements.runs
-        counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
-        spread = run_variance(runs.variances, counts)
-        posterior = fit_posterior(points, runs.means, counts, spread, given, measurements.reciprocal)
-        laws, settings, data = stored(posterior, tuple(measurements.points))
-        return ScalingModel(
-            origin=Origin(
-                "scaling", to_dict(options), measurements.source, measurements.fingerprint, perfcore.__version__
-            ),
-            columns=dict(measurements.columns),
-            value_name=measurements.value_name,
-            unit=measurements.unit,
-            notes=(*measurements.notes, *([fewer] if fewer else []), *_far_levels(measurements, posterior)),
-            points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
-            paths=measurements.paths,
-            metrics=measurements.metrics,
-            laws=laws,
-            settings=settings,
-            data=data,
-            unfitted=dict(measurements.unfitted),
-            target=target_of(options.at, measurements.columns, measurements.points),
-            scaling=measurements.scaling,
-            reciprocal=measurements.reciprocal,
+        return fitted(scaling_data(data, options), options)
+
+    def fit_series(self, source: str, output: str, options: ScalingOptions) -> Any:
+        """Fit each series of a table that may not fit into memory; see `perf_scaling.many.fit_series`."""
+        from perf_scaling.many import fit_series
+
+        return fit_series(source, output, options)
+
+
+def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = False) -> ScalingModel:
+    """Return the model of measurements; with `apart`, each series is as one alone, and none is to be stored."""
+    points = np.stack(list(measurements.points.values()), axis=1)
+    given = Given.of(to_dict(options), measurements.columns)
+    _check_functions(given, measurements)
+    fewer = left_out(points, given)
+    runs = measurements.runs
+    counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
+    spread = run_variance(runs.variances, counts)
+    posterior = fit_posterior(points, runs.means, counts, spread, given, measurements.reciprocal)
+    symbols = tuple(measurements.points)
+    if apart:
+        laws, posterior = used_alone(posterior, symbols)
+        settings = tuple(map(tuple, posterior.settings.tolist()))
+        data = tuple(
+            _unweighed(*row) for row in zip(runs.means.tolist(), counts.tolist(), spread.tolist(), strict=True)
         )
+    else:
+        laws, settings, data = stored(posterior, symbols)
+    model = ScalingModel(
+        origin=Origin(
+            "scaling", to_dict(options), measurements.source, measurements.fingerprint, perfcore.__version__
+        ),
+        columns=dict(measurements.columns),
+        value_name=measurements.value_name,
+        unit=measurements.unit,
+        notes=(*measurements.notes, *([fewer] if fewer else []), *_far_levels(measurements, posterior)),
+        points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
+        paths=measurements.paths,
+        metrics=measurements.metrics,
+        laws=laws,
+        settings=settings,
+        data=data,
+        unfitted=dict(measurements.unfitted),
+        target=target_of(options.at, measurements.columns, measurements.points),
+        scaling=measurements.scaling,
+        reciprocal=measurements.reciprocal,
+        apart=apart,
+    )  # fmt: skip
+    if apart:
+        vars(model)["posterior"] = bounded_below(model, posterior)
+    return model
+
+
+def _unweighed(means: list[float], counts: list[float], spread: float) -> PathData:
+    """What was measured of a series whose posterior is at hand."""
+    return PathData(
+        tuple(mean if mean > 0.0 else None for mean in means), tuple(counts), spread, (0,), (0,), (-1,), (1.0,)
+    )
 
 
 def _check_functions(given: Given | None, measurements: ScalingData) -> None:
