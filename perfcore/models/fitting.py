@@ -143,6 +143,8 @@ def types_to_read(
         accepted: tuple[type, ...] = registry().load("fitters", fitter).takes
         return accepted
     if not ranking:
+        if options.get("column"):
+            return (Series,)
         return (Measurements,) if any(options.get(name) for name in (*_ROLES, "path")) else ()
     entries = registry().entries("fitters").values()
     return tuple({accepted: None for entry in entries if entry.ranks_for for accepted in entry.load().takes})

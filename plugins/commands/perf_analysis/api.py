@@ -410,7 +410,7 @@ def whatif(
         2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth; 1x..8x asks for each doubling.
     compute : mapping of str to float, or sequence of str, optional
         Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or gpu, host, collectives
-        or a pattern of kernels, such as 'gemm*=2x'; inf removes it.
+        or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and 1x..8x asks for each factor of two.
     balance : str or sequence of str
         A class or state (default: computing) of whose time each rank takes the mean, occurrence by occurrence: an upper
         bound of the gain.
@@ -440,7 +440,8 @@ def whatif(
 
         perf whatif trace.prv
         perf whatif trace.prv --network 0 --compute 2x
-        perf whatif trace.prv --network 1x..8x --noise 5% --parallel local:4
+        perf whatif trace.prv --network 1x..8x --plot network.png
+        perf whatif trace.prv --compute solve=1x..8x --noise 5% --parallel local:4
         perf whatif trace.prv --noise 5% -o runtime.json
         perf whatif trace.json --region 'ProfilerStep#7' --compute gpu=2x
 
@@ -450,32 +451,34 @@ def whatif(
     """
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
-    from perf_analysis.replay_answers import networks_from_text
+    from perf_analysis.replay_answers import questions_from_text
     from perf_analysis.whatif import answers_elsewhere, answers_of
     from perf_traces.runs import known_files
-    from perf_traces.scenario import parse_compute
 
-    factors = parse_compute(compute)
     share = _share(noise)
-    networks = [None] if network is None else [*networks_from_text(network)]  # before files are read
-    if parallel is not None and (len(networks) == 1 or not isinstance(trace, (str, os.PathLike))):
+    asked, swept, sweep = questions_from_text(network, compute)  # before files are read
+    if parallel is not None and (not sweep or not isinstance(trace, (str, os.PathLike))):
         raise OptionError("--parallel shares out the questions of a range, such as --network 1x..8x, about a file")
     if isinstance(trace, (str, os.PathLike)):
         paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
-        if (answers := gpu_answers(trace, paths, region, factors, _reader(reading))) is not None:
+        faster = [each for _, each in asked]
+        answers = gpu_answers(trace, paths, region, faster, _reader(reading), swept=swept or "GPU", sweep=sweep)
+        if answers is not None:
             if network is not None or balance or share:
                 raise OptionError(f"{answers.source}: a GPU trace takes --compute and --region, no other question")
             return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
-    question = (factors, balanced, share, representation, seed)
+    question = (balanced, share, representation, seed)
     data, communication = trace_and_calls(trace, _reader(reading))
     if parallel is None or not isinstance(trace, (str, os.PathLike)):
-        return answers_of(data, communication, networks, *question)
-    first = answers_of(data, communication, networks[:1], *question)
-    others = answers_elsewhere(parallel, os.fspath(trace), networks[1:], question, reading or {})
-    return replace(first, answers=(*first.answers, *others))
+        found = answers_of(data, communication, asked, *question)
+    else:
+        found = answers_of(data, communication, asked[:1], *question)
+        others = answers_elsewhere(parallel, os.fspath(trace), asked[1:], question, reading or {})
+        found = replace(found, answers=(*found.answers, *others))
+    return replace(found, sweep=tuple(sweep), swept=swept or "computing") if sweep else found
 
 
 def _share(share: float | str) -> float:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
-from perf_traces.scenario import parse_factor
+from perf_traces.scenario import parse_compute, parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
@@ -153,22 +153,44 @@ class Network:
         of, together = graph.subject[joined], communication.collectives
         steps = np.ceil(np.log2(np.maximum(together.size[of], 2)))
         costs[joined] = np.rint(steps * (self.latency_ns + together.bytes[of] / self.bytes_per_ns)).astype(np.int64)
+        kept = (links | joined | (graph.kind == CALL)) & replay.kept[graph.call]
+        costs[kept] = replay.residual_ns[graph.call[kept]]
         return costs
 
 
-def networks_from_text(text: str) -> list[str]:
-    """Return each network of a sweep, such as ``1x..8x`` (by doubling) or ``1x..2x:0.25``; else the text alone."""
-    if ".." not in text:
-        network_from_text(text)
-        return [text]
+def questions_from_text(
+    network: str | None, compute: Mapping[str, float] | Sequence[str] | str | None
+) -> tuple[list[tuple[str | None, dict[str, float]]], str, list[float]]:
+    """Return the network and what else is faster of each question; also what is swept, and by which factors.
+
+    A range is ``1x..8x`` (by doubling) or ``1x..2x:0.25``.
+    """
+    words = (
+        [] if compute is None or isinstance(compute, Mapping) else [compute] if isinstance(compute, str) else compute
+    )
+    ranges = [("network", network)] if network is not None and ".." in network else []
+    ranges += [(name, times) for name, _, times in (word.rpartition("=") for word in words) if ".." in times]
+    if len(ranges) > 1:
+        raise OptionError(f"{' and '.join(times for _, times in ranges)}: one range is swept at a time")
+    if not ranges:
+        if network is not None:
+            network_from_text(network)
+        return [(network, parse_compute(compute))], "", []
+    ((swept, text),) = ranges
     bare = text.lower().replace("x", "")
     try:
         factors = parse_values(bare if set(bare) & set(":*,") else f"{bare}*2")
     except (ValueError, ZeroDivisionError):
         factors = []
     if not factors or not 0 < min(factors) <= max(factors) < math.inf:
-        raise OptionError(f"--network {text}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected")
-    return [f"{factor:g}x" for factor in factors]
+        option = f"--{swept}" if text is network else f"--compute {swept}=".removesuffix(" =")
+        raise OptionError(f"{option} {text}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected")
+    if text is network:
+        return [(f"{factor:g}x", parse_compute(compute)) for factor in factors], swept, list(factors)
+    if network is not None:
+        network_from_text(network)
+    asked = [[word.replace(text, f"{factor!r}") for word in words] for factor in factors]
+    return [(network, parse_compute(each)) for each in asked], swept, list(factors)
 
 
 def network_from_text(text: str) -> Network:
@@ -299,6 +321,8 @@ class Answers(Result):
     contradictions: int  # calls that left before what the rules say they waited for
     network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
     remarks: tuple[str, ...]  # what was wrong with the trace
+    sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each answer
+    swept: str = ""
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.whatif_answers import report_of_messages
@@ -322,5 +346,5 @@ class Answers(Result):
                  "waits_for": each.waits}
                 for each in self.rules.refutations
             ],
-            "network": self.network, "remarks": list(self.remarks),
+            "network": self.network, "remarks": list(self.remarks), "sweep": list(self.sweep), "swept": self.swept,
         }  # fmt: skip
