@@ -340,8 +340,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     if (own := _file_class(path)) is not None:
-        model: Model = own.read(Path(path))
-        return model
+        return own.read(Path(path))  # type: ignore[no-any-return]
     try:
         content = msgspec.json.decode(Path(path).read_bytes())
     except FileNotFoundError:
@@ -359,11 +358,9 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def _file_class(path: str | os.PathLike[str]) -> Any:
-    if Path(path).suffix.lower() in _DATA_OR_JSON:
-        return None
     from perfcore.models.opening import fitted_file_class
 
-    return fitted_file_class(path)
+    return None if Path(path).suffix.lower() in _DATA_OR_JSON else fitted_file_class(path)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

@@ -36,7 +36,7 @@ def model_file_entry(path: str | os.PathLike[str]) -> Entry | None:
 def fitted_file_class(path: str | os.PathLike[str]) -> Any:
     """Return what reads a fitted model from a file with a format of its own; None for JSON and for data.
 
-    It is registered with ``suffixes`` and ``default_for=("fit",)``, and has class methods as above.
+    It is registered with ``suffixes`` and ``default_for=("fit",)``, and has the class methods ``is_file`` and ``read``.
     """
     file = Path(path)
     for entry in registry().entries("models").values() if file.is_file() else ():

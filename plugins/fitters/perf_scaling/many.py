@@ -16,9 +16,9 @@ import numpy as np
 
 import perfcore
 from perf_scaling.answers import number_text
+from perf_scaling.build import fitted, target_of
 from perf_scaling.data import gathered, scaling_data
 from perf_scaling.engine import fit_posterior
-from perf_scaling.fitter import fitted, target_of
 from perf_scaling.growth import DEVIATES, MISSED
 from perf_scaling.model import PathRow, ScalingModel
 from perf_scaling.options import Given, ScalingOptions
@@ -164,7 +164,7 @@ class SeriesFile:
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return False
-        return registry().load("readers", "parquet").series().facts_of(path).get("schema") == _SCHEMA
+        return bool(registry().load("readers", "parquet").series().facts_of(path).get("schema") == _SCHEMA)
 
     @classmethod
     def read(cls, path: Path) -> ScalingModel:
