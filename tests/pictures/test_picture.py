@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -184,3 +185,18 @@ def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
     with pytest.raises(OptionError, match=r"has no picture|name a column"):
         plot(model, data, tmp_path / "x.pdf", **COLUMN)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_drawn_at_their_times_and_no_runs_have_no_picture(tmp_path):
+    listed = perfcore.runs("examples/study/recorded/sor.db")
+    figure = plot(listed, None, tmp_path / "x.png").figure
+    drawn = np.concatenate(
+        [collection.get_offsets() for collection in figure.axes[0].collections] or [np.empty((0, 2))]
+    )
+    lines = [line.get_xydata() for line in figure.axes[0].lines]
+    points = np.concatenate([drawn, *lines])
+    expected = [(run.number, run.wall_ns / 1e9) for run in listed.listed]
+    assert np.array(sorted(map(tuple, points.tolist()))) == pytest.approx(np.array(sorted(expected)))
+    with pytest.raises(OptionError, match="has no picture"):
+        plot(replace(listed, listed=()), None, tmp_path / "none.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.png"]
