@@ -47,10 +47,6 @@ class Fitter(ABC):
             that it declares itself.
         """
 
-    def fit_series(self, source: str, output: str, options: Any) -> Any:
-        """Fit each series of a table that may not fit into memory; write a file with a row for each."""
-        raise OptionError(f"-o {output}: models of this fitter are JSON files; --table csv writes a table of them")
-
     def rank(self, data: Any, options: Any, **parts: Any) -> Ranking:
         """Compare the models that the fitter can make; arguments as for `fit`.
 

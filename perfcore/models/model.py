@@ -32,7 +32,6 @@ __all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "m
 Points = npt.ArrayLike | Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
 
-_DATA_OR_JSON = (".json", ".csv", "")  # endings of files that are looked into for no other model
 _BEGINNING = 100  # bytes of a model file, in which it says what it is
 
 
@@ -280,15 +279,12 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Sum with a model, or with a number in the model's unit; see `Model`."""
         return _composing(self, other, "add")
 
-    def __radd__(self, other: float) -> Model:
-        """Sum; the 0 that `sum` begins with changes nothing."""
-        return _composing(self, other, "add")
+    __radd__ = __add__  # the 0 that `sum` begins with changes nothing
 
     def __mul__(self, other: Model | float) -> Model:
         return _composing(self, other, "multiply")
 
-    def __rmul__(self, other: float) -> Model:
-        return _composing(self, other, "multiply")
+    __rmul__ = __mul__
 
     def __truediv__(self, other: float | Model) -> Model:
         """Fraction by a number; a model is no divisor."""
@@ -358,19 +354,15 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def _file_class(path: str | os.PathLike[str]) -> Any:
-    from perfcore.models.opening import fitted_file_class
-
-    return None if Path(path).suffix.lower() in _DATA_OR_JSON else fitted_file_class(path)
+    """Return the registered reader (``is_file``, ``read``) of a fitted model that is no JSON; None for other files."""
+    file, suffix = Path(path), Path(path).suffix.lower()
+    entries = registry().entries("models").values() if suffix not in (".json", ".csv") and file.is_file() else ()
+    classes = (each.load() for each in entries if "fit" in each.default_for and suffix in each.suffixes)
+    return next((each for each in classes if each.is_file(file)), None)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too.
-
-    Examples
-    --------
-    >>> is_model_file("examples/step.csv")
-    False
-    """
+    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too."""
     file = Path(path)
     if file.suffix.lower() != ".json" or not file.is_file():
         return _file_class(path) is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import Entry, registry
@@ -30,16 +29,4 @@ def model_file_entry(path: str | os.PathLike[str]) -> Entry | None:
             continue
         if is_file is None or is_file(file):
             return entry
-    return None
-
-
-def fitted_file_class(path: str | os.PathLike[str]) -> Any:
-    """Return what reads a fitted model from a file with a format of its own; None for JSON and for data.
-
-    It is registered with ``suffixes`` and ``default_for=("fit",)``, and has the class methods ``is_file`` and ``read``.
-    """
-    file = Path(path)
-    for entry in registry().entries("models").values() if file.is_file() else ():
-        if "fit" in entry.default_for and file.suffix.lower() in entry.suffixes and entry.load().is_file(file):
-            return entry.load()
     return None

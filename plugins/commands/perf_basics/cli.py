@@ -290,7 +290,10 @@ def _fit_series(
         raise OptionError(f"-o {output}: give one file of all series, {len(files)} were given")
     usual = (entry for entry in registry().entries("fitters").values() if "timings" in entry.default_for)
     entry = next(usual) if fitter is None else registry().entry("fitters", fitter)
-    result = entry.load()().fit_series(files[0], output, resolve(entry, options)[0])
+    fitter_class = entry.load()
+    if not hasattr(fitter_class, "fit_series"):
+        raise OptionError(f"-o {output}: models of this fitter are JSON files; --table csv writes a table of them")
+    result = fitter_class().fit_series(files[0], output, resolve(entry, options)[0])
     print_result(result, as_json, table_format)
     return _SOME_UNFITTED if result.n_unfitted else 0
 
