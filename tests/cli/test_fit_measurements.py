@@ -93,7 +93,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
         "individual works in one process and has no parts for --parallel (executor); leave it out"
     )
     for words, message in (
-        (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel cloud:2: local:N"),
+        (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel 'cloud:2': local:N"),
         (["runs.csv", "--parallel", "local:2", "--fitter", "scaling"], "scaling works in one process"),
     ):
         assert message in refused("fit", *words)
