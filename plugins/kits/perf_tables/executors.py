@@ -232,7 +232,7 @@ def executor_of(where: str | None, prepare: str | None = None, *, one_thread: bo
     else:
         raise OptionError(
             f"--parallel {where!r}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
-            "perf summarize takes slurm, too"
+            "perf summarize and perf experiment run take slurm, too"
         )
 
 

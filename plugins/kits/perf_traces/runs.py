@@ -38,6 +38,13 @@ _TIMES_PACKED = 10
 _MOST_PROCESSES = 8  # each holds one file, and one disk feeds them all
 
 
+_CURVES = "perfcore.data.curve:UtilizationCurve"
+_REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
+# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
+REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
+Named = str | os.PathLike[str]
+
+
 def stored_parts(
     parts: Iterable[tuple[Path, Trace]],
     paths: Sequence[Path],
@@ -92,9 +99,6 @@ def store(how: str, path: str, target: str) -> bytes:
             StoredTrace.of(trace, Path(target)).save()
             return b"stored"
     return b""
-
-
-_CURVES = "perfcore.data.curve:UtilizationCurve"
 
 
 def without_sidecars(sources: Sequence[Any]) -> list[Any]:
@@ -197,14 +201,6 @@ def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
         if WARNING in note:
             progress.note(f"{trace.source}: {note.replace(WARNING, '')}")
     return located(wanted_part(trace, options), options.locations)
-
-
-_REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
-
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
-
-Named = str | os.PathLike[str]
 
 
 def runs_of(
