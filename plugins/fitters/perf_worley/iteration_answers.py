@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_views.names import existing_file
-from perf_worley.iterations import in_a_line, ordinal, rounded
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Steps, Table, Text
 from perfcore.tables import Importance
@@ -98,7 +97,7 @@ def _plots(found: Iterations) -> list[Plot]:
     ]  # fmt: skip
     if found.unusual is not None:
         index = found.unusual.number - 1
-        label = ordinal(index + 1) + (f": {found.unusual.reason}" if found.unusual.reason else "")
+        label = _ordinal(index + 1) + (f": {found.unusual.reason}" if found.unusual.reason else "")
         place, duration, is_right = [numbers[index]], [found.durations[index]], index > found.count / 2
         text = f"{label}  " if is_right else f"  {label}"
         marks += [
@@ -145,18 +144,18 @@ def _differences(found: Iterations) -> list[str]:
     if found.count < 2 or not differences.shares_of_variance:
         return lines
     slowest = differences.slowest
-    label = ordinal(slowest + 1) + (f" ({found.labels[slowest]})" if len(set(found.labels)) > 1 else "")
+    label = _ordinal(slowest + 1) + (f" ({found.labels[slowest]})" if len(set(found.labels)) > 1 else "")
     length, longer = float(found.durations[slowest]), found.durations[slowest] / found.period - 1.0
     excess = length - found.period
     parts = sorted(differences.shares_of_slowest.items(), key=lambda part: -abs(part[1]))
     texts = [
-        f"{name} {'+' if share > 0.0 else '-'}{rounded(abs(share) * excess, found.time_unit)}"
+        f"{name} {'+' if share > 0.0 else '-'}{_rounded(abs(share) * excess, found.time_unit)}"
         for name, share in parts
         if abs(share) >= _LEAST_SHARE
     ]
     lines.append(
-        f"slowest: the {label}, {rounded(length, found.time_unit)}, {longer:.1%} above the mean: "
-        f"{rounded(excess, found.time_unit)}, of which on a location {', '.join(texts)}"
+        f"slowest: the {label}, {_rounded(length, found.time_unit)}, {longer:.1%} above the mean: "
+        f"{_rounded(excess, found.time_unit)}, of which on a location {', '.join(texts)}"
     )
     lines.append(f"variance of durations explained by: {_in_words(differences.shares_of_variance)}")
     return lines
@@ -167,3 +166,25 @@ def _in_words(shares: Mapping[str, float]) -> str:
     ordered = sorted(shares.items(), key=lambda each: -abs(each[1]))
     parts = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
     return ", ".join(parts)
+
+
+def _ordinal(number: int) -> str:
+    """A number in an order."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
+    """Number, duration, spread, and the iteration that differs."""
+    text = f"{count} iterations, mean {_rounded(period, unit)}"
+    if spread is not None:
+        text += f", CV {spread:.1%}"
+    if unusual is not None:
+        reason = f", {unusual.reason}" if unusual.reason else ""
+        text += f"; outlier: {_ordinal(unusual.number)} ({unusual.difference:+.0%} vs median{reason})"
+    return text
+
+
+def _rounded(duration: float, unit: str) -> str:
+    """A duration in a readable unit, with four digits."""
+    return readable(float(f"{duration:.4g}"), unit)

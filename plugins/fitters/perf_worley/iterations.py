@@ -16,6 +16,7 @@ from perf_traces.windows import CUT, families, merged_spans, occurrences
 from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.alignment import align, candidates, signal_of
+from perf_worley.iteration_answers import in_a_line, report_of
 from perf_worley.phase_maker import Found, PhaseMaker, with_errors
 from perf_worley.phase_model import Phase, Repetition
 from perfcore.base.arrays import Floats, Ints
@@ -23,7 +24,7 @@ from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
+from perfcore.data.units import NANOSECONDS, nanoseconds_per
 from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import default_name, representation_named
@@ -202,8 +203,6 @@ class Iterations(Result):
 
     def report(self, data: Any = None) -> Report:
         """Return number and mean duration of the iterations, and each of them."""
-        from perf_worley.iteration_answers import report_of
-
         return report_of(self)
 
     @property
@@ -397,25 +396,3 @@ def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found
     phases = with_errors(maker, curve, maker.phases(Segmentation(breaks, None)), _OBJECTIVE)
     named = [replace(phase, marker=label) for phase, label in zip(phases, labels, strict=True)]
     return Found(maker, named, [], None, _OBJECTIVE, {})
-
-
-def ordinal(number: int) -> str:
-    """A number in an order."""
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
-    """Number, duration, spread, and the iteration that differs."""
-    text = f"{count} iterations, mean {rounded(period, unit)}"
-    if spread is not None:
-        text += f", CV {spread:.1%}"
-    if unusual is not None:
-        reason = f", {unusual.reason}" if unusual.reason else ""
-        text += f"; outlier: {ordinal(unusual.number)} ({unusual.difference:+.0%} vs median{reason})"
-    return text
-
-
-def rounded(duration: float, unit: str) -> str:
-    """A duration in a readable unit, with four digits."""
-    return readable(float(f"{duration:.4g}"), unit)
