@@ -10,6 +10,10 @@ import difflib
 import re
 from collections.abc import Iterable
 
+_REMEDY = (  # how advice begins
+    "(?:add|choose|convert|correct|fix|fit|give|hold|if|keep|leave|make|measure|name|put|read|remove|rename|say|select|"
+    "set|take|to|try|use|write|--?[a-z])\\b"
+)
 _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 
 
@@ -66,11 +70,45 @@ def _nearest(name: str, known: list[str]) -> str | None:
     return plain[near[0]] if near else None
 
 
-def listing(names: Iterable[str], most: int = 20) -> str:
+def listing(names: Iterable[str], most: int = 5) -> str:
     """Names in a line that stays readable when there are hundreds."""
     names = list(names)
     text = ", ".join(names[:most]) or "none"
     return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
+
+
+def error_lines(message: str, width: int = 100) -> list[str]:
+    """Return an error as short lines: where and what, and on lines of their own what mends it.
+
+    Examples
+    --------
+    >>> error_lines("a.csv:3: time is 'x'; name another column with --value")
+    ["a.csv:3: time is 'x'", '  fix: name another column with --value']
+    """
+    parts = re.split(r"; (?=[a-z-])", " ".join(message.split()))
+    lines = [parts[0]]
+    for text in parts[1:]:
+        if re.match(_REMEDY, text) and not any(line.startswith("  fix: ") for line in lines):
+            lines.append(f"  fix: {text}")
+        else:
+            lines[-1] += f"; {text}"
+    return [piece for line in lines for piece in _wrapped(line, width)]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A line in pieces of at most a width; a command at its end, which is copied, is not parted."""
+    import textwrap
+
+    words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
+    pieces = textwrap.wrap(
+        f"{words}:".strip() if mark else words.strip(),
+        width,
+        initial_indent="  " if line.startswith(" ") else "",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [*pieces, f"  perf {command}"] if mark else pieces
 
 
 def counted(number: int, noun: str) -> str:

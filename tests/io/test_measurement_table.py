@@ -110,7 +110,8 @@ BAD = {
     'code,p,time_s\n"l\nu",1,8\nlu,-2,4\n': r":4: p is -2; a positive number",
     "code,p,time_s\nlu,1,8\nlu,2,-2\nlu,4,-1\n": r":3: time_s is -2 \(and in 1 more row\); .*--where 'time_s>0'",
     "code,p,time_s\nlu,1,8\n,2,4\n": r":3: code is empty; each row needs the name of its code",
-    "code,p,time_s\n" + 2 * "lu,1,8\nlu,2,4\nlu,4,2\n": r":5: from here on the rows repeat .* line 2 on.*--duplicates",
+    "code,p,time_s\n"
+    + 2 * "lu,1,8\nlu,2,4\nlu,4,2\n": r":5: from here on the rows repeat .* line 2 on.*-r duplicates=drop",
     "code,p,time,unit\nlu,1,8,s\nlu,2,4000,ms\n": r": column 'unit' has several units \(s, ms\)",
     "code,p,time_s\nlu,1,8\nlu,2\n": r":3: has 2 fields, but there are 3 columns",
     "code,p,time_s\n": r":1: has column names but no rows",

@@ -10,7 +10,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +24,10 @@ from perf_tables.arguments import parse_duration
 from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
-from perfcore.data.columns import existing_column, is_duration
+from perfcore.data.columns import existing_column, is_called_time, is_duration
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import without_duplicates
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, unit_in_name, unit_of_text
@@ -280,11 +281,22 @@ def _samples_in_window(
     data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
 ) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
+        import pandas as pd
+
         roles = data.roles
         if column is None and roles.value is None:
             raise OptionError(f"{data.source}: name a column (--column NAME): {listing(list(data.table.columns))}")
         factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-        data = samples_of_table(data.table, column or roles.value, where, data.source, factors)
+        everything, notes = np.ones(len(data.table), dtype=np.bool_), list[str]()
+        table = data.table[without_duplicates(data, everything)]
+        name = str(column or roles.value)
+        if name in table and is_called_time(name):
+            zero = (times := pd.to_numeric(table[name], errors="coerce")) == 0.0
+            if zero.any() and (times > 0.0).any():  # as fits take it: no run takes no time
+                table = table[~zero]
+                notes.append(f"left out, {name} is 0: {int(zero.sum()):,} of {len(zero):,} rows")
+        data = samples_of_table(table, name, where, data.source, factors)
+        data = replace(data, notes=(*notes, *data.notes))
     if isinstance(data, RunSamples):
         if until is not None:
             raise OptionError(f"--to {until}: {data.source} is no series over time")

@@ -24,7 +24,7 @@ from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Column, Table, has_decimal_comma, sql_number
+from perf_io.tables.table import Column, Table, has_decimal_comma, has_pointed_thousands, sql_number
 from perf_io.text import is_number
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -141,6 +141,10 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     if decimal == "auto":
         decimal = "," if delimiter != "," and _has_decimal_commas(rows) else "."
         steps += ["numbers have a decimal comma"] if decimal == "," else []
+        if decimal == "." and delimiter != "," and (cell := _pointed_thousands(rows)) is not None:
+            plain = cell.replace(".", "")
+            problem = f"{cell} may be {plain}, with points between thousands; give -r decimal=, if so, or else"
+            raise InputError(source.name, f"{problem} -r decimal=.", line=skip + 1)
     mark = re.escape(delimiter)
     is_empty = re.compile(rf"\n[{mark} \r]*{mark}[{mark} \r]*(?:\n|$)")
     ends = "" if source.compression else tail_of(source.path).decode("latin-1")
@@ -322,8 +326,19 @@ def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
     """Whether numbers have decimal commas, and no thousands in groups."""
     cells = [cell.strip() for row in rows for cell in row]
     commas = [cell for cell in cells if has_decimal_comma(cell)]
-    points = any("." in cell and is_number(cell) for cell in cells)
+    points = any("." in cell and is_number(cell) and not has_pointed_thousands(cell) for cell in cells)
     return not points and any(not re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in commas)
+
+
+def _pointed_thousands(rows: Sequence[Sequence[str]]) -> str | None:
+    """A number such as 10.200 if all with a point in its column are such ones, and others are whole, as 860 is."""
+    for column in itertools.zip_longest(*rows, fillvalue=""):
+        numbers = [cell.strip() for cell in column if is_number(cell) or has_pointed_thousands(cell)]
+        pointed = [cell for cell in numbers if "." in cell]
+        is_padded = any(cell.endswith("0") or cell.count(".") > 1 for cell in pointed)  # as no plain decimals are
+        if is_padded and len(pointed) < len(numbers) and all(map(has_pointed_thousands, pointed)):
+            return pointed[0]
+    return None
 
 
 def _decoded(source: Source) -> tuple[str, str]:

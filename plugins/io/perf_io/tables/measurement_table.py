@@ -411,6 +411,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         source=table.source,
         lines=lines[kept_rows][frame.index].tolist(),
         notes=table.report(*tidy.notes),
+        duplicates=options.duplicates,
     )
 
 
