@@ -259,3 +259,27 @@ def test_lines_may_end_with_two_carriage_returns(read):
 def test_moments_in_whole_minutes_since_1970_are_dates_also_over_months(read):
     series = read("time,a,b\n" + "".join(f"{1_700_000_000 + 86400 * k},{k},1\n" for k in range(60)), "runs.csv")
     assert series.time_unit == "s"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "heading"),
+    [
+        ("p,time_s\n1,8\n2,4\n\np,memory_MB\n1,100\n2,60\n", 5, "p memory_MB"),
+        (
+            "## Strong\n\n| p | time |\n|---|---|\n| 1 | 8 |\n| 2 | 4 |\n\n| p | time |\n|---|---|\n| 1 | 8 |\n",
+            8,
+            "p time",
+        ),
+        ("Strong scaling\np  time_s\n1  8\n2  4\n\nWeak scaling\np  time_s\n1  8\n2  8\n", 6, "Weak scaling"),
+    ],
+)
+def test_a_second_table_in_a_text_is_refused_with_its_line(read, text, line, heading):
+    with pytest.raises(InputError, match=rf"runs\.txt:{line}: a second table begins here \('{heading}'\)"):
+        read(text, "runs.txt")
+
+
+def test_column_names_that_come_again_are_left_out_with_a_note(read):
+    data = read("p,time_s\n1,8\n2,4\np,time_s\n4,2\n", "runs.csv")
+    assert data.table["time_s"].tolist() == [8, 4, 2]
+    assert data.notes == ("the line of column names comes again, first in line 4: left out there",)
+    assert [data.line(row) for row in range(3)] == [2, 3, 5]

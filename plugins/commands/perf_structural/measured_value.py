@@ -287,8 +287,8 @@ def _samples_in_window(
         if column is None and roles.value is None:
             raise OptionError(f"{data.source}: name a column (--column NAME): {listing(list(data.table.columns))}")
         factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-        everything, notes = np.ones(len(data.table), dtype=np.bool_), list[str]()
-        table = data.table[without_duplicates(data, everything)]
+        notes = list[str]()
+        table = data.table[without_duplicates(data, np.ones(len(data.table), dtype=np.bool_))]
         name = str(column or roles.value)
         if name in table and is_called_time(name):
             zero = (times := pd.to_numeric(table[name], errors="coerce")) == 0.0
