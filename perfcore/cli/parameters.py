@@ -27,8 +27,8 @@ Picture = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg, .pdf or .html.")
 ]
 TableFormat = Annotated[
-    Literal["csv", "latex"] | None,
-    typer.Option("--table", help="Print only the tables, as CSV (all rows) or LaTeX (booktabs)."),
+    Literal["csv", "spreadsheet", "latex"] | None,
+    typer.Option("--table", help="Print only the tables: CSV (all rows), CSV without formulas, or LaTeX (booktabs)."),
 ]
 At = Annotated[
     list[str] | None,
