@@ -18,10 +18,10 @@ import numpy.typing as npt
 import pandas as pd
 
 import perfcore
-from perf_lost_cycles.default_models.sets import models_for, read_models
-from perf_lost_cycles.modgen.forms import Form, Grid, Terms, candidates
-from perf_lost_cycles.modgen.generate import generate, lines_of
-from perf_lost_cycles.modgen.generation import fit_forms
+from perf_lost_cycles.default_models import models_for, read_models
+from perf_lost_cycles.forms import Form, Grid, Terms, candidates
+from perf_lost_cycles.generate import generate, lines_of
+from perf_lost_cycles.generation import fit_forms
 
 Floats = npt.NDArray[np.float64]
 

@@ -85,30 +85,18 @@ def error_lines(message: str, width: int = 100) -> list[str]:
     >>> error_lines("a.csv:3: time is 'x'; name another column with --value")
     ["a.csv:3: time is 'x'", '  fix: name another column with --value']
     """
-    parts = re.split(r"; (?=[a-z-])", " ".join(message.split()))
-    lines = [parts[0]]
-    for text in parts[1:]:
-        if re.match(_REMEDY, text) and not any(line.startswith("  fix: ") for line in lines):
-            lines.append(f"  fix: {text}")
-        else:
-            lines[-1] += f"; {text}"
-    return [piece for line in lines for piece in _wrapped(line, width)]
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    """A line in pieces of at most a width; a command at its end, which is copied, is not parted."""
     import textwrap
 
-    words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
-    pieces = textwrap.wrap(
-        f"{words}:".strip() if mark else words.strip(),
-        width,
-        initial_indent="  " if line.startswith(" ") else "",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [*pieces, f"  perf {command}"] if mark else pieces
+    what, *further = re.split(r"; (?=[a-z-])", " ".join(message.split()))
+    fix = next((k for k, text in enumerate(further) if re.match(_REMEDY, text)), len(further))
+    lines = ["; ".join([what, *further[:fix]]), *([f"  fix: {'; '.join(further[fix:])}"] if further[fix:] else [])]
+    shown = list[str]()
+    for line in lines:  # a command, which is copied, is not parted
+        words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
+        breaks = {"break_long_words": False, "break_on_hyphens": False}
+        shown += textwrap.wrap(words + mark[:1], width, subsequent_indent="  ", **breaks)
+        shown += [f"  perf {command}"] if mark else []
+    return shown
 
 
 def counted(number: int, noun: str) -> str:

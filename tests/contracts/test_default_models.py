@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models.sets import VARIABLE, read_models, write_models
+from perf_lost_cycles.default_models import VARIABLE, read_models, write_models
 from perfcore.hooks.registry import registry
 
 LEVELS = np.array([1.0, 2.0, 3.0, 8.0, 100.0, 1e6])

@@ -8,10 +8,9 @@ import pytest
 
 import perfcore
 from perf_explore.session import Session
-from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
-from perf_lost_cycles.views.category_views import fitting_blocks
-from perf_lost_cycles.views.formulae import check_formulas, edited_models
-from perf_lost_cycles.views.subject import subject_of
+from perf_lost_cycles.default_models import DefaultModel, find_models, models_for, read_models, write_models
+from perf_lost_cycles.formulae import check_formulas, edited_models
+from perf_lost_cycles.views import fitting_blocks
 from perf_views.contents import Editable, Table, View
 from perfcore.base.errors import DataError
 
@@ -74,7 +73,7 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
         (slope,) = np.linalg.lstsq((x * w)[:, None], y * w, rcond=None)[0]
         mean = np.average(y, weights=w**2)
         found[f"P={processors}"] = 1.0 - (((y - slope * x) * w) ** 2).sum() / (((y - mean) * w) ** 2).sum()
-    _, table = fitting_blocks(subject_of(model), SYNC, "D")
+    _, table = fitting_blocks(model, SYNC, "D")
     assert {row[0]: float(row[1]) for row in texts(table)} == pytest.approx(found, abs=1e-4)
     overview = tables(model.views().view((), {}))["Fitting overview"]
     column = [getattr(cell, "text", cell) for cell in overview.header].index(SYNC)

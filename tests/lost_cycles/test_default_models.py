@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models.sets import (
+from perf_lost_cycles.default_models import (
     DefaultModel,
     linear_terms,
     models_for,

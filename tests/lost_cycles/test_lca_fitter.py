@@ -8,8 +8,8 @@ import pytest
 import statsmodels.api as sm
 
 import perfcore
-from perf_lost_cycles.default_models.sets import DefaultModel, models_for, read_models, write_models
-from perf_lost_cycles.lca.categories import best, fit_default_models, term_values
+from perf_formulas.formula import Formula
+from perf_lost_cycles.default_models import DefaultModel, models_for, read_models, write_models
 from perf_lost_cycles.options import CRITERIA
 from perfcore import Measurements
 from perfcore.base.errors import PerfError
@@ -42,14 +42,14 @@ def test_noise_free_categories_give_their_laws_back():
     np.testing.assert_allclose(model.predict(p), 640 / p + 5 + 0.5 * np.log2(p), rtol=1e-9)
     np.testing.assert_allclose(model.predict({"P": p, "category": "communication loss"}), 2 + 0.5 * np.log2(p))
     assert model.statistics["r2_centered"] == pytest.approx(1.0)
-    assert {fit.model.r2 for fit in model.fits} == {1.0, None}, "a constant has no R^2"
+    assert {fit.model.r2 for fit in model.categories} == {1.0, None}, "a constant has no R^2"
 
 
 def test_a_constant_overhead_is_fitted_by_a_constant():
     names = ("load imbalance", "synchronization loss", "communication loss", "resource contention")
     constant = {name: lambda p: 3.0 + 0 * p for name in (*names, "insufficient parallelism")}
     model = fitted(profile(parts=constant))
-    assert [fit.model.formula for fit in model.fits] == ["a"] * 5
+    assert [fit.model.formula for fit in model.categories] == ["a"] * 5
 
 
 def test_the_total_is_the_sum_of_its_categories():
@@ -114,7 +114,7 @@ def test_small_singular_values_are_reported(tmp_path):
     models = [DefaultModel("*", "*", "a*x"), DefaultModel("*", "*", "a*x + b*(2*x)")]
     write_models(models, tmp_path / "dependent.toml")
     model = fitted(profile(parts={"a": lambda p: 3.0 * p}), models=str(tmp_path / "dependent.toml"), show="a")
-    good, dependent = model.fits[0].candidates
+    good, dependent = model.categories[0].candidates
     assert good.note == ""
     assert dependent.note == "dependent terms: 1 of 2 singular values dropped, coefficients of least norm"
     # Of all a + 2 b = 3, the one of least norm.
@@ -158,7 +158,7 @@ def test_gromacs_on_one_machine_and_molecule(real_data):
     path = real_data / "scaling" / "hecbiosim_gromacs_categories.csv"
     where = "machine=ARCHER2,atoms=1403180,tasks_per_node=128"
     model = perfcore.fit(path, fitter="lca", where=where, absent="zero")
-    force = next(fit for fit in model.fits if fit.category == "Force")
+    force = next(fit for fit in model.categories if fit.name == "Force")
     assert force.model.r2 > 0.95
     assert model.statistics["median_relative_error"] < 0.2
 
@@ -183,127 +183,143 @@ def test_measurements_are_seen_as_totals_and_categories_with_the_rows_and_joins_
         model.observed(runs.assign(category="un" + runs["category"]))
 
 
-# Default models fitted in batches: against statsmodels at full rank, against the pseudo-inverse below it.
-P_OF_LCA = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+# Default models fitted together: against statsmodels at full rank, against the pseudo-inverse below it.
+LEVELS = P.astype(float)
+FUNCTIONS = {"1": lambda x: 0 * x + 1, "x": lambda x: x, "log2(x)": np.log2, "1/x": lambda x: 1 / x}
+FUNCTIONS |= {"x - 1": lambda x: x - 1, "2*x": lambda x: 2 * x, "x^2": lambda x: x**2, "2*x + 0*x": lambda x: 2 * x}
 MODELS = [("1",), ("x",), ("1", "x"), ("1", "log2(x)"), ("1", "1/x", "x"), ("x - 1", "1")]
 
 
 @pytest.fixture
 def noisy():
     rng = np.random.default_rng(5)
-    return (3 + 40 / P_OF_LCA + 0.5 * P_OF_LCA)[:, None] * (1 + 0.1 * rng.standard_normal((len(P_OF_LCA), 7)))
+    return (3 + 40 / LEVELS + 0.5 * LEVELS)[:, None] * (1 + 0.1 * rng.standard_normal((len(LEVELS), 7)))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_full_rank_agrees_with_statsmodels(noisy, weighted):
-    root = np.sqrt(np.linspace(0.5, 2.0, len(P_OF_LCA))) if weighted else None
-    fits = fit_default_models(MODELS, P_OF_LCA, noisy, root)
-    for m, terms in enumerate(MODELS):
-        design = term_values(terms, P_OF_LCA)
-        constant = "1" in terms
-        for k in range(noisy.shape[1]):
-            weights = 1.0 if root is None else root**2
-            expected = sm.WLS(noisy[:, k], design, weights=weights, hasconst=constant).fit()
-            size = len(terms)
-            np.testing.assert_allclose(fits.coefficients[m, k, :size], expected.params, rtol=1e-9)
-            np.testing.assert_allclose(fits.standard_errors[m, k, :size], expected.bse, rtol=1e-9)
-            assert fits.sum_of_squares[m, k] == pytest.approx(expected.ssr, rel=1e-10)
-            if constant:
-                assert fits.r2[m, k] == pytest.approx(expected.rsquared, rel=1e-9, abs=1e-12)
-                assert fits.r2_adjusted[m, k] == pytest.approx(expected.rsquared_adj, rel=1e-9, abs=1e-12)
-    assert (fits.coefficients[0, :, 1:] == 0.0).all()
-    assert fits.determined.all()
+def design_of(terms, x=LEVELS):
+    return np.stack([FUNCTIONS[term](x) for term in terms], axis=1)
 
 
-def test_leave_one_out_is_what_leaving_out_gives(noisy):
-    fits = fit_default_models(MODELS, P_OF_LCA, noisy)
-    for m, terms in enumerate(MODELS):
-        design, squares = term_values(terms, P_OF_LCA), 0.0
-        for left in range(len(P_OF_LCA)):
-            kept = np.arange(len(P_OF_LCA)) != left
+def fits_of(folder, models, values, levels=LEVELS, **options):
+    """The categories of values (n, K) fitted with models of terms, and for each its fits by their terms."""
+    formulas = [" + ".join(f"c{k}*({term})" for k, term in enumerate(terms)) for terms in models]
+    defaults = [DefaultModel("*", "*", formula) for formula in formulas]
+    write_models(defaults, folder / "models.toml")
+    rows = [(p, f"c{k}", value) for p, row in zip(levels, values, strict=True) for k, value in enumerate(row)]
+    table = pd.DataFrame([row for row in rows if np.isfinite(row[2])], columns=["P", "category", "time_s"])
+    model = fitted(table, **{"models": str(folder / "models.toml"), "weights": "equal", **options})
+    terms_of = {default.terms: terms for default, terms in zip(defaults, models, strict=True)}
+    return model, [
+        {terms_of[fit.terms]: fit for fit in category.candidates}
+        for category in sorted(model.categories, key=lambda c: c.name)
+    ]
+
+
+@pytest.mark.parametrize("weights", ["equal", "relative"])
+def test_full_rank_agrees_with_statsmodels(noisy, weights, tmp_path):
+    _, fits = fits_of(tmp_path, MODELS, noisy, weights=weights)
+    w = np.ones(6) if weights == "equal" else noisy.sum(axis=1) ** -2
+    for k, by_terms in enumerate(fits):
+        for terms, fit in by_terms.items():
+            expected = sm.WLS(noisy[:, k], design_of(terms), weights=w, hasconst="1" in terms).fit()
+            np.testing.assert_allclose(fit.coefficients, expected.params, rtol=1e-9)
+            np.testing.assert_allclose(fit.standard_errors, expected.bse, rtol=1e-9)
+            assert fit.sum_of_squares == pytest.approx(expected.ssr, rel=1e-10)
+            if "1" in terms:
+                assert fit.r2 == pytest.approx(expected.rsquared, rel=1e-9, abs=1e-12)
+                assert fit.r2_adjusted == pytest.approx(expected.rsquared_adj, rel=1e-9, abs=1e-12)
+
+
+def test_leave_one_out_is_what_leaving_out_gives(noisy, tmp_path):
+    _, fits = fits_of(tmp_path, MODELS, noisy)
+    centered = ((noisy - noisy.mean(axis=0)) ** 2).sum(axis=0)
+    for terms in MODELS:
+        design, squares = design_of(terms), 0.0
+        for left in range(len(LEVELS)):
+            kept = np.arange(len(LEVELS)) != left
             coefficients = np.linalg.lstsq(design[kept], noisy[kept], rcond=None)[0]
             squares = squares + (noisy[left] - design[left] @ coefficients) ** 2
-        np.testing.assert_allclose(fits.leave_one_out[m], squares, rtol=1e-8)
+        found = [by_terms[terms].r2_leave_one_out for by_terms in fits]
+        np.testing.assert_allclose(found, 1.0 - squares / centered, rtol=1e-8)
 
 
 @pytest.mark.parametrize(
-    ("models", "levels"),
+    ("terms", "levels", "note"),
     [
-        ([("1", "x", "2*x")], P_OF_LCA),  # collinear everywhere
-        ([("x", "2*x + 0*x")], P_OF_LCA),
-        ([("1", "x", "x^2", "1/x")], P_OF_LCA[:3]),  # fewer points than coefficients
-        ([("1", "log2(x)")], np.array([4.0, 4.0, 4.0])),  # one level
+        (("1", "x", "2*x"), LEVELS, "dependent terms: 1 of 3"),  # collinear everywhere
+        (("x", "2*x + 0*x"), LEVELS, "dependent terms: 1 of 2"),
+        (("1", "x", "x^2", "1/x"), LEVELS[:3], "fewer points than coefficients: 1 of 4"),
     ],
 )
-def test_deficient_rank_gives_the_solution_of_least_norm(models, levels, noisy):
+def test_deficient_rank_gives_the_solution_of_least_norm(terms, levels, note, noisy, tmp_path):
     values = noisy[: len(levels)]
-    fits = fit_default_models(models, levels, values)
-    expected = np.linalg.pinv(term_values(models[0], levels)) @ values
-    np.testing.assert_allclose(fits.coefficients[0], expected.T, rtol=1e-8, atol=1e-10)
-    assert not fits.determined.any()
-    assert (fits.rank[0] == np.linalg.matrix_rank(term_values(models[0], levels))).all()
-    assert np.isnan(fits.standard_errors).all()
-    assert np.isinf(fits.condition).all()
-    assert (best(fits, "r2") == -1).all()
+    model, fits = fits_of(tmp_path, [terms, ("1",)], values, levels, criterion="r2")
+    expected = np.linalg.pinv(design_of(terms, levels)) @ values
+    np.testing.assert_allclose([by_terms[terms].coefficients for by_terms in fits], expected.T, rtol=1e-8, atol=1e-10)
+    assert all(set(by_terms[terms].standard_errors) == {None} for by_terms in fits)
+    assert all(by_terms[terms].note.startswith(note) for by_terms in fits)
+    assert {category.model.terms for category in model.categories} == {("1",)}, "it cannot be compared"
 
 
-def test_missing_cells_are_fitted_on_the_points_that_there_are(noisy):
+def test_missing_cells_are_fitted_on_the_points_that_there_are(noisy, tmp_path):
     values = noisy.copy()
     values[0, 1] = values[2, 1] = values[5, 3] = np.nan
-    values[:, 4] = np.nan
-    fits = fit_default_models(MODELS, P_OF_LCA, values)
+    _, fits = fits_of(tmp_path, MODELS, values)
     for k in (1, 3):
         met = np.isfinite(values[:, k])
-        alone = fit_default_models(MODELS, P_OF_LCA[met], noisy[met][:, [k]])
-        np.testing.assert_allclose(fits.coefficients[:, k], alone.coefficients[:, 0], rtol=1e-10)
-        np.testing.assert_allclose(fits.r2[:, k], alone.r2[:, 0], rtol=1e-10)
-    assert fits.n_points.tolist() == [6, 4, 6, 5, 0, 6, 6]
-    assert best(fits, "loo")[4] == -1
+        _, [alone] = fits_of(tmp_path, MODELS, noisy[met][:, [k]], LEVELS[met])
+        for terms in MODELS:
+            np.testing.assert_allclose(fits[k][terms].coefficients, alone[terms].coefficients, rtol=1e-10)
+            np.testing.assert_allclose(fits[k][terms].r2, alone[terms].r2, rtol=1e-10)
 
 
-def test_a_term_that_is_not_finite_takes_its_model_alone_out(noisy):
-    fits = fit_default_models([("1", "1/(x - 1)"), ("1", "x")], P_OF_LCA, noisy)
-    assert np.isnan(fits.coefficients[0]).all()
-    assert (fits.rank[0] == -1).all()
-    assert (best(fits, "loo") == 1).all()
+def test_a_term_that_is_not_finite_takes_its_model_alone_out(noisy, tmp_path):
+    model, fits = fits_of(tmp_path, [("1", "1/(x - 1)"), ("1", "x")], noisy)
+    left_out = [by_terms["1", "1/(x - 1)"] for by_terms in fits]
+    assert {fit.coefficients for fit in left_out} == {(None, None)}
+    assert {fit.note for fit in left_out} == {"a term is not finite at a level"}
+    assert {category.model.terms for category in model.categories} == {("1", "x")}
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_exact_data_give_their_own_model_and_its_coefficients(criterion):
     """Of the models that hold the truth, the one with fewest coefficients."""
-    models = [model.terms for model in models_for(read_models("standard"), "other", "P")]
-    truth = [np.linspace(2.0, 3.0, len(terms)) for terms in models]
-    values = np.column_stack([term_values(t, P_OF_LCA) @ c for t, c in zip(models, truth, strict=True)])
-    fits = fit_default_models(models, P_OF_LCA, values)
-    np.testing.assert_array_equal(best(fits, criterion), np.arange(len(models)))
-    for k, coefficients in enumerate(truth):
-        np.testing.assert_allclose(fits.coefficients[k, k, : len(coefficients)], coefficients, rtol=1e-8)
+    defaults = models_for(read_models("standard"), "c0", "P")
+    truth = [np.linspace(2.0, 3.0, len(model.terms)) for model in defaults]
+    designs = [np.stack([Formula(t).evaluate({"x": LEVELS}) for t in model.terms], axis=1) for model in defaults]
+    parts = {f"c{k}": design @ c for k, (design, c) in enumerate(zip(designs, truth, strict=True))}
+    rows = [(p, name, values[k]) for name, values in parts.items() for k, p in enumerate(P)]
+    model = fitted(pd.DataFrame(rows, columns=["P", "category", "time_s"]), criterion=criterion)
+    assert [category.model.terms for category in model.categories] == [default.terms for default in defaults]
+    for category, coefficients in zip(model.categories, truth, strict=True):
+        np.testing.assert_allclose(category.model.coefficients, coefficients, rtol=1e-8)
 
 
-def test_a_constant_category_has_no_r2_and_the_constant_model():
-    """Such as communication on one processor, which takes no time."""
-    fits = fit_default_models(MODELS, P_OF_LCA, np.column_stack([np.zeros(6), np.full(6, 7.0)]))
-    assert np.isnan(fits.r2).all()
-    assert best(fits, "loo").tolist() == [0, 0]
-    assert best(fits, "adjusted").tolist() == [0, 0]
-    np.testing.assert_allclose(fits.coefficients[0, :, 0], [0.0, 7.0], atol=1e-14)
+@pytest.mark.parametrize("criterion", ["loo", "adjusted"])
+def test_a_constant_category_has_no_r2_and_the_constant_model(criterion, tmp_path):
+    model, [fits] = fits_of(tmp_path, MODELS, np.full((6, 1), 7.0), criterion=criterion)
+    assert {fit.r2 for fit in fits.values()} == {None}
+    assert model.categories[0].model.terms == ("1",)
+    assert model.categories[0].model.coefficients == pytest.approx((7.0,), abs=1e-13)
 
 
-def test_as_many_coefficients_as_points_are_not_compared():
-    fits = fit_default_models([("1", "x"), ("x",)], [1.0, 2.0], [[1.0], [5.0]])
-    assert fits.sum_of_squares[0, 0] == pytest.approx(0.0, abs=1e-20)
-    assert best(fits, "r2").tolist() == [1]
+def test_as_many_coefficients_as_points_are_not_compared(tmp_path):
+    model, [fits] = fits_of(tmp_path, [("1", "x"), ("x",)], [[1.0], [5.0]], [1.0, 2.0], criterion="r2")
+    assert fits["1", "x"].sum_of_squares == pytest.approx(0.0, abs=1e-20)
+    assert fits["1", "x"].note == "as many coefficients as points"
+    assert model.categories[0].model.terms == ("x",)
 
 
-def test_r2_rewards_every_further_term_and_leave_one_out_does_not():
+def test_r2_rewards_every_further_term_and_leave_one_out_does_not(tmp_path):
     """Amdahl's law with 5% noise: the plain R^2 takes the nested model of three terms whenever it may."""
     rng = np.random.default_rng(2)
-    models = [("1", "1/x"), ("1", "1/x", "x")]
-    values = (10 + 90 / P_OF_LCA)[:, None] * (1 + 0.05 * rng.standard_normal((len(P_OF_LCA), 400)))
-    fits = fit_default_models(models, P_OF_LCA, values)
-    assert (best(fits, "r2") == 1).all()
-    right = {name: float((best(fits, name) == 0).mean()) for name in ("loo", "adjusted")}
+    values = (10 + 90 / LEVELS)[:, None] * (1 + 0.05 * rng.standard_normal((len(LEVELS), 400)))
+    right = {}
+    for name in CRITERIA:
+        model, _ = fits_of(tmp_path, [("1", "1/x"), ("1", "1/x", "x")], values, criterion=name)
+        right[name] = np.mean([len(category.model.terms) == 2 for category in model.categories])
     assert right["loo"] > right["adjusted"] > 0.5
+    assert right["r2"] == 0.0
 
 
 # Bounds of `lca` and `modgen` where the truth is none of the formulas, and what they must not depend on.
@@ -365,17 +381,3 @@ def test_a_category_that_is_mostly_zero_has_no_bounds():
     bounds = model.predict({"P": [4.0, 4.0], "category": ["rare", "work"]}, interval=0.95)[:, 1:]
     assert np.isnan(bounds[0]).all()
     assert np.isfinite(bounds[1]).all()
-
-
-# What `perf info` says of times by category, which the fitter of such data knows.
-ROWS = [
-    (p, name, machine, time / p)
-    for p in (1, 2, 4)
-    for name, time in (("compute", 8.0), ("wait", 1.0))
-    for machine in (("a", "b") if p < 4 else ("a",))
-]
-
-
-@pytest.fixture
-def runs():
-    return pd.DataFrame(ROWS, columns=["p", "category", "machine", "time_s"])

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_lost_cycles.modgen.forms import (
+from perf_lost_cycles.forms import (
     Grid,
     Terms,
     candidates,
@@ -15,8 +15,8 @@ from perf_lost_cycles.modgen.forms import (
     score_forms,
     union,
 )
-from perf_lost_cycles.modgen.generate import generate
-from perf_lost_cycles.modgen.generation import fit_forms
+from perf_lost_cycles.generate import generate
+from perf_lost_cycles.generation import fit_forms
 
 FUNCTIONS = ("1", "x", "log2(x)", "x*log2(x)", "1/x")
 TERMS = Terms(("P", "D", "I"), (FUNCTIONS,) * 3)

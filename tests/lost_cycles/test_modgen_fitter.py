@@ -115,9 +115,8 @@ def test_the_hierarchy_leads_from_the_overview_to_one_fit():
         for factor in generation.factors:
             for line, r2 in enumerate(factor.r2):
                 for name, value in zip(model.names, r2, strict=True):
-                    candidates = [c for c in model.instance(name, factor.symbol, line) if c.chosen]
-                    assert len(candidates) == 1
-                    assert candidates[0].r2 == pytest.approx(value, abs=2e-5)
+                    [chosen] = [fit for fit, is_chosen in model.fits_on(name, factor.symbol, line) if is_chosen]
+                    assert chosen.r2 == pytest.approx(value, abs=2e-5)
         last = {step.category: step.result for step in generation.steps}
         for category, result in last.items():
             assert sorted(generation.forms[result]) == sorted(model.categories[category].terms)
@@ -131,8 +130,8 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     assert any("poor fits" in line and SYNC in line for line in first.closing())
     factor = next(f for f in first.generations[0].factors if f.symbol == "D")
     assert max(row[place] for row in factor.r2) < 0.8  # 2: at every P, no instance is good
-    candidates = first.instance(SYNC, "D", 4)  # 3: the default models at one P are a constant and lines
-    assert {c.formula for c in candidates} == {"a", "a*x", "a + b*x"}
+    candidates = first.fits_on(SYNC, "D", 4)  # 3: the default models at one P are a constant and lines
+    assert {fit.formula for fit, _ in candidates} == {"a", "a*x", "a + b*x"}
     again = fit(  # 4 and 5: the formula added, five replications
         generate.profile(repetitions=5, seed=2), models=f"standard,{EXAMPLE / 'models.toml'}"
     )

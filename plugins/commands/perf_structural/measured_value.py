@@ -21,10 +21,10 @@ from perf_structural.dependence import effective_size, hours_of, modes_of
 from perf_structural.prediction_files import is_number, read_rows
 from perf_structural.statistic import quantile_name
 from perf_tables.arguments import parse_duration
-from perf_tables.series import Window, take_window
+from perf_tables.series import Window, is_duration, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
-from perfcore.data.columns import existing_column, is_called_time, is_duration
+from perfcore.data.columns import existing_column, is_called_time
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import without_duplicates

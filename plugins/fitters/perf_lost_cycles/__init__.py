@@ -13,7 +13,7 @@ def register_kinds(register: Register) -> None:
     """Announce the kind of default models."""
     register(
         "default_models",
-        "perf_lost_cycles.default_models.sets:DefaultModel",
+        "perf_lost_cycles.default_models:DefaultModel",
         help="formulas that categories are usually fitted with: a sequence of these, or a TOML file",
     )
 
@@ -23,13 +23,13 @@ def register_fitters(register: Register) -> None:
     """Announce the bundled fitters of tables by category."""
     register(
         "lca",
-        "perf_lost_cycles.lca.model:LcaFitter",
+        "perf_lost_cycles.lca:LcaFitter",
         options="perf_lost_cycles.options:LcaOptions",
         help="default models of every category over one factor, the best of each; their sum is the application",
     )
     register(
         "modgen",
-        "perf_lost_cycles.modgen.generation:ModgenFitter",
+        "perf_lost_cycles.generation:ModgenFitter",
         options="perf_lost_cycles.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
         default_for=("categories",),

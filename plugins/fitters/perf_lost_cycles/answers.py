@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_lost_cycles.lca.categories import term_values
+from perf_lost_cycles.default_models import VARIABLE
+from perf_lost_cycles.forms import term_values
 from perf_lost_cycles.options import CRITERIA
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 
 if TYPE_CHECKING:
-    from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit
-    from perf_lost_cycles.lca.model import LcaModel
-    from perf_lost_cycles.modgen.model import ModgenModel
+    from perf_lost_cycles.default_fits import DefaultFit
+    from perf_lost_cycles.lca import CategoryCandidates, LcaModel
+    from perf_lost_cycles.modgen import ModgenModel
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
 _WHY = {
@@ -39,29 +40,33 @@ _WIDEST_RANGE = 1e6  # the smallest categories would squeeze all others into a c
 
 def lca_report(model: LcaModel, data: Any = None) -> Report:
     """Return the largest category with its model, all categories, and each over its factor."""
-    part, factor, unit = _shares(model), model.factor_name, model.unit or ""
-    held_text = "".join(f", {symbol}={value:g}" for symbol, value in model.held.items())
-    categories = "1 category" if len(model.fits) == 1 else f"{len(model.fits)} categories"
-    name = f"{categories} of {Path(model.origin.source).name} over {model.column}{held_text}"
-    largest = max(range(len(model.fits)), key=lambda k: part[k])
-    fit, file = model.fits[largest], existing_file(model.origin.source)
-    share = Figure(f"share of {fit.category}", part[largest], format=".0%", key="largest_share")
+    factor, unit, total = model.factor_name, model.unit or "", sum(model.observations.total)
+    part = [time / total if total > 0 else 0.0 for time in np.nansum(model.fitted_values, axis=1).tolist()]
+    column, held_text = (
+        model.factors[model.factor],
+        "".join(f", {name}={value:g}" for name, value in model.held.items()),
+    )
+    categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories)} categories"
+    name = f"{categories} of {Path(model.origin.source).name} over {column}{held_text}"
+    largest = max(range(len(part)), key=lambda k: part[k])
+    fit, file = model.categories[largest], existing_file(model.origin.source)
+    share = Figure(f"share of {fit.name}", part[largest], format=".0%", key="largest_share")
     figures, options = model.statistics, model.origin.options
     median, worst = (
         Figure(f"{word} error of the sum", figures[key] or 0.0, format=".1%", key=key)
         for word, key in (("median", "median_relative_error"), ("largest", "max_relative_error"))
     )
     formula = f"{fit.model.text(factor, _DIGITS)}{f' {unit}' if unit else ''}"
-    over = model.column if factor == model.column else f"{model.factor}={model.column}"
+    over = column if factor == column else f"{model.factor}={column}"
     fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
     criterion, r2 = str(options["criterion"]), figures["r2_centered"]
     return Report(
         title=name,
-        answer=f"{fit.category} is {share.text} of the time, {formula} ({name})",
+        answer=f"{fit.name} is {share.text} of the time, {formula} ({name})",
         figures=[share, median, worst],
         tables=_lca_tables(model, part),
         draw=lambda: _lca_plots(model, part),
-        next=f"perf fit {file} --fitter lca --show {shlex.quote(fit.category)}" if file else "",
+        next=f"perf fit {file} --fitter lca --show {shlex.quote(fit.name)}" if file else "",
         details=[
             f"{figures['n_points']} points of {model.value_name}{f' [{unit}]' if unit else ''} over {over}{fixed}; "
             f"weights: {options['weights']}; default models: {', '.join(options['models'])}",
@@ -75,19 +80,12 @@ def lca_report(model: LcaModel, data: Any = None) -> Report:
     )
 
 
-def _shares(model: LcaModel) -> list[float]:
-    """Return the part of all measured time that each category took."""
-    times = [float(np.nansum(np.array(fit.measured, dtype=np.float64))) for fit in model.fits]
-    total = sum(model.total)
-    return [time / total if total > 0 else 0.0 for time in times]
-
-
 def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
     factor = model.factor_name
-    order = sorted(range(len(model.fits)), key=lambda k: -part[k])
-    fits = [model.fits[k].model for k in order]
+    order = sorted(range(len(part)), key=lambda k: -part[k])
+    fits = [model.categories[k].model for k in order]
     columns = [
-        Column("category", [model.fits[k].category for k in order]),
+        Column("category", [model.names[k] for k in order]),
         Column("share", [part[k] for k in order], format=".1%"),
         Column(f"model over {factor}", [fit.form(factor) for fit in fits], key=()),
         Column("formula", [fit.text(factor) for fit in fits], importance="data"),
@@ -97,36 +95,37 @@ def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
     categories = Table(columns, title="Best default model by category", importance="verbose")
     formulas = Column("model", [fit.text(factor, _DIGITS) for fit in fits], model.unit or "")
     brief = [*columns[:2], formulas, *columns[5:6], *columns[7:8]]
-    shown = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
-    candidates = (_candidates(fit, factor) for fit in shown)
+    candidates = [
+        Table(
+            [
+                Column("model", [candidate.form(factor) for candidate in fit.candidates]),
+                *_fit_columns(fit.candidates),
+                Column("note", [candidate.note for candidate in fit.candidates]),
+                Column("where the form comes from", [candidate.origin for candidate in fit.candidates]),
+            ],
+            title=f"All default models of {fit.name}",
+        )
+        for fit in model.categories
+        if fit.name == model.origin.options.get("show")
+    ]
     brief_table, data = Table(brief, importance="brief"), replace(categories, title="", importance="data")
     return [brief_table, categories, *candidates, data]
 
 
-def _candidates(fit: CategoryFit, factor: str) -> Table:
-    columns = [
-        Column("model", [each.form(factor) for each in fit.candidates]),
-        *_fit_columns(fit.candidates),
-        Column("note", [each.note for each in fit.candidates]),
-        Column("where the form comes from", [each.origin for each in fit.candidates]),
-    ]
-    return Table(columns, title=f"All default models of {fit.category}")
-
-
 def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
+    coefficients = [
+        ", ".join(
+            "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
+            for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
+        )
+        for fit in fits
+    ]
     return [
-        Column("coefficients ± SE", [_coefficients(fit) for fit in fits], key=()),
+        Column("coefficients ± SE", coefficients, key=()),
         Column("R^2", [fit.r2 for fit in fits], format=_plain, key="r2_centered"),
         Column("adjusted R^2", [fit.r2_adjusted for fit in fits], format=_plain, key="r2_adjusted"),
         Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=_plain, key="r2_leave_one_out"),
     ]
-
-
-def _coefficients(fit: DefaultFit) -> str:
-    return ", ".join(
-        "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
-        for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
-    )
 
 
 def _plain(value: float) -> str:
@@ -135,11 +134,11 @@ def _plain(value: float) -> str:
 
 def _lca_plots(model: LcaModel, part: Sequence[float]) -> list[Plot]:
     """Return ``curves`` of the largest category or of the one of ``show``, ``curves-2`` of the next."""
-    selected = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    selected = [fit for fit in model.categories if fit.name == model.origin.options.get("show")]
     largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_DRAWN]
-    fits = selected or [model.fits[k] for k in largest]
+    fits = selected or [model.categories[k] for k in largest]
     height = 4.1 if selected else 2.7 if len(fits) > 2 else 0.0
-    remainder = len(model.fits) - len(fits)
+    remainder = len(part) - len(fits)
     note = f"the {len(fits)} largest categories; {remainder} more" if remainder and not selected else ""
     return [
         replace(_category_plot(model, fit, bool(selected)), name=f"curves-{k}" if k > 1 else "curves", height=height,
@@ -148,20 +147,19 @@ def _lca_plots(model: LcaModel, part: Sequence[float]) -> list[Plot]:
     ]  # fmt: skip
 
 
-def _category_plot(model: LcaModel, fit: CategoryFit, has_names: bool) -> Plot:
+def _category_plot(model: LcaModel, fit: CategoryCandidates, has_names: bool) -> Plot:
     """Return measured points, all default models of a category, the chosen one heavy.
 
     With names each model has its own colour, and its formula in the legend.
     """
-    levels = np.array(model.levels_of_factor)
+    levels, number = model.fitted_points[model.factor], model.names.index(fit.name)
     over = np.geomspace(levels.min(), levels.max(), _DRAWN_POINTS)
-    measured = np.array(fit.measured, dtype=np.float64)
-    spread = np.array([0.0 if value is None else value for value in fit.spread])
+    measured, spread = model.fitted_values[number], np.nan_to_num(model.table().spread[:, number])
     usable = [c for c in fit.candidates if None not in c.coefficients]
     marks: list[Mark] = []
     for number in range(len(usable) - 1, -1, -1):
         candidate = usable[number]
-        values = term_values(candidate.terms, over) @ np.array(candidate.coefficients, dtype=np.float64)
+        values = term_values(candidate.terms, {VARIABLE: over}) @ np.array(candidate.coefficients, dtype=np.float64)
         r2 = "-" if candidate.r2 is None else f"{candidate.r2:.3f}"
         label = "chosen model" if number == 0 else "other default models"
         marks.append(
@@ -184,9 +182,9 @@ def _category_plot(model: LcaModel, fit: CategoryFit, has_names: bool) -> Plot:
     return Plot(
         "curves",
         marks,
-        Axis(model.column, scale="log", base=2, limits=(levels.min() / 1.1, levels.max() * 1.1)),
+        Axis(model.factors[model.factor], scale="log", base=2, limits=(levels.min() / 1.1, levels.max() * 1.1)),
         Axis(model.value_name, model.unit or "", limits=limits),
-        title=f"{shortened(fit.category)}\n{formula}{gap if share else ''}{share}",
+        title=f"{shortened(fit.name)}\n{formula}{gap if share else ''}{share}",
     )
 
 

@@ -10,6 +10,7 @@ import functools
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -32,9 +33,12 @@ from perfcore.base.files import write_bytes
 from perfcore.data.columns import plain_name
 from perfcore.hooks.registry import Entry, registry
 
+STANDARD_MODELS = str(Path(__file__).with_name("standard.toml"))
+ANY = "*"  # stands for every category, or for every factor
+VARIABLE = "x"  # the factor in `DefaultModel.terms`
+
 # What coefficients multiply, by coefficient; under the empty name the part without one.
 _Linear = dict[str, Node]
-
 _ONE = Number(1.0)
 
 
@@ -58,19 +62,6 @@ def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str,
     return {name: Formula(written(parts[name])).canonical for name in coefficients}
 
 
-def formula_over(text: str, terms: Collection[str], variable: str, name: str) -> str:
-    """A formula with its factor by another name."""
-    formula = Formula(text)
-    for factor in formula.names:
-        try:
-            is_factor = list(linear_terms(text, [factor], variable).values()) == list(terms)
-        except FormulaError:
-            continue
-        if is_factor and name not in set(formula.names) - {factor}:
-            return formula.substituted({factor: Formula(name)}).canonical
-    return text
-
-
 def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:
     """The tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
     if not coefficients.intersection(variables(node)):
@@ -82,7 +73,13 @@ def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:
             parts = _expanded(operand, coefficients, title)
             return {name: Operation(rule, (part,)) for name, part in parts.items()}
         case Operation(rule, (left, right)) if rule in (INFIX["+"], INFIX["-"]):
-            return _added(_expanded(left, coefficients, title), _expanded(right, coefficients, title), rule.symbol)
+            total = _expanded(left, coefficients, title)
+            for name, part in _expanded(right, coefficients, title).items():
+                if name in total:
+                    total[name] = Operation(rule, (total[name], part))
+                else:
+                    total[name] = Operation(PREFIX["-"], (part,)) if rule.symbol == "-" else part
+            return total
         case Operation(rule, (left, right)) if rule is INFIX["*"]:
             first, second = (_expanded(operand, coefficients, title) for operand in (left, right))
             if not first or not second:  # times 0
@@ -100,24 +97,10 @@ def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:
     )
 
 
-def _added(first: _Linear, second: _Linear, sign: str) -> _Linear:
-    total = dict(first)
-    for name, part in second.items():
-        if name in total:
-            total[name] = Operation(INFIX[sign], (total[name], part))
-        else:
-            total[name] = Operation(PREFIX["-"], (part,)) if sign == "-" else part
-    return total
-
-
 def _product(left: Node, right: Node) -> Node:
     if left == _ONE:
         return right
     return left if right == _ONE else Operation(INFIX["*"], (left, right))
-
-
-ANY = "*"  # stands for every category, or for every factor
-VARIABLE = "x"  # the factor in `DefaultModel.terms`
 
 
 @dataclass(frozen=True)
@@ -232,7 +215,9 @@ def write_models(models: Iterable[DefaultModel], path: str | os.PathLike[str]) -
     tables = []
     for model in models:
         values = {"category": model.category, "factor": model.factor, "formula": model.formula, "origin": model.origin}
-        lines = [f"{key} = {_quoted(value)}" for key, value in values.items() if value or key != "origin"]
+        # JSON's escapes are those of TOML's basic strings.
+        quoted = {key: msgspec.json.encode(value).decode() for key, value in values.items()}
+        lines = [f"{key} = {quoted[key]}" for key, value in values.items() if value or key != "origin"]
         tables.append("\n".join(["[[model]]", *lines]))
     write_bytes(path, ("\n\n".join(tables) + "\n" if tables else "model = []\n").encode())
 
@@ -268,8 +253,3 @@ def _words(text: str) -> list[str]:
 @functools.lru_cache
 def _plain_words(alternatives: str) -> frozenset[str]:
     return frozenset(plain_name(word) for word in _words(alternatives))
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string; JSON's escapes are TOML's."""
-    return msgspec.json.encode(text).decode()

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 import perfcore
 from perf_formulas.formula import Formula
-from perf_lost_cycles.categories.data import category_facts, category_table, root_weights
-from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for
-from perf_lost_cycles.modgen.forms import Form, Grid, Terms, weighted_r2
-from perf_lost_cycles.modgen.generate import Generated, generate
-from perf_lost_cycles.modgen.model import CategoryFit, Generation, Measured, ModgenModel, UsedModel, generation_of
+from perf_lost_cycles.category_sum import Measured
+from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
+from perf_lost_cycles.forms import Form, Grid, Terms, known, weighted_r2
+from perf_lost_cycles.generate import Generated, generate
+from perf_lost_cycles.modgen import CategoryFit, Generation, ModgenModel, UsedModel, generation_of
 from perf_lost_cycles.options import ModgenOptions
+from perf_lost_cycles.table import category_facts, category_table, root_weights
 from perf_statistics.batched import fit_subsets
 from perf_tables.category_table import CategoryTable
 from perfcore.base.arrays import Floats, Ints
@@ -182,12 +183,12 @@ def _model(
                     name=table.categories[members[series]],
                     terms=tuple(map(texts.__getitem__, form)),
                     coefficients=tuple(fit.coefficients[row].tolist()),
-                    standard_errors=tuple(map(_known, fit.standard_errors[row].tolist())),
+                    standard_errors=tuple(map(known, fit.standard_errors[row].tolist())),
                     covariance=tuple(map(tuple, fit.covariance.tolist())),
                     n_points=len(points),
                     sum_of_squares=float(squares[row]),
-                    r2_centered=_known(float(r2[row])),
-                    r2_leave_one_out=_known(float(loo[row])),
+                    r2_centered=known(float(r2[row])),
+                    r2_leave_one_out=known(float(loo[row])),
                 )
     used = {
         (category, symbol): models
@@ -201,12 +202,7 @@ def _model(
         unit=table.unit,
         notes=tuple(notes),
         categories=tuple(categories[k] for k in range(len(table.categories))),
-        observations=Measured(
-            points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
-            values=tuple(tuple(map(_known, column)) for column in table.values.T.tolist()),
-            total=tuple(table.total.tolist()),
-            repetitions=tuple(table.repetitions.tolist()),
-        ),
+        observations=Measured.of(table),
         root_weights=tuple(root.tolist()),
         set_aside=tuple(np.flatnonzero(aside).tolist()),
         default_models=_used_models(used),
@@ -221,13 +217,9 @@ def _used_models(used: dict[tuple[str, str], tuple[DefaultModel, ...]]) -> tuple
         for model in models:
             categories_of.setdefault((symbol, model), []).append(category)
     return tuple(
-        UsedModel(tuple(categories), symbol, model.formula, model.terms, model.origin)
+        UsedModel(tuple(categories), symbol, model.formula, model.terms, model.coefficients, model.origin)
         for (symbol, model), categories in categories_of.items()
     )
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 class ModgenFitter(Fitter):
@@ -236,7 +228,7 @@ class ModgenFitter(Fitter):
     Choose it for times by category (overheads, routines, call paths) over two or more factors, such as processors and
     data size. With one factor it makes the same choice as `lca`, which shows every default model.
 
-    Source: the chapter "Model Generation" of the Lost Cycles Toolkit; deviations in `perf_lost_cycles.modgen.generate`.
+    Source: the chapter "Model Generation" of the Lost Cycles Toolkit; deviations in `perf_lost_cycles.generate`.
 
     Examples
     --------
@@ -270,31 +262,26 @@ class ModgenFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
-        table = _table(data, options)
+        table, _ = category_table(data, options, "modgen", "zero" if options.absent == "zero" else "unknown")
+        if len(table) == 1:
+            raise DataError(
+                f"{table.source}: its runs are at one point, {table.describe(0)}; give the files of several runs "
+                "together, as in perf fit 'run*.log'"
+            )
+        for symbol, values in table.points.items():
+            if (values == values[0]).all():
+                raise DataError(
+                    f"{table.source}: {table.columns[symbol]} is {values[0]:g} throughout; leave it out of --parameter"
+                )
+        missing = np.isnan(table.values)
+        if missing.any() and options.absent == "refuse":
+            names = [table.categories[k] for k in np.flatnonzero(missing.any(axis=0)).tolist()]
+            point = table.describe(int(np.argmax(missing.any(axis=1))))
+            raise DataError(
+                f"{table.source}: {listing(names, 5)}: not measured at every point, such as {point}; --absent zero if "
+                "a category that is not listed took no time, --absent skip to model it where it was measured"
+            )
         aside = np.zeros(len(table), dtype=np.bool_)
         chosen = np.random.default_rng(options.seed).permutation(len(table))
         aside[chosen[: round(options.set_aside * len(table))]] = True
         return generate_model(table, find_models(options.models), options, root_weights(table, options.weights), aside)
-
-
-def _table(data: Any, options: ModgenOptions) -> CategoryTable:
-    table, _ = category_table(data, options, "modgen", "zero" if options.absent == "zero" else "unknown")
-    if len(table) == 1:
-        raise DataError(
-            f"{table.source}: its runs are at one point, {table.describe(0)}; give the files of several runs together, "
-            "as in perf fit 'run*.log'"
-        )
-    for symbol, values in table.points.items():
-        if (values == values[0]).all():
-            raise DataError(
-                f"{table.source}: {table.columns[symbol]} is {values[0]:g} throughout; leave it out of --parameter"
-            )
-    missing = np.isnan(table.values)
-    if missing.any() and options.absent == "refuse":
-        names = [table.categories[k] for k in np.flatnonzero(missing.any(axis=0)).tolist()]
-        point = table.describe(int(np.argmax(missing.any(axis=1))))
-        raise DataError(
-            f"{table.source}: {listing(names, 5)}: not measured at every point, such as {point}; --absent zero if a "
-            "category that is not listed took no time, --absent skip to model it where it was measured"
-        )
-    return table

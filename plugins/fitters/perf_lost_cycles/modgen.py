@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -12,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula, renamed, sum_of_terms
-from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
-from perf_lost_cycles.modgen.forms import Terms, weighted_r2
-from perf_lost_cycles.modgen.generate import Generated
-from perf_statistics.batched import fit_subsets
-from perfcore.base.arrays import Floats, Ints
+from perf_lost_cycles.category_sum import ALL_POINTS, LEFT_OUT, CategorySum, Line, figures_of_total, form_text
+from perf_lost_cycles.default_fits import DefaultFit, fit_default_models, in_factor
+from perf_lost_cycles.forms import Terms
+from perf_lost_cycles.generate import Generated
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Parameter
 from perfcore.report import Report
+
+_R2_DIGITS = 5
 
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,20 +49,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sum_of_terms(self.coefficients, terms, digits)
 
 
-class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The measurements, those set aside included."""
-
-    points: dict[str, tuple[float, ...]]  # factors by symbol
-    values: tuple[tuple[float | None, ...], ...]  # for each category its times; None where it was not measured
-    total: tuple[float, ...]
-    repetitions: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        columns = (*self.points.values(), *self.values, self.repetitions)
-        if not self.total or any(len(column) != len(self.total) for column in columns):
-            raise ValueError("the observations have columns of different lengths, or none")
-
-
 class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A default model and what it was tried for."""
 
@@ -68,17 +56,8 @@ class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     factor: str  # symbol
     formula: str
     terms: tuple[str, ...]  # what its coefficients multiply, as formulas of ``x``
+    coefficients: tuple[str, ...]  # their names
     origin: str
-
-
-# How a model was generated, kept in its file: the hierarchy from the overview down to one fit.
-#
-# Kept is what was decided, not every candidate's numbers: the observations and the default models are in the same file,
-# and one instance is fitted again in microseconds (`ModgenModel.instance`). Categories that share points share the
-# table of their lines, so 1,000 categories on 125 points take some megabytes.
-
-
-_R2_DIGITS = 5
 
 
 class FactorLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +81,12 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=T
 
 
 class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every step from the measurements to the forms of categories that were measured at the same points."""
+    """Every step from the measurements to the forms of categories that were measured at the same points.
+
+    It has what was decided, not every candidate's numbers: the observations and the default models are in the same
+    file, and one line is fitted again in microseconds (`ModgenModel.fits_on`). Categories that share points share the
+    table of their lines, so 1,000 categories on 125 points take some megabytes.
+    """
 
     categories: tuple[int, ...]  # which of the model's categories
     points: tuple[int, ...]  # which of the model's observations
@@ -112,19 +96,6 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tuple_forms: tuple[tuple[int, ...], ...]
     tuple_r2: tuple[tuple[float | None, ...], ...]  # centered, on the points of the tuple's lines
     steps: tuple[Step, ...]
-
-
-class InstanceCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One default model fitted to one category along one line."""
-
-    formula: str  # of the default model
-    origin: str
-    terms: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    standard_errors: tuple[float | None, ...]
-    r2: float | None  # centered
-    leave_one_out: float | None  # sum of squared errors of predicting each point from the others
-    chosen: bool
 
 
 def generation_of(
@@ -180,54 +151,18 @@ def _r2_rows(array: Floats) -> tuple[tuple[float | None, ...], ...]:
     return tuple(tuple(None if math.isnan(value) else value for value in row) for row in rounded)
 
 
-def instance_candidates(
-    models: Iterable[UsedModel], x: Floats, values: Floats, root: Floats, chosen: Collection[str]
-) -> tuple[InstanceCandidate, ...]:
-    """Default models fitted along one line."""
-    candidates = []
-    for default in models:
-        terms = [Formula(text).substituted({"x": Formula(default.factor)}).canonical for text in default.terms]
-        design = np.stack([Formula(text).evaluate({"x": x}) for text in default.terms], axis=1)
-        fits = fit_subsets((design * root[:, None])[None], [0], (values * root)[None], [list(range(len(terms)))])
-        candidates.append(
-            InstanceCandidate(
-                formula=default.formula,
-                origin=default.origin,
-                terms=tuple(terms),
-                coefficients=tuple(fits.coefficients[0, 0].tolist()),
-                standard_errors=tuple(map(_finite, fits.standard_errors[0, 0].tolist())),
-                r2=_finite(float(weighted_r2(fits.sum_of_squares[0], values[None], root)[0])),
-                leave_one_out=_finite(float(fits.leave_one_out[0, 0])),
-                chosen=set(terms) == set(chosen),
-            )
-        )
-    return tuple(candidates)
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
 class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     """The sum of the models of an application's categories.
 
     Attributes
     ----------
-    columns : dict
-        Factors: symbol in formulas to the column's name in the data.
     categories : tuple of CategoryFit
-    observations : Measured
-    set_aside : tuple of int
-        Observations that the model was not fitted to.
     default_models : tuple of UsedModel
     generations : tuple of Generation
         How the models came about, for categories that were measured at the same points together.
     """
 
-    columns: dict[str, str]
     categories: tuple[CategoryFit, ...]
-    observations: Measured
-    set_aside: tuple[int, ...]
     default_models: tuple[UsedModel, ...]
     generations: tuple[Generation, ...]
 
@@ -252,46 +187,13 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         if {number for each in self.generations for number in each.categories} != set(range(len(names))):
             raise ValueError("a category was generated in no step, or in several")
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(category.name for category in self.categories)
-
-    @property
-    def factors(self) -> Mapping[str, str]:
-        return self.columns
-
-    @property
-    def fitted(self) -> npt.NDArray[np.bool_]:
-        """Which observations the model was fitted to (n,)."""
-        kept = np.ones(len(self.observations.total), dtype=np.bool_)
-        kept[list(self.set_aside)] = False
-        return kept
-
-    @property
-    def fitted_points(self) -> dict[str, Floats]:
-        kept = self.fitted
-        return {symbol: np.array(values)[kept] for symbol, values in self.observations.points.items()}
-
-    @property
-    def fitted_root_weights(self) -> Floats:
-        return np.array(self.root_weights)[self.fitted]
-
-    @property
-    def fitted_values(self) -> Floats:
-        return np.array(self.observations.values, dtype=np.float64)[:, self.fitted]
-
-    @property
-    def fitted_repetitions(self) -> Ints:
-        return np.array(self.observations.repetitions)[self.fitted]
-
     @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Terms of each form that a tuple suggested for a category or that a step led to, the chosen one first."""
-        generation = next(each for each in self.generations if category in each.categories)
-        place = generation.categories.index(category)
+        generation, place = self._generation(self.names[category])
         steps = [step.result for step in reversed(generation.steps) if step.category == place]
         suggested, counts = np.unique([row[place] for row in generation.tuple_forms], return_counts=True)
         often = suggested[np.argsort(-counts, kind="stable")].tolist()
@@ -308,27 +210,47 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         each = np.maximum(self.design(self.terms, points) @ self.coefficients, 0.0)
         return each, each.sum(axis=1)
 
-    def instance(self, category: str, symbol: str, line: int) -> tuple[InstanceCandidate, ...]:
-        """Every default model of a category over a factor, fitted along one line."""
+    def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
+        generation, place = self._generation(category)
+        factor = next(factor for factor in generation.factors if factor.symbol == symbol)
+        names, points = self.shown_names, self.observations.points
+        return tuple(
+            Line(
+                label=", ".join(f"{names[s]}={points[s][line[0]]:g}" for s in points if s != symbol) or ALL_POINTS,
+                points=np.array(line),
+                r2=r2[place],
+                form=form_text(generation.forms[chosen[place]], names) if chosen[place] >= 0 else "",
+            )
+            for line, chosen, r2 in zip(factor.lines, factor.chosen, factor.r2, strict=True)
+        )
+
+    def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
         if category not in self.names:
             raise UnknownNameError("category", category, self.names)
         if symbol not in self.columns:
             raise UnknownNameError("factor", symbol, self.columns)
-        number = self.names.index(category)
-        generation = next(each for each in self.generations if number in each.categories)
-        factor = next(each for each in generation.factors if each.symbol == symbol)
+        generation, place = self._generation(category)
+        factor = next(factor for factor in generation.factors if factor.symbol == symbol)
         if not 0 <= line < len(factor.lines):
             raise OptionError(f"{self.shown_names[symbol]} has lines 0 to {len(factor.lines) - 1}, not {line}")
-        points = np.array(factor.lines[line])
-        best = factor.chosen[line][generation.categories.index(number)]
-        models = (each for each in self.default_models if each.factor == symbol and category in each.categories)
-        return instance_candidates(
-            models,
+        points, best = np.array(factor.lines[line]), factor.chosen[line][place]
+        values = np.array(self.observations.values[generation.categories[place]], dtype=np.float64)
+        fits, _ = fit_default_models(
+            [each for each in self.default_models if each.factor == symbol and category in each.categories],
             np.array(self.observations.points[symbol])[points],
-            np.array(self.observations.values[number], dtype=np.float64)[points],
+            values[points],
             np.array(self.root_weights)[points],
-            generation.forms[best] if best >= 0 else (),
+            "loo",
         )
+        form = set(generation.forms[best]) if best >= 0 else set()
+        chosen = [{in_factor(term, symbol) for term in fit.terms} == form for fit in fits]
+        return tuple(sorted(zip(fits, chosen, strict=True), key=lambda pair: not pair[1]))
+
+    def _generation(self, category: str) -> tuple[Generation, int]:
+        """How a category came about, and its place among the categories of that."""
+        number = self.names.index(category)
+        generation = next(each for each in self.generations if number in each.categories)
+        return generation, generation.categories.index(number)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -373,6 +295,10 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
         return modgen_report(self, data)
 
-    @property
-    def formula(self) -> str:
-        return "\n".join(f"{category.name} = {category.text(self.shown_names)}" for category in self.categories)
+    def averages(self) -> dict[str, list[float | None]]:
+        fits = self.categories
+        of_all = {ALL_POINTS: [fit.r2_centered for fit in fits], LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
+        return {**self.overview(), **of_all}
+
+    def texts(self) -> tuple[str, ...]:
+        return tuple(category.text(self.shown_names) for category in self.categories)

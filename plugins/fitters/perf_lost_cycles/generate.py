@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.modgen.forms import (
+from perf_lost_cycles.forms import (
     TIE,
     Candidate,
     Form,
@@ -51,6 +51,14 @@ from perfcore.base.errors import DataError
 
 # A line of fewer levels fits a constant and one function exactly and says nothing about which one.
 FEWEST_LEVELS = 3
+
+# Below 80 tuples none is passed over: with 64 of real data, doing so made predictions worse by one part in thirteen.
+_SHARE_OF_TUPLES = 0.025
+
+# Leaving one out favours a needless term when its F statistic is above about 2, one time in six. With this it must be
+# above 8, one time in two hundred, so that some dozens of forms can be tried.
+_CHANCE = 6.0
+MOST_TERMS = 16  # two products of three forms of two terms each
 
 
 @dataclass(frozen=True)
@@ -131,13 +139,6 @@ def _judge_models(
         squares[:, of_size] = fits.sum_of_squares
     # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
     return score * (1.0 + TIE * sizes), squares
-
-
-# Leaving one out favours a needless term when its F statistic is above about 2, one time in six. With this it must be
-# above 8, one time in two hundred, so that some dozens of forms can be tried.
-_CHANCE = 6.0
-
-MOST_TERMS = 16  # two products of three forms of two terms each
 
 
 @dataclass(frozen=True)
@@ -237,10 +238,6 @@ def _shorten(grid: Grid, forms: FormList, chosen: Ints, name: str) -> list[tuple
 def _leaders(category: Ints) -> Ints:
     """Where each category begins, in order of categories."""
     return np.flatnonzero(np.diff(category, prepend=-1))
-
-
-# Below 80 tuples none is passed over: with 64 of real data, doing so made predictions worse by one part in thirteen.
-_SHARE_OF_TUPLES = 0.025
 
 
 def tuple_forms(

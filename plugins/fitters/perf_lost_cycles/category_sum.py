@@ -7,23 +7,40 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
-from perf_formulas.formula import Formula, renamed
+from perf_formulas.formula import renamed
+from perf_lost_cycles.forms import known, term_values
 from perf_statistics.goodness import r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
-from perf_tables.category_table import by_category
+from perf_tables.category_table import CategoryTable, by_category
 from perf_tables.points import check_coverage, named_points
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for
 
+if TYPE_CHECKING:
+    from perf_lost_cycles.default_fits import DefaultFit
+
 CATEGORY = "category"  # the variable that names one
 TOTAL = "total"  # the sum of all categories, which is what a model predicts by default
+ALL_POINTS, LEFT_OUT = "all points", "leave-one-out"
+
+_DRAWS = 64  # sums of formulas that the total is averaged over
+_MOST_FORMULAS = 12  # of a category
+_MOST_DRAWN = 24  # categories whose formulas are drawn, those with the largest share; the others keep their chosen one
+_TILTED = 3  # categories, the largest, whose share of the total may be another one
+_TILT = 0.5  # standard deviation of the logarithm of such a share
+_MOST_LEVERAGE = 0.9  # of a point on its own prediction: one that alone decides a coefficient has no hold-out check
+_FEWEST = 3  # points that are not 0
+_POINTS_AT_ONCE = 128
+_NUMBERS_AT_ONCE = 1 << 22  # in the arrays of one part of a prediction, 32 MB
+_MOST_NAMED = 3  # categories in a remark
 
 
 def category_points(
@@ -122,32 +139,17 @@ def observed_by_category(model: Model, names: Sequence[str], data: Any, where: s
     )
 
 
-# Bounds of single runs of categories and of their sum, over all formulas that a category may have.
-#
-# A category's chosen formula is one of several that its points hardly tell apart, and none of them is quite right. So
-# each category is averaged over its formulas, about which measurements scatter and from which they drift away with
-# the
-# distance; see `perf_statistics.model_average`. The total is averaged over sums of formulas that are
-# drawn for the
-# categories, each as likely as its points make it; the totals that were measured say which sums are right, and how
-# far
-# they are off: what categories have in common needs no separate model.
-
-
-_DRAWS = 64  # sums of formulas that the total is averaged over
-_MOST_FORMULAS = 12  # of a category
-_MOST_DRAWN = 24  # categories whose formulas are drawn, those with the largest share; the others keep their chosen one
-_TILTED = 3  # categories, the largest, whose share of the total may be another one
-_TILT = 0.5  # standard deviation of the logarithm of such a share
-_MOST_LEVERAGE = 0.9  # of a point on its own prediction: one that alone decides a coefficient has no hold-out check
-_FEWEST = 3  # points that are not 0
-_POINTS_AT_ONCE = 128
-
-
 def run_bounds(
     model: CategorySum, points: Mapping[str, Floats], which: Ints, values: Floats, interval: float
 ) -> Floats:
-    """Lower and upper bounds of single runs (k, 2), with the predictions between them."""
+    """Return lower and upper bounds of single runs (k, 2), with the predictions between them.
+
+    A category's chosen formula is one of several that its points hardly distinguish, and none of them is quite right.
+    So each category is averaged over its formulas, about which measurements scatter and from which they drift away with
+    the distance; see `perf_statistics.model_average`. The total is averaged over sums of formulas, drawn for the
+    categories, each as likely as its points make it; the totals that were measured say which sums are right, and how
+    far they are off: what categories have in common needs no separate model.
+    """
     bounds = np.full((len(which), 2), np.nan)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for number in np.unique(which).tolist():
@@ -192,17 +194,13 @@ def _category(model: CategorySum, number: int, new_points: Mapping[str, Floats])
         if columns is None or columns_new is None or len(terms) >= len(used):
             continue
         if gathered.about_fit(measured, columns, columns_new, 0.0):
-            left_out.append(_left_out(measured, columns))
+            # Each value predicted from the others by least relative squares.
+            design = columns / measured[:, None]
+            basis = np.linalg.svd(design / np.linalg.norm(design, axis=0), full_matrices=False)[0]
+            residuals = 1.0 - basis @ basis.sum(axis=0)
+            leverage = np.minimum((basis**2).sum(axis=1), _MOST_LEVERAGE)
+            left_out.append(measured * np.maximum(1.0 - residuals / (1.0 - leverage), 0.0))
     return _Category(used, measured, gathered.shapes(), np.array(left_out))
-
-
-def _left_out(measured: Floats, columns: Floats) -> Floats:
-    """Each value predicted from the others by least relative squares of columns (n, m)."""
-    design = columns / measured[:, None]
-    basis = np.linalg.svd(design / np.linalg.norm(design, axis=0), full_matrices=False)[0]
-    left = 1.0 - basis @ basis.sum(axis=0)
-    leverage = np.minimum((basis**2).sum(axis=1), _MOST_LEVERAGE)
-    return np.asarray(measured * np.maximum(1.0 - left / (1.0 - leverage), 0.0))
 
 
 def _of_category(
@@ -263,8 +261,50 @@ def _of_total(model: CategorySum, new_points: Mapping[str, Floats]) -> tuple[Sha
     return gathered.shapes(), total[used], used
 
 
-_NUMBERS_AT_ONCE = 1 << 22  # in the arrays of one part of a prediction, 32 MB
-_MOST_NAMED = 3  # categories in a remark
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The measurements, those set aside included."""
+
+    points: dict[str, tuple[float, ...]]  # factors by symbol
+    values: tuple[tuple[float | None, ...], ...]  # for each category its times; None if it was not measured
+    total: tuple[float, ...]
+    repetitions: tuple[int, ...]
+    spread: tuple[tuple[float | None, ...], ...] = ()  # standard deviations of repeated runs, as `values`
+
+    def __post_init__(self) -> None:
+        columns = (*self.points.values(), *self.values, *self.spread, self.repetitions)
+        if not self.total or any(len(column) != len(self.total) for column in columns):
+            raise ValueError("the observations have columns of different lengths, or none")
+
+    @classmethod
+    def of(cls, table: CategoryTable, has_spread: bool = False) -> Measured:
+        """Those of a table by category."""
+        return cls(
+            points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
+            values=_columns(table.values),
+            total=tuple(table.total.tolist()),
+            repetitions=tuple(table.repetitions.tolist()),
+            spread=_columns(table.spread) if has_spread else (),
+        )
+
+
+def _columns(table: Floats) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(map(known, column)) for column in table.T.tolist())
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of points along a factor, the others held."""
+
+    label: str  # what is held, such as ``P=24``
+    points: Ints
+    r2: float | None  # centered, of the form that was chosen on it; None if the category is constant along it
+    form: str  # that form; empty if none could be judged
+
+
+def form_text(terms: Sequence[str], names: Mapping[str, str]) -> str:
+    """A form without its constants, its factors as texts call them."""
+    shown = [renamed(term, names) for term in terms]
+    return " + ".join(f"({term})" if " " in term else term for term in shown)
 
 
 class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -276,42 +316,16 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     value_name: str
     unit: str | None
     notes: tuple[str, ...]  # what a user should know about the rows of the data
+    columns: dict[str, str]  # parameters: symbol in formulas to the column's name in the data
+    observations: Measured
     root_weights: tuple[float, ...]  # square roots of the points' weights
+    set_aside: tuple[int, ...]  # observations that the model was not fitted to
+
+    categories: tuple[Any, ...]  # the model of each, with its name
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
         """Return the page that judges and edits the model; it fits models anew, and is loaded when it is shown."""
-        page = importlib.import_module("perf_lost_cycles.views.category_views")
-        return page.LostCyclesViews(self, file)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The categories (C)."""
-        raise NotImplementedError
-
-    @property
-    def factors(self) -> Mapping[str, str]:
-        """Symbol in formulas to the column's name in the data."""
-        raise NotImplementedError
-
-    @property
-    def fitted_points(self) -> Mapping[str, Floats]:
-        """Points that the model was fitted to, by factor (n,)."""
-        raise NotImplementedError
-
-    @property
-    def fitted_root_weights(self) -> Floats:
-        """Square roots of the weights of these points (n,)."""
-        return np.array(self.root_weights)
-
-    @property
-    def fitted_values(self) -> Floats:
-        """Measured times of each category at these points (C, n); NaN where there are none."""
-        raise NotImplementedError
-
-    @property
-    def fitted_repetitions(self) -> Ints:
-        """Runs that each of these points stands for (n,)."""
-        raise NotImplementedError
+        return importlib.import_module("perf_lost_cycles.views").LostCyclesViews(self, file)
 
     @property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
@@ -322,8 +336,77 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Terms of each formula that a category may have, the chosen one first."""
         raise NotImplementedError
 
+    def texts(self) -> tuple[str, ...]:
+        """The model of each category as a person reads it (C,)."""
+        raise NotImplementedError
+
+    def averages(self) -> dict[str, list[float | None]]:
+        """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
+        raise NotImplementedError
+
+    def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
+        """The lines of a category over a factor."""
+        raise NotImplementedError
+
+    def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
+        """The default models fitted along one line, and whether each was chosen: that one first, then the best."""
+        raise NotImplementedError
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories (C)."""
+        return tuple(category.name for category in self.categories)
+
+    @property
+    def formula(self) -> str:
+        return "\n".join(f"{name} = {text}" for name, text in zip(self.names, self.texts(), strict=True))
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """Parameters that formulas have: symbol to the column's name in the data."""
+        return self.columns
+
+    @property
+    def fitted(self) -> Booleans:
+        """Which observations the model was fitted to (n,)."""
+        is_fitted = np.ones(len(self.observations.total), dtype=np.bool_)
+        is_fitted[list(self.set_aside)] = False
+        return is_fitted
+
+    @property
+    def fitted_points(self) -> dict[str, Floats]:
+        """Points that the model was fitted to, by factor (n,)."""
+        return {symbol: np.array(self.observations.points[symbol])[self.fitted] for symbol in self.factors}
+
+    @property
+    def fitted_values(self) -> Floats:
+        """Measured times of each category at these points (C, n); NaN if there are none."""
+        return np.array(self.observations.values, dtype=np.float64)[:, self.fitted]
+
+    @property
+    def fitted_repetitions(self) -> Ints:
+        """Runs that each of these points stands for (n,)."""
+        return np.array(self.observations.repetitions)[self.fitted]
+
+    def table(self) -> CategoryTable:
+        """The observations as the model was fitted to them."""
+        points, values = self.observations.points, np.array(self.observations.values, dtype=np.float64).T
+        spread = np.array(self.observations.spread, dtype=np.float64).T
+        return CategoryTable(
+            points={symbol: np.array(column) for symbol, column in points.items()},
+            columns=self.columns,
+            categories=self.names,
+            values=values,
+            repetitions=np.array(self.observations.repetitions),
+            spread=spread if spread.size else np.full(values.shape, np.nan),
+            total=np.array(self.observations.total),
+            unit=self.unit,
+            value_name=self.value_name,
+            source=self.origin.source,
+        )
+
     def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
-        """Values of terms (n, F); None where one is not finite."""
+        """Values of terms (n, F); None if one is not finite."""
         values = term_values(terms, points)
         return values if np.isfinite(values).all() else None
 
@@ -357,20 +440,18 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if interval is not None:
             check_coverage(interval)
         coordinates, which = category_points(points, self.factors, self.names)
-        coefficients = self.coefficients
         values = np.empty(len(which))
-        length = max(1, _NUMBERS_AT_ONCE // sum(coefficients.shape))
+        length = max(1, _NUMBERS_AT_ONCE // sum(self.coefficients.shape))
         for begin in range(0, len(which), length):
             part = slice(begin, begin + length)
             design = self.design(self.terms, {symbol: column[part] for symbol, column in coordinates.items()})
-            values[part] = self._predict(design, coefficients, which[part])
+            of_categories, chosen = np.maximum(design @ self.coefficients, 0.0), which[part]
+            values[part] = np.where(
+                chosen < 0, of_categories.sum(axis=1), of_categories[np.arange(len(chosen)), chosen]
+            )
         if interval is None:
             return values
         return np.column_stack([values, run_bounds(self, coordinates, which, values, interval)])
-
-    def _predict(self, design: Floats, coefficients: Floats, which: Ints) -> Floats:
-        each = np.maximum(design @ coefficients, 0.0)
-        return np.where(which < 0, each.sum(axis=1), each[np.arange(len(which)), which])
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         return observed_by_category(self, self.names, data, where)
@@ -400,7 +481,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             ],
             lambda terms: term_values(terms, measured),
             lambda terms: self.design(terms, coordinates),
-            self.fitted_root_weights,
+            np.array(self.root_weights)[self.fitted],
             weights,
             measured,
             self.fitted_repetitions,
@@ -427,14 +508,6 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 texts.append(f"negative, taken as 0: {names}{', ...' if len(below) > _MOST_NAMED else ''}")
             lines.append("; ".join(texts))
         return lines
-
-
-def term_values(terms: Sequence[str], points: Mapping[str, Floats]) -> Floats:
-    """Values of terms (n, F), at factors by symbol (n,); not finite where a term is not."""
-    return np.stack([_parsed(term).evaluate(points) for term in terms], axis=1)
-
-
-_parsed = functools.lru_cache(Formula)
 
 
 def figures_of_total(measured: Floats, predicted: Floats, prefix: str = "") -> dict[str, float | None]:

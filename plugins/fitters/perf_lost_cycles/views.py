@@ -8,28 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_lost_cycles.categories.category_sum import term_values
-from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.modgen.model import ModgenModel
-from perf_lost_cycles.views.formulae import formulae_blocks, formulae_edit
-from perf_lost_cycles.views.subject import (
+from perf_lost_cycles.category_sum import LEFT_OUT, CategorySum
+from perf_lost_cycles.default_fits import DefaultFit
+from perf_lost_cycles.default_models import VARIABLE
+from perf_lost_cycles.forms import term_values
+from perf_lost_cycles.formulae import (
     CATEGORY,
     FORMULAE,
     OVER,
     SHADES,
-    Candidate,
-    Subject,
-    category_path,
-    fit_path,
     fitting_path,
-    formulae_path,
+    formulae_blocks,
+    formulae_edit,
     r2_cell,
-    r2_text,
-    subject_of,
 )
 from perf_views import contents as page
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
@@ -53,22 +48,23 @@ _FIGURES = (
     ("set_aside_median_relative_error", "hold-out error (median)", ".1%"),
 )
 _MOST_ROWS = 40
+_MOST_DRAWN = 6  # candidates with a curve: the chosen one and the best of the others
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+_CURVE_POINTS = 100
 _MOST_ACROSS = 7  # categories that stand side by side, as in the paper; more stand below one another
 
 
-def worst_first(subject: Subject) -> list[str]:
+def worst_first(model: CategorySum) -> list[str]:
     """The categories, those first whose model of all points fits worst; constant ones last."""
-    *_, of_points = [column for name, column in subject.averages().items() if name != "leave-one-out"]
-    order = sorted(range(len(of_points)), key=lambda k: _sortable(of_points[k]))
-    return [subject.model.names[k] for k in order]
+    *_, of_points = [column for name, column in model.averages().items() if name != LEFT_OUT]
+    order = np.argsort([np.inf if r2 is None else r2 for r2 in of_points], kind="stable")
+    return [model.names[k] for k in order.tolist()]
 
 
-def overview_blocks(subject: Subject, query: page.Query) -> tuple[page.Block, ...]:
+def overview_blocks(model: CategorySum, query: page.Query) -> tuple[page.Block, ...]:
     """The table, how to choose its rows where there are many, and the ways to all else."""
-    model = subject.model
     part = query.get(_NAME, "")
-    shares = np.nansum(subject.values, axis=1) / subject.total.sum()
-    found = [model.names.index(name) for name in worst_first(subject) if part.casefold() in name.casefold()]
+    found = [model.names.index(name) for name in worst_first(model) if part.casefold() in name.casefold()]
     chosen = found[:_MOST_ROWS]
     blocks: list[page.Block] = [*summary_blocks(model), *chosen_figures(model, _FIGURES)]
     if len(model.names) > _MOST_ACROSS:
@@ -76,25 +72,25 @@ def overview_blocks(subject: Subject, query: page.Query) -> tuple[page.Block, ..
     if not chosen:
         blocks.append(page.Notice(f"no category has {part!r} in its name"))
     else:
-        blocks.append(_table(subject, chosen, len(found), shares))
-    formulas = subject.formulas()
+        blocks.append(_table(model, chosen, len(found)))
+    formulas = model.texts()
     names = [model.names[k] for k in chosen]
     rows = [(page.Cell(name, _to_category(name)), formulas[k]) for name, k in zip(names, chosen, strict=True)]
     blocks.append(page.Table(("category", "model"), tuple(rows), "Models"))
     return tuple(blocks)
 
 
-def _table(
-    subject: Subject, chosen: Sequence[int], count: int, shares: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> page.Table:
-    names = [subject.model.names[k] for k in chosen]
+def _table(model: CategorySum, chosen: Sequence[int], count: int) -> page.Table:
+    values = np.array(model.observations.values, dtype=np.float64)
+    shares = np.nansum(values, axis=1) / sum(model.observations.total)
+    names = [model.names[k] for k in chosen]
     columns: list[tuple[str, list[page.Cell | str]]] = []
-    for title, values in subject.averages().items():
-        is_factor = title in subject.points
+    for title, averages in model.averages().items():
+        is_factor = title in model.factors
         columns.append((
-            f"over {subject.names[title]}" if is_factor else title,
+            f"over {model.shown_names[title]}" if is_factor else title,
             [
-                r2_cell(values[k], page.Link("", fitting_path(name, title)) if is_factor else _to_category(name))
+                r2_cell(averages[k], page.Link("", fitting_path(name, title)) if is_factor else _to_category(name))
                 for k, name in zip(chosen, names, strict=True)
             ],
         ))  # fmt: skip
@@ -111,27 +107,23 @@ def _table(
 
 
 def _to_category(name: str) -> page.Link:
-    return page.Link("", category_path(name))
+    return page.Link("", (CATEGORY, name))
 
 
-def _sortable(value: float | None) -> float:
-    return float("inf") if value is None else value
-
-
-def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[page.Block, ...]:
+def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page.Block, ...]:
     """The R^2 of each instance: each combination of levels of the other factors."""
-    lines, name = subject.instances(category, symbol), subject.names[symbol]
+    lines, name = model.lines(category, symbol), model.shown_names[symbol]
     links = (
-        page.Link("Formulae", formulae_path(category, symbol)),
-        page.Link("Model of the category", category_path(category)),
+        page.Link("Formulae", fitting_path(category, symbol, FORMULAE)),
+        page.Link("Model of the category", (CATEGORY, category)),
     )
     if not lines:
         return (page.Notice(f"no line over {name} has three levels, so no model over {name} alone can be judged"),)
-    levels = subject.points[symbol]
+    levels = np.array(model.observations.points[symbol])
     rows = tuple(
         (
             line.label,
-            r2_cell(line.r2, page.Link("", fit_path(category, symbol, number))),
+            r2_cell(line.r2, page.Link("", fitting_path(category, symbol, str(number)))),
             line.form or "-",
             f"{len(line.points)}",
             f"{levels[line.points].min():g} .. {levels[line.points].max():g}",
@@ -144,15 +136,15 @@ def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[page.B
     return page.Text((f"{mean} Click a number to see its candidates.",), links=links), table
 
 
-def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
+def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]:
     """The model of a category over all factors: its constants, how well it does, and where it is from."""
-    model, number = subject.model, subject.model.names.index(category)
+    number = model.names.index(category)
     averages = [
         (
-            f"average over the lines of {subject.names[title]}" if title in subject.points else title,
-            r2_cell(values[number], page.Link("", fitting_path(category, title)) if title in subject.points else None),
+            f"average over the lines of {model.shown_names[title]}" if title in model.factors else title,
+            r2_cell(values[number], page.Link("", fitting_path(category, title)) if title in model.factors else None),
         )
-        for title, values in subject.averages().items()
+        for title, values in model.averages().items()
     ]
     unit = f" [{model.unit}]" if model.unit else ""
     constants = tuple(
@@ -161,105 +153,87 @@ def category_blocks(subject: Subject, category: str) -> tuple[page.Block, ...]:
         if one.name.startswith(f"{category}: ")
     )
     links = [
-        page.Link(f"Formulae over {subject.names[symbol]}", formulae_path(category, symbol))
-        for symbol in subject.points
+        page.Link(f"Formulae over {model.shown_names[symbol]}", fitting_path(category, symbol, FORMULAE))
+        for symbol in model.factors
     ]
     return (
-        page.Text((f"{category} = {subject.formulas()[number]}",), "Model", "formula"),
+        page.Text((f"{category} = {model.texts()[number]}",), "Model", "formula"),
         page.Text(links=tuple(links)),
         page.Table(("", "R^2"), tuple(averages), "How well it fits", SHADES),
         page.Table(("term", f"constant{unit}", "standard error"), constants, "Constants"),
     )
 
 
-_MOST_DRAWN = 6  # candidates with a curve: the chosen one and the best of the others
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-_CURVE_POINTS = 100
-
-
-def fit_blocks(subject: Subject, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
+def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
     """Candidates with their constants, picture, and points."""
-    instance, name = subject.instances(category, symbol)[line], subject.names[symbol]
-    candidates = subject.candidates(category, symbol, line)
-    points = instance.points
-    x, y = subject.points[symbol][points], subject.values[subject.model.names.index(category), points]
-    order = np.argsort(x, kind="stable")
-    points, x, y = points[order], x[order], y[order]
-    drawn = [candidate for candidate in candidates if None not in candidate.coefficients][:_MOST_DRAWN]
-    spread = None if subject.spread is None else subject.spread[subject.model.names.index(category), points]
-    root = np.array(subject.model.root_weights)[points]
-    unit = f" [{subject.model.unit}]" if subject.model.unit else ""
-    predicted = [_curve(candidate, symbol, x) for candidate in drawn]
-    table = _points_table(name, unit, x, y, drawn, predicted)
+    on_line, name, observed = model.lines(category, symbol)[line], model.shown_names[symbol], model.table()
+    candidates, number = model.fits_on(category, symbol, line), model.names.index(category)
+    points = on_line.points[np.argsort(observed.points[symbol][on_line.points], kind="stable")]
+    x, y, spread = observed.points[symbol][points], observed.values[points, number], observed.spread[points, number]
+    drawn = [pair for pair in candidates if None not in pair[0].coefficients][:_MOST_DRAWN]
+    root = np.array(model.root_weights)[points]
+    unit = f" [{model.unit}]" if model.unit else ""
+    predicted = [_curve(fit, x) for fit, _ in drawn]
+    rows = []
+    for place, level in enumerate(x.tolist()):
+        residual = [f"{y[place] - predicted[0][place]:.3g}"] if predicted else []
+        rows.append((f"{level:g}", f"{y[place]:.5g}", *(f"{curve[place]:.5g}" for curve in predicted), *residual))
+    heads = [*(fit.form(name) for fit, _ in drawn), *(["residual of the first"] if predicted else [])]
+    table = page.Table((name, f"measured{unit}", *heads), tuple(rows))
 
     def draw(figure: Figure) -> None:
         curves, residuals, quantiles = figure.subplots(1, 3, width_ratios=[1.7, 1.0, 1.0])
-        _draw_curves(figure, curves, (symbol, name), drawn, (x, y), spread)
+        _draw_curves(figure, curves, name, drawn, (x, y), spread)
         curves.set_ylabel(f"time{unit}", fontsize=LABEL_POINTS)
         if predicted:
             _draw_residuals(residuals, quantiles, x, (y - predicted[0]) * root)
         residuals.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
 
     links = (
-        page.Link("Formulae: add, change or remove one", formulae_path(category, symbol)),
+        page.Link("Formulae: add, change or remove one", fitting_path(category, symbol, FORMULAE)),
         page.Link("All lines", fitting_path(category, symbol)),
     )
-    rows = tuple(_row(candidate) for candidate in candidates)
-    remarks = tuple(f"{candidate.text}: {candidate.note}" for candidate in candidates if candidate.note)
-    what = f"{len(points)} points, {instance.label}; R^2 of the chosen one {r2_text(instance.r2)}"
+    remarks = tuple(f"{fit.form(name)}: {fit.note}" for fit, _ in candidates if fit.note)
+    what = f"{len(points)} points, {on_line.label}; R^2 of the chosen one {r2_cell(on_line.r2).text}"
+    shown = tuple(_row(fit, is_chosen, name) for fit, is_chosen in candidates)
     return (
         page.Text((what,), links=links),
-        page.Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
+        page.Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), shown, "Candidates", SHADES),
         *((page.Text(remarks, "Remarks"),) if remarks else ()),
         page.Chart(draw, f"{category} over {name}: measured points, candidates, residuals and their quantiles",
               (table,), "Graph", (10.0, 4.2)),
     )  # fmt: skip
 
 
-def _row(one: Candidate) -> tuple[page.Cell | str, ...]:
+def _row(fit: DefaultFit, is_chosen: bool, name: str) -> tuple[page.Cell | str, ...]:
     constants = [
         "-" if value is None else f"{value:.5g}" + ("" if error is None else f" ± {error:.2g}")
-        for value, error in zip(one.coefficients, one.standard_errors, strict=True)
+        for value, error in zip(fit.coefficients, fit.standard_errors, strict=True)
     ]
-    chosen = "chosen" if one.is_chosen else ""
-    return (one.text, chosen, "; ".join(constants), r2_cell(one.r2), r2_cell(one.r2_leave_one_out))
+    chosen = "chosen" if is_chosen else ""
+    return (fit.form(name), chosen, "; ".join(constants), r2_cell(fit.r2), r2_cell(fit.r2_leave_one_out))
 
 
-def _points_table(
-    name: str, unit: str, x: Floats, y: Floats, drawn: Sequence[Candidate], predicted: Sequence[Floats]
-) -> page.Table:
-    rows = []
-    for number, level in enumerate(x.tolist()):
-        values = [f"{curve[number]:.5g}" for curve in predicted]
-        residual = [f"{y[number] - predicted[0][number]:.3g}"] if predicted else []
-        rows.append((f"{level:g}", f"{y[number]:.5g}", *values, *residual))
-    last = ["residual of the first"] if predicted else []
-    return page.Table((name, f"measured{unit}", *(one.text for one in drawn), *last), tuple(rows))
-
-
-def _curve(one: Candidate, symbol: str, x: Floats) -> Floats:
-    return np.asarray(term_values(one.terms, {symbol: x}) @ np.array(one.coefficients, dtype=np.float64))
+def _curve(fit: DefaultFit, x: Floats) -> Floats:
+    return np.asarray(term_values(fit.terms, {VARIABLE: x}) @ np.array(fit.coefficients, dtype=np.float64))
 
 
 def _draw_curves(
     figure: Figure,
     axes: Axes,
-    factor: tuple[str, str],
-    drawn: Sequence[Candidate],
+    name: str,
+    drawn: Sequence[tuple[DefaultFit, bool]],
     measured: tuple[Floats, Floats],
-    spread: Floats | None,
+    spread: Floats,
 ) -> None:
-    (symbol, name), (x, y) = factor, measured
+    x, y = measured
     fine = np.linspace(x.min(), x.max(), _CURVE_POINTS)
     handles, names = [], []
-    for number, one in enumerate(drawn):
-        width = 2.2 if one.is_chosen else 1.2
-        (curve,) = axes.plot(
-            fine, _curve(one, symbol, fine), color=SERIES[number], linestyle=_DASHES[number], linewidth=width, zorder=2
-        )
-        handles.append(curve)
-        names.append(shortened(one.text, 30) + (" (chosen)" if one.is_chosen else ""))
-    if spread is not None and np.isfinite(spread).any():
+    for number, (fit, is_chosen) in enumerate(drawn):
+        style: dict[str, Any] = {"linestyle": _DASHES[number], "linewidth": 2.2 if is_chosen else 1.2}
+        handles += axes.plot(fine, _curve(fit, fine), color=SERIES[number], zorder=2, **style)
+        names.append(shortened(fit.form(name), 30) + (" (chosen)" if is_chosen else ""))
+    if np.isfinite(spread).any():
         axes.errorbar(x, y, np.nan_to_num(spread), fmt="none", ecolor=DARK, capsize=3, zorder=3)
     (joined,) = axes.plot(x, y, "o", color=INK, markersize=5, markerfacecolor=PAPER, zorder=4)
     handles.append(joined)
@@ -284,9 +258,8 @@ def _draw_residuals(residuals: Axes, quantiles: Axes, x: Floats, values: Floats)
 class LostCyclesViews:
     """Views of a model by category."""
 
-    def __init__(self, model: ModgenModel | LcaModel, file: Path | None = None, stored: bytes | None = None) -> None:
+    def __init__(self, model: CategorySum, file: Path | None = None, stored: bytes | None = None) -> None:
         self._model, self._file = model, file
-        self._subject = subject_of(model)
         # An edit is refused where somebody else has written the file since.
         self._stored = stored if stored is not None or file is None or not file.exists() else file.read_bytes()
 
@@ -295,58 +268,58 @@ class LostCyclesViews:
         return self._model.title
 
     @property
-    def model(self) -> ModgenModel | LcaModel:
+    def model(self) -> CategorySum:
         """The model, so that the page can save it."""
         return self._model
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The overview, or what it leads to; see `perf_views.Viewable.view`."""
         if path == ():
-            return page.View(self.title, overview_blocks(self._subject, query))
+            return page.View(self.title, overview_blocks(self._model, query))
         trail: tuple[page.Link, ...] = (page.Link("Fitting overview", ()),)
         self._check(path)
         category, rest = path[1], path[2:]
         if not rest:
-            return page.View(category, category_blocks(self._subject, category), path, trail)
-        trail = (*trail, page.Link(category, category_path(category)))
-        symbol, factor = rest[1], self._subject.names[rest[1]]
+            return page.View(category, category_blocks(self._model, category), path, trail)
+        trail = (*trail, page.Link(category, (CATEGORY, category)))
+        symbol, factor = rest[1], self._model.shown_names[rest[1]]
         if len(rest) == 2:
-            return page.View(f"Fitting over {factor}", fitting_blocks(self._subject, category, symbol), path, trail)
+            return page.View(f"Fitting over {factor}", fitting_blocks(self._model, category, symbol), path, trail)
         fitting = page.Link(f"over {factor}", fitting_path(category, symbol))
         if rest[2] == FORMULAE:
-            blocks: tuple[page.Block, ...] = formulae_blocks(self._subject, category, symbol, self._file)
+            blocks: tuple[page.Block, ...] = formulae_blocks(self._model, category, symbol, self._file)
             return page.View(f"Formulae of {category} over {factor}", blocks, path, (*trail, fitting))
         line = int(rest[2])
-        label = self._subject.instances(category, symbol)[line].label
-        blocks = fit_blocks(self._subject, category, symbol, line)
+        label = self._model.lines(category, symbol)[line].label
+        blocks = fit_blocks(self._model, category, symbol, line)
         return page.View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
 
     def paths(self) -> Iterable[page.ViewPath]:
         """Overview, then the categories with their lines, each from the worst to the best."""
         yield ()
-        for category in worst_first(self._subject):
-            yield category_path(category)
+        for category in worst_first(self._model):
+            yield (CATEGORY, category)
             yield from (link.path for link in self._below(category))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
         """The categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
         yield page.Link(self.title, ())
-        for category in worst_first(self._subject):
-            yield page.Link(category, category_path(category))
-            if path[:2] == category_path(category):
+        for category in worst_first(self._model):
+            yield page.Link(category, (CATEGORY, category))
+            if path[:2] == (CATEGORY, category):
                 yield from self._below(category)
 
     def _below(self, category: str) -> Iterable[page.Link]:
         """All lines over each factor where there are several, and the worst of them."""
-        for symbol in self._subject.points:
-            factor = self._subject.names[symbol]
-            lines = self._subject.instances(category, symbol)
+        for symbol in self._model.factors:
+            factor = self._model.shown_names[symbol]
+            lines = self._model.lines(category, symbol)
             if len(lines) > 1:
                 yield page.Link(factor, fitting_path(category, symbol))
             if lines:
                 worst = int(np.argmin([1.0 if line.r2 is None else line.r2 for line in lines]))
                 text = f"{lines[worst].label}, the worst" if len(lines) > 1 else f"{factor}: {lines[worst].label}"
-                yield page.Link(text, fit_path(category, symbol, worst))
+                yield page.Link(text, fitting_path(category, symbol, str(worst)))
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Generate the model again with other formulas; see `perf_views.Editable.act`."""
@@ -354,7 +327,7 @@ class LostCyclesViews:
             raise OptionError("nothing to edit in this view")
         self._check(path)
         category, symbol = path[1], path[3]
-        edit = formulae_edit(self._subject, category, symbol, form, self._file, self._stored)
+        edit = formulae_edit(self._model, category, symbol, form, self._file, self._stored)
         stored = next((each.after for each in edit.files if each.path == self._file), None)
         views = LostCyclesViews(edit.model, self._file, stored)
         return page.Change(views, edit.summary, edit.blocks, edit.files, fitting_path(category, symbol))
@@ -368,9 +341,9 @@ class LostCyclesViews:
             case (_,):
                 exists = False
             case (kind, symbol, *line):
-                exists = kind == OVER and symbol in self._subject.points and len(line) < 2
+                exists = kind == OVER and symbol in self._model.factors and len(line) < 2
                 if exists and line and line[0] != FORMULAE:
-                    count = len(self._subject.instances(path[1], symbol)) if is_category else 0
+                    count = len(self._model.lines(path[1], symbol)) if is_category else 0
                     exists = line[0].isascii() and line[0].isdecimal() and len(line[0]) < 9 and int(line[0]) < count
         if not (is_category and exists):
             raise page.NoViewError(path)

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_lost_cycles.options import CategoryOptions
 from perf_tables.category_table import CategoryTable, by_category, with_call_paths
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import guess_roles
 from perfcore.data.measurements import Measurements
@@ -71,7 +71,12 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
     table = by_category(
         data, total=options.total, aggregate=options.aggregate, duplicates=options.duplicates, absent=absent
     )
-    return _without_zeros(table), data.roles.category[0]
+    positive = np.asarray((table.values > 0.0).any(axis=0))
+    if not positive.all() and positive.any():
+        names = [name for name, is_positive in zip(table.categories, positive.tolist(), strict=True) if not is_positive]
+        note = f"0 at every point and left out: {listing(names, 6)}"
+        table = replace(table.only(positive), notes=(*table.notes, note))
+    return table, data.roles.category[0]
 
 
 def _parameters(data: Measurements, option: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -89,16 +94,7 @@ def _parameters(data: Measurements, option: tuple[str, ...] | None) -> tuple[str
     return tuple(parameters)
 
 
-def _without_zeros(table: CategoryTable) -> CategoryTable:
-    """Without the categories that took no time at any point, which no model is needed for, and a note of them."""
-    positive = np.asarray((table.values > 0.0).any(axis=0))
-    if positive.all() or not positive.any():
-        return table
-    names = [name for name, is_positive in zip(table.categories, positive.tolist(), strict=True) if not is_positive]
-    return replace(table.only(positive), notes=(*table.notes, f"0 at every point and left out: {listing(names, 6)}"))
-
-
-def root_weights(table: CategoryTable, weights: str) -> npt.NDArray[np.float64]:
+def root_weights(table: CategoryTable, weights: str) -> Floats:
     """Square roots of the points' weights (n,); all categories share them, so that the total's are theirs."""
     if weights == "relative":
         if not table.total.all():

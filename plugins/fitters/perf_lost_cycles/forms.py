@@ -1,5 +1,10 @@
 """How well forms fit: many series, forms and sets of points at once, and what they are compared by.
 
+A form is a set of terms, each a product of one function of each factor. A term has a number: the indices of its
+functions, one for each factor, written as the digits of one integer. The digit 0 is the constant function, so the
+product of terms of different factors is the sum of their numbers. Equal forms have equal numbers, which is what lets
+them be fitted together.
+
 Fits of one size go together, whatever categories and points they are of; series that share points and form share a
 factorisation. Scores need no coefficients, so QR does, with which scoring takes less than half as long as with singular
 values.
@@ -9,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,12 +23,17 @@ from perf_formulas.formula import Formula
 from perf_statistics.batched import fit_subsets
 from perfcore.base.arrays import Floats, Ints
 
-# Forms of models of several factors: sets of terms, each a product of one function of each factor.
-#
-# A term has a number: the indices of its functions, one for each factor, written as the digits of one integer. The
-# digit 0 is the constant function, so the product of terms of different factors is the sum of their numbers. Equal
-# forms have equal numbers, which is what lets them be fitted together.
+TIE = 1e-9  # scores that differ by less are of forms that span the same functions
 
+# Share of the sum of squares that rounding leaves of an exact fit: ten digits of the values.
+_EXACT = 1e-20
+
+# Ratio of singular values below which rank is no question; rounding hides a column at some 1e13 with 125 points.
+_SURELY_FULL_RANK = 1e8
+_LEVERAGE_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+# Numbers in the arrays of one part, 16 MB; 64 MB take a tenth longer.
+_NUMBERS_AT_ONCE = 1 << 21
 
 Form = tuple[int, ...]  # numbers of terms, increasing
 
@@ -52,10 +62,7 @@ class Terms:
 
     def values(self, points: Sequence[Floats]) -> list[Floats]:
         """Values of each factor's functions (n, number of functions), at its values (n,)."""
-        return [
-            np.stack([Formula(text).evaluate({"x": x}) for text in functions], axis=1)
-            for functions, x in zip(self.functions, points, strict=True)
-        ]
+        return [term_values(functions, {"x": x}) for functions, x in zip(self.functions, points, strict=True)]
 
     def columns(self, values: Sequence[Floats], numbers: Ints) -> Floats:
         """Values of terms."""
@@ -131,19 +138,6 @@ def union(forms: Sequence[Form]) -> Form:
     return tuple(sorted(set().union(*forms)))
 
 
-TIE = 1e-9  # scores that differ by less are of forms that span the same functions
-
-# Share of the sum of squares that rounding leaves of an exact fit: ten digits of the values.
-_EXACT = 1e-20
-
-# Ratio of singular values below which rank is no question; rounding hides a column at some 1e13 with 125 points.
-_SURELY_FULL_RANK = 1e8
-_LEVERAGE_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-
-# Numbers in the arrays of one part, 16 MB; 64 MB take a tenth longer.
-_NUMBERS_AT_ONCE = 1 << 21
-
-
 @dataclass(frozen=True)
 class Grid:
     """Measured points of a set of categories, and the terms of their models there."""
@@ -191,7 +185,11 @@ def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints
             first = np.diff(keys, prepend=-1) > 0
             form, set_index = np.divmod(keys[first], len(sets))
             numbers = np.array([forms[k] for k in form.tolist()])
-            designs = _designs(grid, numbers, sets[set_index]) * grid.root_weight[sets[set_index]][:, :, None]
+            rows = sets[set_index]
+            designs = np.ones((*rows.shape, size))
+            for of_factor, stride in zip(grid.functions, grid.terms.strides, strict=True):
+                designs *= of_factor[rows[:, :, None], (numbers // stride % of_factor.shape[1])[:, None, :]]
+            designs *= grid.root_weight[rows][:, :, None]
             points = sets[of_set[part]]
             targets = grid.values[of_series[part, None], points] * grid.root_weight[points]
             projected = _project(designs, np.cumsum(first) - 1, targets)
@@ -239,15 +237,6 @@ def _decompose(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, F
     return fits.sum_of_squares[:, 0], fits.leave_one_out[:, 0], fits.rank[group, 0]
 
 
-def _designs(grid: Grid, numbers: Ints, points: Ints) -> Floats:
-    """Terms (B, m) at points (B, r): (B, r, m)."""
-    designs = np.ones((*points.shape, numbers.shape[1]))
-    for of_factor, stride in zip(grid.functions, grid.terms.strides, strict=True):
-        digits = numbers // stride % of_factor.shape[1]
-        designs *= of_factor[points[:, :, None], digits[:, None, :]]
-    return designs
-
-
 def criterion(scores: Scores, name: str) -> Floats:
     """What forms are compared by (B,), smaller is better; infinite where the points do not determine a fit to judge."""
     freedom = scores.n_points - scores.rank
@@ -266,5 +255,18 @@ def weighted_r2(sum_of_squares: Floats, values: Floats, root_weight: Floats) -> 
     mean = (weight * values).sum(axis=-1, keepdims=True) / weight.sum(axis=-1, keepdims=True)
     centered = (weight * (values - mean) ** 2).sum(axis=-1)
     varies = centered > _EXACT * (weight * values**2).sum(axis=-1)
-    share = np.divide(sum_of_squares, centered, out=np.full(np.shape(centered), np.nan), where=varies)
-    return np.asarray(1.0 - share)
+    out = np.full(np.broadcast(sum_of_squares, centered).shape, np.nan)
+    return np.asarray(1.0 - np.divide(sum_of_squares, centered, out=out, where=varies))
+
+
+def known(value: float) -> float | None:
+    """The number, or None if it is not finite."""
+    return value if math.isfinite(value) else None
+
+
+def term_values(terms: Sequence[str], points: Mapping[str, Floats]) -> Floats:
+    """Values of terms (n, F), at factors by symbol (n,); not finite if a term is not."""
+    return np.stack([_parsed(term).evaluate(points) for term in terms], axis=1)
+
+
+_parsed = functools.lru_cache(Formula)

@@ -11,7 +11,9 @@ import msgspec
 import numpy as np
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models.sets import (
+from perf_lost_cycles.category_sum import CategorySum
+from perf_lost_cycles.default_fits import in_factor
+from perf_lost_cycles.default_models import (
     ANY,
     VARIABLE,
     DefaultModel,
@@ -20,79 +22,62 @@ from perf_lost_cycles.default_models.sets import (
     read_models,
     write_models,
 )
-from perf_lost_cycles.lca.categories import fit_categories
-from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.modgen.generation import generate_model
-from perf_lost_cycles.modgen.model import ModgenModel
+from perf_lost_cycles.forms import term_values
+from perf_lost_cycles.generation import generate_model
+from perf_lost_cycles.lca import LcaModel, fit_categories
 from perf_lost_cycles.options import LcaOptions, ModgenOptions
-from perf_lost_cycles.views.subject import (
-    SHADES,
-    LcaSubject,
-    ModgenSubject,
-    Subject,
-    formulae_path,
-    r2_cell,
-    subject_of,
+from perf_views.contents import (
+    Action,
+    Block,
+    Cell,
+    Field,
+    FileEdit,
+    Link,
+    Notice,
+    Query,
+    Table,
+    Text,
+    ViewPath,
+    content,
 )
-from perf_tables.category_table import CategoryTable
-from perf_views.contents import Action, Block, Cell, Field, FileEdit, Notice, Query, Table, Text, content
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import plain_name
 from perfcore.hooks.options import build
 
+CATEGORY, OVER, FORMULAE = "category", "over", "formulae"  # parts of paths of views
 
-def refitted(
-    model: ModgenModel | LcaModel, names: Sequence[str], models: Sequence[DefaultModel]
-) -> ModgenModel | LcaModel:
+_FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"  # fields of the form
+_DARKEST = 0.5  # a model that leaves half of the variance is as bad as none
+SHADES = f"R^2 centered; color scale {_DARKEST:g} (dark) to 1 (bright); - = no variation"
+_MOST_ROWS = 200
+
+
+def fitting_path(category: str, symbol: str, *line: str) -> ViewPath:
+    """The view of all lines of a category over a factor, of one of them, or of its formulas."""
+    return (CATEGORY, category, OVER, symbol, *line)
+
+
+def r2_cell(value: float | None, link: Link | None = None) -> Cell:
+    """A determination coefficient with its colour."""
+    shade = None if value is None else min(max((value - _DARKEST) / (1.0 - _DARKEST), 0.0), 1.0)
+    return Cell("-" if value is None else f"{value:.4f}", link, shade)
+
+
+def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultModel]) -> CategorySum:
     """The model that the fitter would make of the same observations."""
-    new_model = _modgen(model, models) if isinstance(model, ModgenModel) else _lca(model, models)
-    options = {**model.origin.options, "models": list(names)}
-    return msgspec.structs.replace(new_model, origin=msgspec.structs.replace(model.origin, options=options))
-
-
-def _modgen(model: ModgenModel, models: Sequence[DefaultModel]) -> ModgenModel:
-    subject, options = ModgenSubject(model), build(ModgenOptions, model.origin.options, "modgen")
-    table = CategoryTable(
-        points=subject.points,
-        columns=model.columns,
-        categories=model.names,
-        values=subject.values.T,
-        repetitions=np.array(model.observations.repetitions),
-        spread=np.full(subject.values.T.shape, np.nan),
-        total=subject.total,
-        unit=model.unit,
-        value_name=model.value_name,
-        source=model.origin.source,
-    )
-    new_model = generate_model(table, models, options, np.array(model.root_weights), ~subject.fitted)
-    return msgspec.structs.replace(new_model, notes=tuple(dict.fromkeys([*model.notes, *new_model.notes])))
-
-
-def _lca(model: LcaModel, models: Sequence[DefaultModel]) -> LcaModel:
-    subject, options = LcaSubject(model), build(LcaOptions, model.origin.options, "lca")
-    table = CategoryTable(
-        points=subject.points,
-        columns=dict(model.factors),
-        categories=model.names,
-        values=subject.values.T,
-        repetitions=model.fitted_repetitions,
-        spread=np.array([fit.spread for fit in model.fits], dtype=np.float64).T,
-        total=subject.total,
-        unit=model.unit,
-        value_name=model.value_name,
-        source=model.origin.source,
-    )
-    fitted = fit_categories(table, model.factor, models, options, np.array(model.root_weights), "category")
-    return msgspec.structs.replace(model, fits=fitted.categories())
-
-
-# The user's file of default models, changed so that one category has the wanted formulas over one factor.
-#
-# Registered sets and other people's files stay as they are. As long as formulas are only added, the user's file holds
-# the
-# additions and stands next to the sets. When one is taken away that comes from elsewhere, the user's file takes over
-# all
-# models, and the others are no longer named: a set cannot say that a model of another set is void.
+    table, root = model.table(), np.array(model.root_weights)
+    new_model: CategorySum
+    if isinstance(model, LcaModel):
+        lca_options = build(LcaOptions, model.origin.options, "lca")
+        categories = fit_categories(table, model.factor, models, lca_options, root, CATEGORY)
+        new_model = msgspec.structs.replace(model, categories=categories)
+    else:
+        options = build(ModgenOptions, model.origin.options, "modgen")
+        new_model = generate_model(table, models, options, root, ~model.fitted)
+        notes = tuple(dict.fromkeys([*model.notes, *new_model.notes]))
+        new_model = msgspec.structs.replace(new_model, notes=notes)
+    changed = {**model.origin.options, "models": list(names)}
+    return msgspec.structs.replace(new_model, origin=msgspec.structs.replace(model.origin, options=changed))
 
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
@@ -130,11 +115,11 @@ def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float])
             continue
         first = first_lines.setdefault(tuple(sorted(terms)), number)
         wrong = "" if first == number else f" has the terms of line {first}; leave one of them out"
-        for term in terms:
-            infinite = [level for level in levels if not _is_finite(term, level)]
-            if infinite and not wrong:
-                term_text = Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical
-                wrong = f": {term_text} is not finite at {symbol}={infinite[0]:g}, which was measured"
+        is_finite = np.isfinite(term_values(terms, {VARIABLE: np.array(levels)}))
+        if not wrong and not is_finite.all():
+            term = int(np.argmin(is_finite.all(axis=0)))
+            level = levels[int(np.argmin(is_finite[:, term]))]
+            wrong = f": {in_factor(terms[term], symbol)} is not finite at {symbol}={level:g}, which was measured"
         mistakes.append(f"line {number}: {line!r}{wrong}" if wrong else "")
     return mistakes
 
@@ -145,7 +130,10 @@ def edited_models(
 ) -> tuple[tuple[str, ...], tuple[DefaultModel, ...]]:  # fmt: skip
     """Sets and files of the model after an edit, the user's file last, and what that then holds.
 
-    A file that holds nothing any more is not among them: no fit would accept it.
+    Registered sets and other people's files stay as they are. As long as formulas are only added, the user's file holds
+    the additions and stands next to the sets. When one is taken away that comes from elsewhere, the user's file takes
+    over all models, and the others are no longer named: a set cannot say that a model of another set is void. A file
+    that holds nothing any more is not among them: no fit would accept it.
     """
     others = [n for n in names if not (n.lower().endswith(".toml") and Path(n).resolve() == file.resolve())]
     file_models = list(read_models(file)) if file.exists() else []
@@ -224,20 +212,10 @@ def _plain(text: str) -> list[str]:
     return [plain_name(word) for word in _words(text)]
 
 
-def _is_finite(term: str, level: float) -> bool:
-    import math
-
-    import numpy as np
-
-    return math.isfinite(float(Formula(term).evaluate({VARIABLE: np.array([level])})[0]))
-
-
-_MOST_ROWS = 200
-
-
-def difference_blocks(before: Subject, after: Subject, category: str, symbol: str) -> tuple[Block, ...]:
+def difference_blocks(before: CategorySum, after: CategorySum, category: str, symbol: str) -> tuple[Block, ...]:
     """Tables of what changes."""
-    names, old, new = before.model.names, before.averages(), after.averages()
+    names, old, new = before.names, before.averages(), after.averages()
+    factors = before.shown_names
     changed = {
         (name, title): (values[k], new[title][k])
         for k, name in enumerate(names)
@@ -245,17 +223,17 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         if _differ(values[k], new[title][k])
     }
     rows = [
-        _row((name, f"over {before.names[title]}" if title in before.points else title), *values)
+        _row((name, f"over {factors[title]}" if title in factors else title), *values)
         for (name, title), values in changed.items()
     ]
     lines = [
         (*_row((one.label,), one.r2, other.r2), one.form or "-", other.form or "-")
-        for one, other in zip(before.instances(category, symbol), after.instances(category, symbol), strict=True)
+        for one, other in zip(before.lines(category, symbol), after.lines(category, symbol), strict=True)
         if _differ(one.r2, other.r2) or one.form != other.form
     ]
     formulas = [
         (name, label, text)
-        for name, one, other in zip(names, before.formulas(), after.formulas(), strict=True)
+        for name, one, other in zip(names, before.texts(), after.texts(), strict=True)
         if one != other
         for label, text in (("now", one), ("after", other))
     ]
@@ -269,7 +247,7 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         blocks.append(
             Table(("category", "", "now", "after", "change"), tuple(rows[:_MOST_ROWS]), "Every R^2 that changes", note)
         )
-    others = {one for one, label in changed if one != category or (label in before.points and label != symbol)}
+    others = {one for one, label in changed if one != category or (label in factors and label != symbol)}
     if others:
         text = (
             "More changes than this edit: the sets or files of models, or this program, are other than when the model "
@@ -278,22 +256,17 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         blocks.insert(0, Notice(text, "warning"))
     if lines:
         header = ("held", "now", "after", "change", "form now", "form after")
-        blocks.append(Table(header, tuple(lines[:_MOST_ROWS]), f"Lines of {category} over {before.names[symbol]}"))
+        blocks.append(Table(header, tuple(lines[:_MOST_ROWS]), f"Lines of {category} over {factors[symbol]}"))
     if formulas:
         blocks.append(Table(("category", "", "model"), tuple(formulas[:_MOST_ROWS]), "Models"))
-    blocks.append(_total_table(before, after))
-    return tuple(blocks)
-
-
-def _total_table(before: Subject, after: Subject) -> Table:
-    """The figures of the total, now and after the change."""
-    old, new = before.model.statistics, after.model.statistics
-    rows = tuple(
-        (name.replace("_", " "), *(f"{v:.2%}" if name.endswith("error") else f"{v:.5g}" for v in (one, new[name])))
-        for name, one in old.items()
-        if isinstance(one, (int, float)) and one != new[name]
+    figures = after.statistics
+    total = tuple(
+        (name.replace("_", " "), *(f"{v:.2%}" if name.endswith("error") else f"{v:.5g}" for v in (one, figures[name])))
+        for name, one in before.statistics.items()
+        if isinstance(one, (int, float)) and one != figures[name]
     )
-    return Table(("figure of the total", "now", "after"), rows, "The sum of all categories")
+    blocks.append(Table(("figure of the total", "now", "after"), total, "The sum of all categories"))
+    return tuple(blocks)
 
 
 def _row(heads: tuple[str, ...], one: float | None, other: float | None) -> tuple[Cell | str, ...]:
@@ -306,24 +279,17 @@ def _differ(one: float | None, other: float | None) -> bool:
     return r2_cell(one).text != r2_cell(other).text
 
 
-_FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
-
-
-def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
+def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
     """The candidates with where they are from and how often each was chosen, and the form to change them."""
-    names = _names(subject)
+    names = tuple(model.origin.options["models"])
     try:
         models = models_for(find_models(names), category, symbol)
     except PerfError as error:
         return (Notice(f"{error}. The formulas of the model can be changed where that file is.", "error"),)
-    lines = subject.instances(category, symbol)
-    chosen = [
-        one.formula
-        for number in range(len(lines))
-        for one in subject.candidates(category, symbol, number)
-        if one.is_chosen
-    ]
-    rows = tuple((one.formula, f"{chosen.count(one.formula)} of {len(lines)}", one.origin or "-") for one in models)
+    count = len(model.lines(category, symbol))
+    fits = [pair for number in range(count) for pair in model.fits_on(category, symbol, number)]
+    chosen = [fit.formula for fit, is_chosen in fits if is_chosen]
+    rows = tuple((one.formula, f"{chosen.count(one.formula)} of {count}", one.origin or "-") for one in models)
     action = Action(
         (
             Field(
@@ -331,7 +297,7 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 "one formula on each line",
                 "\n".join(one.formula for one in models),
                 "lines",
-                help=f"{symbol} (also in lower case) or x is {subject.names[symbol]}; "
+                help=f"{symbol} (also in lower case) or x is {model.shown_names[symbol]}; "
                 f"other names are constants: a + b*{symbol}^2",
             ),
             Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
@@ -342,7 +308,7 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 help="TOML, written when you keep the change; sets such as `standard` stay as they are",
             ),
         ),
-        formulae_path(category, symbol),
+        fitting_path(category, symbol, FORMULAE),
         "Refit and preview",
         "Change them",
     )  # fmt: skip
@@ -357,14 +323,14 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
 class Edit:
     """What an edit of formulas makes."""
 
-    model: ModgenModel | LcaModel
+    model: CategorySum
     summary: str
     blocks: tuple[Block, ...]  # what becomes different
     files: tuple[FileEdit, ...]  # the models file, and the model's own file where it has one
 
 
 def formulae_edit(
-    subject: ModgenSubject | LcaSubject,
+    model: CategorySum,
     category: str,
     symbol: str,
     form: Query,
@@ -372,9 +338,11 @@ def formulae_edit(
     stored: bytes | None,
 ) -> Edit:
     """Generate the model with the formulas that were typed."""
-    names, model = _names(subject), subject.model
-    check_formulas(_typed(form), symbol, np.unique(subject.points[symbol]).tolist())
-    lines = [line for line in _typed(form) if line]
+    names, points = tuple(model.origin.options["models"]), model.observations.points
+    # Empty lines too, so that the numbers of lines are those that are seen.
+    typed_lines = [line.strip() for line in form.get(_FORMULAS, "").split("\n")]
+    check_formulas(typed_lines, symbol, np.unique(points[symbol]).tolist())
+    lines = [line for line in typed_lines if line]
     path = form.get(_FILE, "").strip() or str(models_file(names, file))
     if not path.lower().endswith(".toml"):
         raise OptionError(f"your models file is {path!r}; its name must end with .toml")
@@ -384,37 +352,27 @@ def formulae_edit(
         raise OptionError("nothing would change: these are its formulas already")
     target, origin = Path(path), form.get(_ORIGIN, "").strip()
     before = content(target)
-    used, file_models = edited_models(names, target, category, tuple(subject.points), symbol, lines, origin)
-    new_model = refitted(model, used, [*find_models(used[:-1] if file_models else used), *file_models])
-    files = [FileEdit(target, before, _with_models(target, before, file_models) if file_models else None)]
+    used, file_models = edited_models(names, target, category, tuple(model.factors), symbol, lines, origin)
+    new_model = refit(model, used, [*find_models(used[:-1] if file_models else used), *file_models])
+    saved = None
+    if file_models:
+        # Where models are only added, the rest of the file stays as it was written.
+        present_models = () if before is None else read_models(target)
+        is_longer = before is not None and tuple(file_models[: len(present_models)]) == present_models
+        added = file_models[len(present_models) :] if is_longer else file_models
+        saved = _written(lambda path: write_models(added, path))
+        saved = before.rstrip() + b"\n\n" + saved if before is not None and is_longer else saved
+    files = [FileEdit(target, before, saved)]
     if file is not None:
         files.append(FileEdit(file, stored, _written(new_model.save)))
     parts = [f"+ {line}" for terms, line in typed.items() if terms not in present]
     parts += [f"- {line}" for terms, line in present.items() if terms not in typed]
-    blocks = difference_blocks(subject, subject_of(new_model), category, symbol)
+    blocks = difference_blocks(model, new_model, category, symbol)
     if not file_models:
         blocks = (Notice(f"No model is left in {target}; the file is removed.", "warning"), *blocks)
     if file is None:
         blocks += (Notice(f"There is no model file: fit again with --models {','.join(used)} to have the same model."),)
-    return Edit(new_model, f"{category} over {subject.names[symbol]}: {', '.join(parts)}", blocks, tuple(files))
-
-
-def _with_models(target: Path, before: bytes | None, models: Sequence[DefaultModel]) -> bytes:
-    """What the user's file holds then; where models are only added, the rest stays as it was written."""
-    present = () if before is None else read_models(target)
-    if before is None or tuple(models[: len(present)]) != present:
-        return _written(lambda path: write_models(models, path))
-    return before.rstrip() + b"\n\n" + _written(lambda path: write_models(models[len(present) :], path))
-
-
-def _typed(form: Query) -> list[str]:
-    """The lines of a form, empty ones too, so that the numbers of lines are those that are seen."""
-    return [line.strip() for line in form.get(_FORMULAS, "").split("\n")]
-
-
-def _names(subject: Subject) -> tuple[str, ...]:
-    """Sets and files of default models that the model was made with."""
-    return tuple(subject.model.origin.options["models"])
+    return Edit(new_model, f"{category} over {model.shown_names[symbol]}: {', '.join(parts)}", blocks, tuple(files))
 
 
 def _written(write: Callable[[Path], None]) -> bytes:

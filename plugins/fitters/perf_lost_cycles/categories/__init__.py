@@ -1,1 +1,0 @@
-"""Tables of times by category, and the sum of their models."""

@@ -1,1 +1,0 @@
-"""Models over one factor: every default model of every category (Lost Cycles Analysis)."""

@@ -1,1 +1,0 @@
-"""Models over several factors, generated from those over one."""
