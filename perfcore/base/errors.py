@@ -90,11 +90,11 @@ def error_lines(message: str, width: int = 100) -> list[str]:
     what, *further = re.split(r"; (?=[a-z-])", " ".join(message.split()))
     fix = next((k for k, text in enumerate(further) if re.match(_REMEDY, text)), len(further))
     lines = ["; ".join([what, *further[:fix]]), *([f"  fix: {'; '.join(further[fix:])}"] if further[fix:] else [])]
+    wrapper = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     shown = list[str]()
     for line in lines:  # a command, which is copied, is not parted
         words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
-        breaks = {"break_long_words": False, "break_on_hyphens": False}
-        shown += textwrap.wrap(words + mark[:1], width, subsequent_indent="  ", **breaks)
+        shown += wrapper.wrap(words + mark[:1])
         shown += [f"  perf {command}"] if mark else []
     return shown
 

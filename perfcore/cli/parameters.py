@@ -28,7 +28,7 @@ Picture = Annotated[
 ]
 TableFormat = Annotated[
     Literal["csv", "spreadsheet", "latex"] | None,
-    typer.Option("--table", help="Print only the tables: CSV (all rows), CSV without formulas, or LaTeX (booktabs)."),
+    typer.Option("--table", metavar="FORMAT", help="Print the tables alone: csv, spreadsheet (no formulas) or latex."),
 ]
 At = Annotated[
     list[str] | None,

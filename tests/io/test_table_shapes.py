@@ -283,3 +283,32 @@ def test_column_names_that_come_again_are_left_out_with_a_note(read):
     assert data.table["time_s"].tolist() == [8, 4, 2]
     assert data.notes == ("the line of column names comes again, first in line 4: left out there",)
     assert [data.line(row) for row in range(3)] == [2, 3, 5]
+
+
+def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path):
+    (tmp_path / "runs.csv").write_text(
+        "benchmark,commit,run,workers,clients,requests,time_s,old_time_s,speedup,sd_s,status\n"
+        + "".join(
+            f"a,c1,{run},{p},{n},{50 * n},{time},{old},{old / time:.4f},0.1,ok\n"
+            for run, p, n, time, old in [
+                (1, 1, 2, 9.1, 20.3),
+                (2, 2, 3, 5.2, 31.4),
+                (1, 2, 4, 8.7, 25.5),
+                (2, 4, 5, 3.3, 44),
+            ]
+        )
+    )
+    facts = describe(perfcore.read(tmp_path / "runs.csv"), "runs.csv")
+    assert facts["roles"] == [
+        "benchmark: code (--path)",
+        "commit: version (perf gate --version)",
+        "run: repetition",
+        "workers: parameter p (--parameter)",
+        "clients: size (--value, --parameter)",
+        "requests: derived, 50 * clients: not used",
+        "time_s: value [s], smaller is better (--value)",
+        "old_time_s: time (--value, --parameter)",
+        "speedup: derived, old_time_s/time_s: not used",
+        "sd_s: spread of runs (deviation)",
+        "status: outcome of the run",
+    ]
