@@ -170,7 +170,7 @@ def judge_categories(fitter: str, folder: Path) -> Iterator[tuple[str, Judged]]:
 
 def _predicted(model: perfcore.Model, at: pd.DataFrame) -> Floats:
     points = {name: at[name].to_numpy() for name in at if name in (*model.variables, *model.variables.values())}
-    wide, narrow = model.predict(points, interval=0.95), model.predict(points, interval=0.8)
+    wide, narrow = model.predict_array(points, interval=0.95), model.predict_array(points, interval=0.8)
     return np.column_stack([wide, narrow[:, 1:]])
 
 

@@ -18,7 +18,7 @@ import perfcore
 from perf_structural import StructuralModel
 from perf_structural.answers import rank_names
 from perf_structural.judging import Judgement
-from perf_structural.prediction_files import read_actual, read_predictions
+from perf_structural.samples import read_actual, read_predictions
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "examples" / "under_load"))

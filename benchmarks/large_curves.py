@@ -21,8 +21,7 @@ import numpy as np
 
 from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.summary import FileFacts, Summary, bits_of_windows, n_buckets
-from perf_traces.summaries.summary_file import save
+from perf_traces.summaries.sums import Facts, FileFacts, Summary, n_buckets, save
 
 PROCESSORS, CELL_BITS, PHASES = 256, 12, 20
 STATES = ("MPI_Wait", "solve")
@@ -42,15 +41,13 @@ def write_summary(path: Path, count: int, part: int) -> None:
 
     files = tuple(ListedFile(f"rank{k}.parquet", 1, "0", named=k) for k in range(2))
     names = tuple(f"cpu{k}" for k in range(PROCESSORS))
-    facts = FileFacts(part, "ns", span, 0, count, 0, names, {}, {}, ())
-    windows = bits_of_windows(span, CELL_BITS, len(STATES))
+    file = FileFacts(part, "ns", span, 0, count, 0, names, {}, {}, ())
+    run = Run(files, max(count, 16), None, "recorded", {})
+    facts = Facts(run, (file,), {}, STATES, (False, True), ())
+    windows = np.zeros((n_buckets(span, facts.bits[1]), len(STATES)), np.int64)
     places = np.array([(part, k, 1) for k in range(PROCESSORS)])
-    summary = Summary(
-        Run(files, max(count, 16), None, "recorded", {}), (facts,), {}, STATES, (False, True), (),
-        CELL_BITS, 0, cells,
-        windows, 0, np.zeros((n_buckets(span, windows), len(STATES)), np.int64),
-        places, np.full(PROCESSORS, span[1] // 2), np.ones(PROCESSORS, np.int64),
-    )  # fmt: skip
+    half = np.full(PROCESSORS, span[1] // 2)
+    summary = Summary(facts, cells, windows, places, half, np.ones(PROCESSORS, np.int64))
     save(summary, path, (part + 1, 2))
 
 

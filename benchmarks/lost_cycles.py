@@ -105,7 +105,7 @@ def main() -> None:
         model = perfcore.fit(pd.DataFrame(columns), fitter="modgen", parameter=SYMBOLS)
         print(f"table to model: {time.perf_counter() - started:.2f} s")
         started = time.perf_counter()
-        model.predict(dict.fromkeys(SYMBOLS, 1.0), interval=0.95)
+        model.predict_array(dict.fromkeys(SYMBOLS, 1.0), interval=0.95)
         print(f"first prediction with bounds: {time.perf_counter() - started:.3f} s")
 
 

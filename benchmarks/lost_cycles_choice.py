@@ -129,7 +129,7 @@ def coverage(common: float, fits: int) -> dict[tuple[str, float], float]:
             totals = [sum(row[3] for row in rows[k : k + 3]) for k in range(0, len(rows), 3)]
             at = {"P": [p for p, _ in places], "D": [d for _, d in places]}
             for nominal in (0.8, 0.95):
-                bounds = model.predict(at, interval=nominal)
+                bounds = model.predict_array(at, interval=nominal)
                 within = (bounds[:, 1] <= totals) & (totals <= bounds[:, 2])
                 hits.setdefault((where, nominal), []).extend(within.tolist())
     return {key: float(np.mean(found)) for key, found in hits.items()}

@@ -4,7 +4,7 @@
 
 Rank files in Parquet come first (kept for the next time): each location computes and waits in turn for 1 to 30 us, with
 a slow change of their ratio. Then every run is summarized in one process, in two parts that are merged, by one worker
-and by two; all must give the same bytes. Told are processor time for each interval (all processes, reading and start
+and by two; all must give the same numbers. Told are processor time for each interval (all processes, reading and start
 included), the resident set of the largest process, and the size of the summary against that of the traces. With
 ``--remove`` the files of a run are deleted before the next one is made.
 """
@@ -12,6 +12,7 @@ included), the resident set of the largest process, and the size of the summary 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ import time
 from pathlib import Path
 
 import duckdb
+
+import perfcore
 
 CHILD = """
 import json, resource, sys
@@ -70,6 +73,13 @@ def perf(*words: object) -> tuple[float, float, float]:
     return time.perf_counter() - began, seconds, peak / 1024
 
 
+def numbers(path: Path) -> str:
+    """Return a digest of all sums in a summary."""
+    run = perfcore.read(path)
+    arrays = *run.windows(), *run.times_and_entries(), run.summary.cells
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
 def measure(folder: Path, n_files: int, n_intervals: int, cells: int) -> None:
     """Make a run, summarize it in four ways, and print a line for each."""
     run = folder / f"{n_files}x{n_intervals}"
@@ -84,12 +94,13 @@ def measure(folder: Path, n_files: int, n_intervals: int, cells: int) -> None:
     names, outputs = f"{run}/*.parquet", {}
 
     def tell(how: str, found: list[tuple[float, float, float]], output: Path) -> None:
-        outputs[how] = output.read_bytes()
+        outputs[how] = numbers(output)
+        n_bytes = output.stat().st_size
         seconds = sum(each[1] for each in found)
         print(
             f"  {how:14}{sum(each[0] for each in found):9.1f} s elapsed{seconds:9.1f} s of processors"
             f"{1e6 * seconds / total:8.3f} us each{max(each[2] for each in found):8.0f} MiB"
-            f"{len(outputs[how]) / 1e6:8.3f} MB, {len(outputs[how]) / traces:.2%} of the traces",
+            f"{n_bytes / 1e6:8.3f} MB, {n_bytes / traces:.2%} of the traces",
             flush=True,
         )
 

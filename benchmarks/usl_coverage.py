@@ -62,7 +62,7 @@ def coverage(scenario: str, draws: int, seed: int = 0) -> dict[str, float]:
         bounds |= {each.name.split(" ")[0]: each.interval for each in model.derived()}
         for name, true in truth.items():
             if name == "run at 1.5 p":
-                _, low, high = model.predict([place], 0.95)[0]
+                _, low, high = model.predict_array([place], 0.95)[0]
                 held[name].append(bool(low <= new <= high))
             else:  # a coefficient that is left out is 0, and what follows from it is open
                 low, high = bounds.get(name, (0.0, np.inf if name not in ("sigma", "kappa") else 0.0))

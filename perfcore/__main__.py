@@ -10,7 +10,7 @@ import traceback
 
 import typer
 
-from perfcore.base.errors import PerfError, error_lines
+from perfcore.base.errors import PerfError, error_lines, options_of_program
 from perfcore.base.surroundings import ignore_settings_of_folder, open_closed_streams
 from perfcore.cli.app import program
 from perfcore.hooks.registry import fault_of_plugin
@@ -18,6 +18,7 @@ from perfcore.hooks.registry import fault_of_plugin
 _INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a program; typer does so for Ctrl-C
 
 
+@options_of_program()
 def main() -> None:
     """Run the program; the user's mistakes and a full machine become one line and exit status 2, bugs a traceback."""
     open_closed_streams()

@@ -11,11 +11,8 @@ from pathlib import Path
 
 from trace_samples import TRACE_SAMPLES
 
+import perfcore
 from perf_experiments import Store, run_records
-from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.summary import Gathered, ordered_columns
-from perf_traces.summaries.summary_file import encode
-from perfcore import Trace
 
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"
 SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"
@@ -606,10 +603,11 @@ EXTRAP_RUNS = """\
 
 def summary() -> bytes:
     """Of one file with two locations."""
-    gathered = Gathered(Run((ListedFile("run.csv", 9, "7"),), 16, None, "auto", {}))
-    trace = Trace([0, 0, 1], [0, 1, 0], [0, 6, 1], [6, 90, 70], ["a", "b"], ["solve", "MPI_Wait"], time_unit="ms")
-    gathered.add_trace(0, trace, ordered_columns(trace))
-    return encode(gathered.summary())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.csv"
+        path.write_text("location,state,start_ms,end_ms\na,solve,0,6\na,MPI_Wait,6,90\nb,solve,1,70\n")
+        perfcore.summarize(path, Path(folder) / "run.summary", cells=16)
+        return (Path(folder) / "run.summary").read_bytes()
 
 
 JSON_LINES = '{"p": 1, "time_s": 8.25, "host": "a"}\n{"p": 2, "time_s": 4.5, "host": null}\n{"p": 4, "time_s": 2}\n'

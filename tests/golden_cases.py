@@ -106,7 +106,7 @@ def run(words: list[str]) -> str:
 
 def predictions(model: Any, points: Any) -> Any:
     """Values at points, with bounds where the model has them."""
-    return model.predict(points, interval=0.95).tolist()
+    return model.predict_array(points, interval=0.95).tolist()
 
 
 def record() -> None:

@@ -20,7 +20,7 @@ import perfcore
 from perf_structural import StructuralModel
 from perf_structural.judging import judge
 from perf_structural.measured_value import represent
-from perf_structural.prediction_files import read_actual, read_predictions
+from perf_structural.samples import read_actual, read_predictions
 from perf_tables.series import take_window
 from perfcore.reading.recognise import read
 

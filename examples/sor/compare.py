@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from perf_structural.answers import rank_names
 from perf_structural.judging import Judgement, judge
-from perf_structural.prediction_files import read_actual, read_predictions
+from perf_structural.samples import read_actual, read_predictions
 
 __all__ = ["REPRESENTATIONS", "compare", "draw", "judgements", "table"]
 

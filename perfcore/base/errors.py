@@ -6,19 +6,54 @@ status 2. Any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _REMEDY = (  # how advice begins
     "(?:add|choose|convert|correct|fix|fit|give|hold|if|keep|leave|make|measure|name|put|read|remove|rename|say|select|"
     "set|take|to|try|use|write|--?[a-z])\\b"
 )
 _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
+# Commands to type stay as they are; elsewhere an option may have a value, which is no word of the sentence.
+_OPTION = re.compile(
+    r"`[^`-][^`]* [^`]*`|\bperf [a-z][^`;]*|--([a-z][a-z-]*)(?!=)\b"
+    r"(?: (-?[A-Z0-9](?:[\w.,]*\w)?|'[^']*'|[a-z]\w*(?:,\w+)+|"
+    r"[a-z]\w*=[^\s;,)`:]*|[a-z]\w*(?=[,;.):`]|$| (?:and|or)\b)))?"
+)
+_speaks_of_options = [False]  # whether the user has typed options, or called functions
 
 
 class PerfError(Exception):
-    """Base of all errors whose cause is the input, an option or the installation."""
+    """Base of all errors whose cause is the input, an option or the installation.
+
+    Its text names options as the user gives them: ``--parameter p`` in the program, ``parameter='p'`` in Python.
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if _speaks_of_options[0] else _OPTION.sub(_as_keyword, text)
+
+
+@contextlib.contextmanager
+def options_of_program() -> Iterator[None]:
+    """Name options in messages as they are typed."""
+    before, _speaks_of_options[0] = _speaks_of_options[0], True
+    try:
+        yield
+    finally:
+        _speaks_of_options[0] = before
+
+
+def _as_keyword(option: re.Match[str]) -> str:
+    name, value = option.groups()
+    if name is None:
+        return option[0]
+    if value is None and option.string[option.end() : option.end() + 1] == ":":
+        return name.replace("-", "_")
+    quoted = value is not None and not value.startswith("'") and not value.lstrip("-").replace(".", "").isdigit()
+    return f"{name.replace('-', '_')}={repr(value) if quoted else value or ''}"
 
 
 class InputError(PerfError):

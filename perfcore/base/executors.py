@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import logging
 import os
 import queue
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any
 
 from perfcore.base.errors import DataError, MissingDependencyError, OptionError, PerfError
@@ -32,31 +33,49 @@ Task = Callable[..., bytes]
 
 
 def as_they_end(
-    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]
+    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]], names: Sequence[str] = ()
 ) -> Iterator[tuple[int, bytes]]:
-    """Which arguments a task was called with, by their position, and its answer; for sums, which need no order."""
+    """Yield the position of arguments that a task was called with, and its answer; for sums, which need no order.
+
+    A worker that is lost is replaced once; then the task is named, by ``names`` if they are given.
+    """
     if executor is None:
         for position, args in enumerate(arguments):
             yield position, task(*args)
         return
     futures: dict[Future[bytes], int] = {}
+    position, n_done = 0, 0
     try:
         for position, args in enumerate(arguments):
             futures[executor.submit(task, *args)] = position
         for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenExecutor as error:
-        raise DataError(f"what does the work elsewhere ended: {error}") from error
+            position = futures[future]
+            yield position, future.result()
+            n_done += 1
+    except PerfError:
+        raise
+    except (CancelledError, OSError) as error:
+        problem = f"the scheduler is gone, {n_done} of {len(arguments)} tasks were done"
+        raise DataError(f"--parallel: {problem}") from error
+    except (BrokenExecutor, ImportError) as error:
+        raise DataError(f"{names[position] if names else 'work elsewhere'}: {error}") from error
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "distributed":
+            raise
+        problem = str(error).partition(". ")[0]
+        raise DataError(f"{names[position] if names else 'work elsewhere'}: {problem}") from error
     finally:
         for future in futures:
             future.cancel()
 
 
-def in_order(executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
-    """The answers in the order of the arguments; see `as_they_end`."""
+def in_order(
+    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]], names: Sequence[str] = ()
+) -> Iterator[bytes]:
+    """Yield the answers in the order of the arguments; see `as_they_end`."""
     early: dict[int, bytes] = {}
     following = 0
-    for position, answer in as_they_end(executor, task, arguments):
+    for position, answer in as_they_end(executor, task, arguments, names):
         early[position] = answer
         while following in early:
             yield early.pop(following)
@@ -78,9 +97,9 @@ class LocalProcesses(Executor):
     lists.
     """
 
-    def __init__(self, count: int, prepare: str | None = None) -> None:
+    def __init__(self, count: int, prepare: str | None = None, *, one_thread: bool = True) -> None:
         self._threads = ThreadPoolExecutor(count)
-        self._processes = [_Process(prepare) for _ in range(count)]
+        self._processes = [_Process(prepare, one_thread) for _ in range(count)]
         self._idle: queue.LifoQueue[_Process] = queue.LifoQueue()
         for process in self._processes:
             if prepare is not None:
@@ -131,16 +150,16 @@ class LocalProcesses(Executor):
 class _Process:
     """One process, which is started when it is asked something and has ended, or never began."""
 
-    def __init__(self, prepare: str | None) -> None:
+    def __init__(self, prepare: str | None, one_thread: bool) -> None:
         self._running: subprocess.Popen[bytes] | None = None
+        self._settings = {**(dict.fromkeys(_THREADS, "1") if one_thread else {}), **os.environ}
         self._command = [sys.executable, "-P", "-c", _SERVE, *([] if prepare is None else [prepare])]
 
     def start(self) -> subprocess.Popen[bytes]:
         if self._running is None:
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            one_thread = {**dict.fromkeys(_THREADS, "1"), **os.environ}
             # Ctrl-C is for the program that asks, which then ends them.
-            self._running = subprocess.Popen(self._command, **pipes, env=one_thread, start_new_session=True)  # noqa: S603
+            self._running = subprocess.Popen(self._command, **pipes, env=self._settings, start_new_session=True)  # noqa: S603
         return self._running
 
     def ask(self, line: str) -> bytes:
@@ -199,20 +218,20 @@ def serve() -> None:
 
 
 @contextlib.contextmanager
-def executor_of(where: str | None, prepare: str | None = None) -> Iterator[Executor | None]:
-    """What ``--parallel`` names: ``local:4``, ``dask://HOST:PORT``; None for this process."""
+def executor_of(where: str | None, prepare: str | None = None, *, one_thread: bool = True) -> Iterator[Executor | None]:
+    """Open what ``--parallel`` names: ``local:4``, ``dask://HOST:PORT``; None for this process."""
     kind, sign, rest = (where or "").partition(":")
     if where is None:
         yield None
     elif kind == "local" and sign and rest.isdecimal() and 1 <= int(rest) <= _MOST_PROCESSES:
-        with LocalProcesses(int(rest), prepare) as executor:
+        with LocalProcesses(int(rest), prepare, one_thread=one_thread) as executor:
             yield executor
     elif kind == "dask" and rest.startswith("//") and ":" in rest:
         with _of_dask(rest[2:]) as executor:
             yield executor
     else:
         raise OptionError(
-            f"--parallel {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
+            f"--parallel {where!r}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
             "perf summarize takes slurm, too"
         )
 
@@ -226,12 +245,35 @@ def _of_dask(address: str) -> Iterator[Executor]:
         raise MissingDependencyError(
             "--parallel dask:// needs the package distributed; pip install 'perfcore[cluster]' brings it"
         ) from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what goes wrong becomes one line
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise _no_scheduler(address, str(error).partition("\n")[0] or "no answer") from None
-    with client, client.get_executor() as executor:
-        yield executor
+    with client:
+        _check_workers(client, address)
+        executor = client.get_executor(retries=1)
+        ended_well = False
+        try:
+            yield executor
+            ended_well = True
+        finally:  # after an error nothing is waited for: no worker may be left to end it
+            executor.shutdown(wait=ended_well)
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """Refuse a cluster without workers, or with another perfcore than this one's."""
+    try:
+        client.wait_for_workers(1, timeout=_ANSWERS_WITHIN_S)
+    except TimeoutError:
+        raise OptionError(f"--parallel 'dask://{address}': no worker yet; start one: dask worker {address}") from None
+    versions = client.get_versions(packages=["perfcore"])
+    here, *there = (each["packages"].get("perfcore") for each in (versions["client"], *versions["workers"].values()))
+    for worker, found in zip(versions["workers"], there, strict=True):
+        if found != here:
+            raise OptionError(
+                f"--parallel 'dask://{address}': worker {worker} has perfcore {found}, and this is {here}"
+            )
 
 
 def _check_scheduler(address: str) -> None:
@@ -247,4 +289,4 @@ def _check_scheduler(address: str) -> None:
 
 
 def _no_scheduler(address: str, why: str) -> OptionError:
-    return OptionError(f"--parallel dask://{address}: no scheduler of Dask answers there: {why}")
+    return OptionError(f"--parallel 'dask://{address}': no scheduler of Dask answers there: {why}")

@@ -105,7 +105,7 @@ def _predict(model: Model, points: Mapping[str, Any]) -> tuple[Floats, Floats | 
     """Return predictions (n,) and their interval (n, 2), None if models of this kind, or of these data, have none."""
     asked: Any = next(iter(points.values())) if len(points) == 1 else points
     try:
-        table = np.asarray(model.predict(asked, interval=_COVERAGE), dtype=np.float64)
+        table = np.asarray(model.predict_array(asked, interval=_COVERAGE), dtype=np.float64)
     except PerfError:
         return np.asarray(model.predict(asked), dtype=np.float64), None
     return table[:, 0], table[:, 1:] if np.isfinite(table).any(axis=0).all() else None

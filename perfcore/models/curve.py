@@ -92,19 +92,32 @@ class CurveModel(Model, frozen=True, forbid_unknown_fields=True):
         left_out = {} if self.leave_one_out is None else {f"leave_one_out_{name}": self.leave_one_out}
         return {"n_points": len(self.residuals), name: error, **left_out}
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Return values (n,), or (n, 3) with the interval of a single measurement; see `Model.predict`."""
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
+        """Return values (n,), or (n, 3) with the interval of a single measurement; see `Model.predict_array`."""
+        value, curves = self._curves(points, 0 if interval is None else len(self.draws))
+        if interval is None:
+            return value
+        noise = np.random.default_rng(_SEED).choice(self.residuals, (len(curves), 1))
+        return _with_ends(value, curves * (1.0 + noise) if self.is_relative else curves + noise, interval)
+
+    def mean_array(self, points: Points, interval: float) -> Floats:
+        """Return values with the interval of the curve itself (n, 3)."""
+        return _with_ends(*self._curves(points, len(self.draws)), interval)
+
+    def _curves(self, points: Points, n_draws: int) -> tuple[Floats, Floats]:
+        """Return the curve at points (n,), and curves of as many bootstrap draws."""
         named = of_one_length(by_symbol(points, self.columns, ()))
         places = {name: np.asarray(column, dtype=np.float64) for name, column in named.items()}
         value = self._fitter.values(np.array([*self.estimates.values()]), places)
-        if interval is None:
-            return value
-        check_coverage(interval)
-        curves = np.stack([self._fitter.values(np.array(draw), places) for draw in self.draws])
-        noise = np.random.default_rng(_SEED).choice(self.residuals, (len(curves), 1))
-        runs = curves * (1.0 + noise) if self.is_relative else curves + noise
-        ends = np.quantile(runs, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=0)
-        return np.stack([value, np.minimum(ends[0], value), np.maximum(ends[1], value)], axis=1)
+        curves = [self._fitter.values(np.array(draw), places) for draw in self.draws[:n_draws]]
+        return value, np.reshape(curves, (n_draws, len(value)))
+
+
+def _with_ends(value: Floats, samples: Floats, interval: float) -> Floats:
+    """Return values with the quantiles (n, 3) of samples (k, n)."""
+    check_coverage(interval)
+    low, high = np.quantile(samples, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=0)
+    return np.stack([value, np.minimum(low, value), np.maximum(high, value)], axis=1)
 
 
 class CurveFitter(Fitter):

@@ -37,7 +37,7 @@ NO_PARTS = "{} works in one process and has no parts for --parallel (executor); 
 _ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
 
 
-def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = None, **options: Any) -> Model:
+def fit(data: Any, *, fitter: str | None = None, executor: Executor | None = None, **options: Any) -> Model:
     """Fit a model.
 
     Parameters
@@ -76,7 +76,7 @@ def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = Non
     return model
 
 
-def rank(data: Any, fitter: str | None = None, *, executor: Executor | None = None, **options: Any) -> Ranking:
+def rank(data: Any, *, fitter: str | None = None, executor: Executor | None = None, **options: Any) -> Ranking:
     """Rank the candidate models of a fitter.
 
     Parameters and errors are those of `fit`; the default is the fitter that is registered to rank this kind of data.
@@ -143,6 +143,8 @@ def types_to_read(
         accepted: tuple[type, ...] = registry().load("fitters", fitter).takes
         return accepted
     if not ranking:
+        if options.get("column"):
+            return (Series,)
         return (Measurements,) if any(options.get(name) for name in (*_ROLES, "path")) else ()
     entries = registry().entries("fitters").values()
     return tuple({accepted: None for entry in entries if entry.ranks_for for accepted in entry.load().takes})

@@ -6,26 +6,31 @@ import numbers
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import ModelFileError, PluginError, UnknownNameError
+from perfcore.base.errors import ModelFileError, OptionError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_json
 from perfcore.data.columns import shown_names
 from perfcore.hooks.registry import registry
+from perfcore.models.points import columns_of
 from perfcore.report import Report
 from perfcore.results import Result, has_presenter, presenter_of
+from perfcore.tables import Table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from perfcore.models.design_rows import DesignRows, GrowthDraws, PartDraws, Rival
     from perfcore.models.observed import Observed
 
 __all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "model_of"]
 
 Points = npt.ArrayLike | Mapping[str, Any]
+Floats = npt.NDArray[np.float64]
 
 _BEGINNING = 100  # bytes of a model file, in which it says what it is
 
@@ -47,6 +52,13 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     fingerprint: str
     version: str
+
+
+class Prediction(NamedTuple):
+    """Predictions with both kinds of interval, each ``predicted``, ``lower`` and ``upper`` indexed by the points."""
+
+    mean: pd.DataFrame
+    single_run: pd.DataFrame
 
 
 class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,8 +111,8 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Point that is predicted where none is named; by default the largest measured value of each variable."""
         return {symbol: high for symbol, (_, high) in self.ranges.items()}
 
-    def predict(self, points: Points, interval: float | None = None) -> npt.NDArray[np.float64]:
-        """Values of the model.
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
+        """Return values of the model at points; a subclass overrides it.
 
         Parameters
         ----------
@@ -109,8 +121,63 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for all points.
         interval : float, optional
             Coverage of prediction bounds, 0 to 1; then three columns come back: value, lower, upper.
+
+        Returns
+        -------
+        (n,) or (n, 3) float
         """
         raise NotImplementedError
+
+    def mean_array(self, points: Points, interval: float) -> Floats:
+        """Return value, lower and upper (n, 3) of the mean of many runs; arguments are those of `predict_array`."""
+        raise OptionError(f"models of kind {self.kind} have no intervals of the mean")
+
+    @overload
+    def predict(self, points: Points | None = None, interval: None = None) -> Floats: ...
+    @overload
+    def predict(self, points: Points | None = None, *, interval: float) -> pd.DataFrame: ...
+    @overload
+    def predict(self, points: Points | None, interval: float) -> pd.DataFrame: ...
+    def predict(self, points: Points | None = None, interval: float | None = None) -> Floats | pd.DataFrame:
+        """Predict at points, with the interval of a single run if asked.
+
+        Parameters
+        ----------
+        points : array_like, mapping or DataFrame, optional
+            As in `predict_array`; by default `target`.
+        interval : float, optional
+            Coverage of the interval, 0 to 1.
+
+        Returns
+        -------
+        (n,) float, or DataFrame
+            With an interval: ``predicted``, ``lower`` and ``upper``, indexed by the points.
+
+        Examples
+        --------
+        >>> import pandas as pd, perfcore
+        >>> runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.21, 4.42, 2.39, 1.46, 0.92]})
+        >>> model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+        >>> model.predict([32]).round(2)
+        array([0.68])
+        >>> model.predict([32, 64], interval=0.95).round(2)
+            predicted  lower  upper
+        p
+        32       0.68   0.49   0.87
+        64       0.56   0.37   0.76
+        """
+        points = dict(self.target) if points is None else points
+        if interval is None:
+            return self.predict_array(points)
+        return predicted_frame(self, points, self.predict_array(points, interval))
+
+    def prediction(self, points: Points | None = None, interval: float = 0.95) -> Prediction:
+        """Return two tables as of `predict`: of the mean of many runs (``mean``), and of one (``single_run``)."""
+        points = dict(self.target) if points is None else points
+        return Prediction(
+            mean=predicted_frame(self, points, self.mean_array(points, interval)),
+            single_run=predicted_frame(self, points, self.predict_array(points, interval)),
+        )
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         """Measurements at points of this model, to compare with its predictions.
@@ -201,6 +268,17 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         return report_of(self, data)
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first table that the program prints, as a data frame with all digits."""
+        return next(iter(self.report().brief_tables), Table(())).frame()
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """Models that the fitter chose from, with their probabilities or scores; empty if it makes one model."""
+        tables = (table for table in self.report().tables if table.title.startswith("Candidates"))
+        return next(tables, Table(())).frame()
+
     def __add__(self, other: Model | float) -> Model:
         """Sum with a model, or with a number in the model's unit; see `Model`."""
         return _composing(self, other, "add")
@@ -237,6 +315,18 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file, whole or not at all."""
         write_json(path, self.to_dict())
+
+
+def predicted_frame(model: Model, points: Points, values: Floats) -> pd.DataFrame:
+    """Return values, lower and upper ends (n, 3) as a table that is indexed by the points."""
+    import pandas as pd
+
+    columns = {
+        model.shown_names.get(name, name): np.atleast_1d(c) for name, c in columns_of(points, model.variables).items()
+    }
+    places = np.broadcast_arrays(*columns.values())
+    index = pd.Index(places[0]) if len(places) == 1 else pd.MultiIndex.from_arrays(places)
+    return pd.DataFrame(values, index=index.set_names(list(columns)), columns=["predicted", "lower", "upper"])
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
-__all__ = ["by_symbol", "check_coverage", "of_one_length"]
+__all__ = ["by_symbol", "check_coverage", "columns_of", "of_one_length"]
 
 
 def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
     """Columns of points under the symbols of a model's variables; values and lengths are not looked at."""
     named = {}
-    for name, values in _as_columns(user_points, columns).items():
+    for name, values in columns_of(user_points, columns).items():
         symbols = [name] if name in columns else [symbol for symbol, column in columns.items() if column == name]
         if not symbols and name not in names:
             raise UnknownNameError("variable", str(name), [*columns, *names])
@@ -42,7 +42,8 @@ def check_coverage(interval: float) -> None:
         raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
 
 
-def _as_columns(user_points: Any, columns: Mapping[str, str]) -> Mapping[str, Any]:
+def columns_of(user_points: Any, columns: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return points as columns under the names that the user gave, or under the only variable's."""
     if isinstance(user_points, Mapping):
         return user_points
     if hasattr(user_points, "columns"):  # a DataFrame

@@ -115,16 +115,16 @@ class FitterSuite:
     def test_predicts_bounds(self) -> None:
         """Value, lower and upper bound; a higher coverage is wider; a coverage is above 0 and below 1."""
         model, points = self.fit(), self.points()
-        value, lower, upper = model.predict(points, interval=0.5).T
+        value, lower, upper = model.predict_array(points, interval=0.5).T
         np.testing.assert_array_equal(value, model.predict(points))
         assert (lower <= value).all()
         assert (value <= upper).all()
-        _, lowest, uppermost = model.predict(points, interval=0.99).T
+        _, lowest, uppermost = model.predict_array(points, interval=0.99).T
         assert (lowest <= lower).all()
         assert (upper <= uppermost).all()
         for coverage in (0.0, 1.0, -1.0, math.nan):
             with pytest.raises(PerfError):
-                model.predict(points, interval=coverage)
+                model.predict_array(points, interval=coverage)
 
     def test_draws_part_by_part(self) -> None:
         """One key for each name; draws at each point ascend around values, or are NaN for lack of bounds."""

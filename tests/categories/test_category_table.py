@@ -76,11 +76,11 @@ def test_a_category_that_was_not_measured_everywhere_is_missing_or_zero():
 @pytest.mark.parametrize(
     ("rows", "columns", "given", "problem"),
     [
-        ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*--where 'time_s>=0'"),
+        ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*where='time_s>=0'"),
         ([(0, "a", 1.0)], COLUMNS, {}, "p is 0; a positive number is expected"),
         ([(1, "", 1.0)], COLUMNS, {}, "category is empty; each row needs the name of its category"),
-        ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: --category COLUMN"),
-        ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*--where 'machine=x'"),
+        ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: category='COLUMN'"),
+        ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*where='machine=x'"),
         (PLAIN, COLUMNS, {"total": "everything"}, "unknown category or column for the total 'everything'"),
         (PLAIN, COLUMNS, {"absent": "never"}, "unknown absent 'never'"),
         ([(1, "total", 1.0)], COLUMNS, {}, "no category besides the total"),
@@ -103,7 +103,7 @@ def test_gromacs_by_category(real_data):
         by_category(data)
     data = data.with_roles("P=nodes,D=atoms").where("machine=ARCHER2")
     # cpus_per_task is 128 / tasks_per_node: holding the one holds the other.
-    with pytest.raises(OptionError, match=r"differ in tasks_per_node .*--where 'tasks_per_node="):
+    with pytest.raises(OptionError, match=r"differ in tasks_per_node .*where='tasks_per_node="):
         by_category(data)
     data = data.where("tasks_per_node=128,cpus_per_task=1")
     table = by_category(data, aggregate="mean", absent="zero")
@@ -143,7 +143,7 @@ def test_a_column_that_was_varied_is_named_with_both_cures():
         table_of_factors(data)
     assert str(caught.value) == (
         "profile.csv: rows of one point, such as p=2, differ in size (10, 20, 40), so they are no repeated runs; "
-        "name it with --parameter p,size, or hold it with --where 'size=10'"
+        "name it with parameter='p,size', or hold it with where='size=10'"
     )
     assert len(table_of_factors(data, "p,size")) == 9
     assert len(table_of_factors(data.query("size == 10"))) == 3
@@ -154,7 +154,7 @@ def test_phases_that_are_not_the_same_for_every_run_or_category(runs):
     """One run has a phase more, another category comes in one phase only; cycles are as `perf overheads` has them."""
     data = rows(p=[2, 4, 8], phase=[1, 2, 3], run=range(runs))
     data = data[~((data.p == 2) & (data.phase == 3)) & ~((data.category == "io") & (data.phase != 2))]
-    with pytest.raises(OptionError, match=r"such as p=2, differ in phase \(1, 2, 3\).*--where 'phase=1'"):
+    with pytest.raises(OptionError, match=r"such as p=2, differ in phase \(1, 2, 3\).*where='phase=1'"):
         table_of_factors(data.assign(all_locations_ns=(data.time_s * data.p * 1e9).astype(int)))
 
 
@@ -185,7 +185,7 @@ def codes_at_classes():
 
 def test_runs_of_several_classes_are_refused_or_have_a_model_each():
     data = Measurements(codes_at_classes(), source="runs.csv")
-    refusal = r"differ in class \(A, S\) and are up to 50-fold apart.*code,class, or choose"
+    refusal = r"differ in class \(A, S\) and are up to 50-fold apart.*code,class', or choose"
     with pytest.raises(OptionError, match=refusal):
         perfcore.fit(data, fitter="individual")
     assert len(perfcore.fit(data, fitter="scaling").paths) == 4

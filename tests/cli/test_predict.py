@@ -101,7 +101,7 @@ def test_bounds_are_those_of_the_model(perf, joint):
     perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
     words = ["--at", "p=2,64", "--at", "code=LU", "--at", "system=SP2", "--interval", "0.9"]
     points = json.loads(perf("predict", "joint.json", *words, "--json").out)["rows"]
-    expected = perfcore.load(joint).predict({"p": [2, 64], "code": "LU", "system": "SP2"}, interval=0.9)
+    expected = perfcore.load(joint).predict_array({"p": [2, 64], "code": "LU", "system": "SP2"}, interval=0.9)
     assert [[point[name] for name in ("value", "lower", "upper")] for point in points] == expected.tolist()
     assert all(point["lower"] < point["value"] < point["upper"] for point in points)
 

@@ -80,7 +80,7 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    words = ["experiment", "run", "d.toml", "--scheduler", "slurm"]
+    words = ["experiment", "run", "d.toml", "--parallel", "slurm"]
     assert perf(*words, "--", "true", "{n}", status=3).lines == [
         "d.db: 0 new runs collected, 0 in total",
         "",

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perf_analysis.slurm_array import job_script, make_part, make_whole
 from perf_analysis.summarize import summarize
-from perfcore.base.errors import DataError
+from perfcore import read
 
 STAND_IN = Path(__file__).parent.parent / "experiments" / "stand_in_slurm.py"
 GIVEN = ("rank*.csv", "-o", "whole", "--cells", 64, "-r", "clocks=recorded", "--parallel", "slurm:parts=3,time=10:00")
@@ -38,7 +37,14 @@ def end(jobs):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "COMPLETED"}))
 
 
-def test_an_array_of_jobs_makes_the_bytes_of_one_process(jobs, folder, perf):
+def run_job(job, **variables):
+    return subprocess.run(
+        ["/bin/bash", job["script"], *job["arguments"]], check=False, env={**os.environ, **variables},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_an_array_of_jobs_makes_the_summary_of_one_process(jobs, folder, perf):
     said = perf("summarize", *GIVEN, status=(3,))
     assert said.lines[0] == "0 of 3 parts are done; jobs pending or running: 4000, 4001"
     array, merge = (json.loads((jobs / number).read_text()) for number in ("4000", "4001"))
@@ -47,29 +53,35 @@ def test_an_array_of_jobs_makes_the_bytes_of_one_process(jobs, folder, perf):
         "--parsable", "--job-name=summarize", f"--output={where}/part-%a.out", f"--chdir={folder}", "--array=1-3",
     ]  # fmt: skip
     assert merge["options"][-1] == "--dependency=afterany:4000"
-    assert Path(array["script"]).read_text() == job_script({"time": "10:00"})
-    environment = {**os.environ, "SLURM_ARRAY_TASK_ID": "2"}
-    subprocess.run(["/bin/bash", array["script"], *array["arguments"]], check=True, env=environment)
+    assert "#SBATCH --time=10:00\n" in Path(array["script"]).read_text()
+    assert run_job(array, SLURM_ARRAY_TASK_ID="2").returncode == 0
     assert perf("summarize", *GIVEN, status=(3,)).lines[0].startswith("1 of 3 parts are done; jobs pending")
     assert len(list(jobs.iterdir())) == 2  # as nothing was handed over again
 
-    # The jobs of two parts are killed: both are named, and handed over again.
-    with pytest.raises(DataError, match=r"2 of 3 parts are missing: 1, 3; .*/whole.parts/part-K.out says why"):
-        make_whole(where)
+    # The jobs of two parts are killed: they are named, and handed over again.
+    assert "1.summary" in run_job(merge).stderr
     end(jobs)
     perf("summarize", *GIVEN, status=(3,))
     assert "--array=1,3" in json.loads((jobs / "4002").read_text())["options"]
     for part in (3, 1):
-        make_part(where, part)
-    kept = (where / "2.summary").stat().st_mtime_ns
-    make_part(where, 2)
-    assert (where / "2.summary").stat().st_mtime_ns == kept
-    subprocess.run(["/bin/bash", merge["script"], *merge["arguments"]], check=True, env=environment)
-    whole = (folder / "whole").read_bytes()
+        perf("summarize", *GIVEN[:-2], "--part", f"{part}/3", "-o", where / f"{part}.summary")
+    assert run_job(merge).returncode == 0
     summarize("rank*.csv", "alone", cells=64, clocks="recorded")
-    assert whole == (folder / "alone").read_bytes()
-    assert perf("summarize", *GIVEN, status=(0,)).err == "perf: whole: already there\n"
-    (folder / "whole").unlink()
+    alone = read("alone")
+    for _ in range(2):
+        whole = read("whole")
+        assert (whole.windows()[1] == alone.windows()[1]).all()
+        assert (whole.times_and_entries()[0] == alone.times_and_entries()[0]).all()
+        assert perf("summarize", *GIVEN, status=(0,)).err == "perf: whole: already there\n"
+        (folder / "whole").unlink()
+        end(jobs)
+        assert perf("summarize", *GIVEN, status=(0,)).lines[0].endswith("from 5 of 5 files")
+
+
+def test_parts_of_another_run_are_refused(jobs, perf, refused):
+    perf("summarize", *GIVEN, status=(3,))
+    said = refused("summarize", *GIVEN[:-1], "slurm:parts=2")
+    assert "holds parts of another run: 3 parts, or other files or options; --overwrite starts again" in said
+    assert "jobs 4000, 4001 still work on it" in refused("summarize", *GIVEN[:-1], "slurm:parts=2", "--overwrite")
     end(jobs)
-    assert perf("summarize", *GIVEN, status=(0,)).lines[0].endswith("from 5 of 5 files")
-    assert (folder / "whole").read_bytes() == whole
+    assert perf("summarize", *GIVEN[:-1], "slurm:parts=2", "--overwrite", status=(3,)).lines[0].startswith("0 of 2")

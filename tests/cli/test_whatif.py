@@ -82,3 +82,17 @@ def test_mistakes(run, perf, refused):
 def test_balance_needs_no_class(run, perf, line):
     """Rank 1 works 10 and rank 2 50 ns before a barrier of 5 ns: balanced 30, then 5 and 20 more."""
     assert json.loads(perf("whatif", *line, "--json").out)["answers"][0]["runtime_ns"] == 55
+
+
+def test_a_range_of_networks_is_each_of_them_by_every_route(run, perf, refused):
+    single = [json.loads(perf("whatif", run, "--network", f"{k}x", "--json").out)["answers"][0] for k in (1, 2, 4)]
+    swept = json.loads(perf("whatif", run, "--network", "1x..4x", "--json").out)
+    assert swept["answers"] == single
+    assert json.loads(perf("whatif", run, "--network", "1x..4x", "--parallel", "local:2", "--json").out) == swept
+    steps = json.loads(perf("whatif", run, "--network", "1x..2x:0.5", "--json").out)["answers"]
+    assert [each["question"] for each in steps] == [f"network {factor}x faster" for factor in ("1", "1.5", "2")]
+    for words in ("4x..1x", "0x..4x", "1x..inf", "a..b"):
+        assert refused("whatif", run, "--network", words) == (
+            f"--network {words}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected"
+        )
+    assert "--parallel shares out the questions of a range" in refused("whatif", run, "--parallel", "local:2")

@@ -71,7 +71,7 @@ def test_swapping_the_models_swaps_the_outcome(pair):
 
 
 def test_refusals(pair):
-    with pytest.raises(OptionError, match="leave out --at category"):
+    with pytest.raises(OptionError, match="leave out at='category'"):
         compare_models(*pair, {"p": 2.0, "D": 20.0, "category": "work"})
     p = np.array([1.0, 2.0, 4.0, 8.0])
     other = perfcore.fit(pd.DataFrame({"p": p, "time_s": 8.0 / p + 1.0}), fitter="individual", functions="1/p,1")
@@ -101,7 +101,7 @@ def test_draws_of_a_model_with_bounds_are_its_bounds():
     assert fitted.part_draws(points) is None
     drawn = draws_of(fitted, points)
     assert drawn.names == ("work", "start")
-    bounds = fitted.predict({**points, "category": np.array(["total", "total"])}, interval=0.95)
+    bounds = fitted.predict_array({**points, "category": np.array(["total", "total"])}, interval=0.95)
     np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
     np.testing.assert_allclose(np.quantile(drawn.total.draws, [0.025, 0.975], axis=1).T, bounds[:, 1:], rtol=0.01)
     assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
@@ -145,7 +145,7 @@ class Reciprocal(Model, frozen=True):
     def unit(self):
         return "s"
 
-    def predict(self, points, interval=None):
+    def predict_array(self, points, interval=None):
         value = self.work / np.asarray(points, dtype=float)  # takes an array alone
         return value if interval is None else np.column_stack([value, 0.9 * value, 1.1 * value])
 
@@ -161,10 +161,10 @@ class Unbounded(Reciprocal, frozen=True):
     def unit(self):
         return None
 
-    def predict(self, points, interval=None):
+    def predict_array(self, points, interval=None):
         if interval is not None:
             raise OptionError("no bounds")
-        return super().predict(points)
+        return super().predict_array(points)
 
 
 NODES = [1, 2, 4, 4]
@@ -282,7 +282,7 @@ def test_figures_are_those_of_their_definitions(model_of_verification, profile_o
     figures = found.figures(kept)
     assert figures["r2_centered"] == pytest.approx(1.0 - ((y / 11.0) ** 2).sum() / ((y - y.mean()) ** 2).sum())
     assert figures["max_relative_error"] == pytest.approx(1.0 / 11.0)
-    low, high = model_of_verification.predict(dict(found.points), interval=0.95)[:, 1:].T
+    low, high = model_of_verification.predict_array(dict(found.points), interval=0.95)[:, 1:].T
     assert figures["coverage"] == np.mean((low <= found.measured) & (found.measured <= high), where=kept)
 
 

@@ -84,7 +84,7 @@ class TestValues:
         ):
             assert isinstance(composed, ComposedModel)
             np.testing.assert_allclose(composed.predict(POINTS), expected, rtol=1e-14)
-            np.testing.assert_array_equal(composed.predict(POINTS, 0.9)[:, 0], composed.predict(POINTS))
+            np.testing.assert_array_equal(composed.predict_array(POINTS, 0.9)[:, 0], composed.predict(POINTS))
 
     def test_many_parts(self, output):
         parts = [timed(time + np.zeros(5), functions="1") for time in np.linspace(1.0, 2.0, 60)]
@@ -95,7 +95,7 @@ class TestValues:
 class TestBounds:
     @pytest.mark.parametrize("coverage", [0.5, 0.95])
     def test_one_component_is_one_quantity(self, solver, coverage):
-        bounds = solver.predict(POINTS, coverage)
+        bounds = solver.predict_array(POINTS, coverage)
         for composed, expected in (
             (solver + solver, 2 * bounds),
             (max_(solver, solver + solver), 2 * bounds),
@@ -103,18 +103,18 @@ class TestBounds:
             (solver * solver, bounds**2),
             (max_(solver, 2.0), np.maximum(bounds, 2.0)),
         ):
-            np.testing.assert_allclose(composed.predict(POINTS, coverage), expected, rtol=1e-12)
+            np.testing.assert_allclose(composed.predict_array(POINTS, coverage), expected, rtol=1e-12)
 
     def test_a_product_of_what_can_be_negative(self):
         curve = perfcore.fit(UtilizationCurve([0, 1, 2, 3, 4], [0, 9, 1, 8]), phases=1, degree=0)
-        value, lower, upper = curve.predict([2.0], 0.95)[0]
+        value, lower, upper = curve.predict_array([2.0], 0.95)[0]
         assert lower < 0.0
         spread = (upper - value) / 1.959964
         # P(x^2 <= q) of a normal x, by its distribution.
         from scipy.stats import ncx2
 
         expected = spread**2 * ncx2.ppf([0.025, 0.975], 1, (value / spread) ** 2)
-        np.testing.assert_allclose((curve * curve).predict([2.0], 0.95)[0, 1:], expected, rtol=0.01, atol=0.01)
+        np.testing.assert_allclose((curve * curve).predict_array([2.0], 0.95)[0, 1:], expected, rtol=0.01, atol=0.01)
 
     @settings(max_examples=5, deadline=None)
     @given(
@@ -127,14 +127,14 @@ class TestBounds:
         a, b = timed(first), timed(second)
         whole = a + b
         np.testing.assert_array_equal(whole.predict(POINTS), a.predict(POINTS) + b.predict(POINTS))
-        value, lower, upper = whole.predict(POINTS, coverage).T
+        value, lower, upper = whole.predict_array(POINTS, coverage).T
         assert (lower <= value).all()
         assert (value <= upper).all()
-        np.testing.assert_array_equal((b + a).predict(POINTS, coverage), whole.predict(POINTS, coverage))
-        np.testing.assert_allclose((factor * whole).predict(POINTS, coverage)[:, 1], factor * lower, rtol=1e-9)
-        largest = max_(a, b).predict(POINTS, coverage)
+        np.testing.assert_array_equal((b + a).predict_array(POINTS, coverage), whole.predict_array(POINTS, coverage))
+        np.testing.assert_allclose((factor * whole).predict_array(POINTS, coverage)[:, 1], factor * lower, rtol=1e-9)
+        largest = max_(a, b).predict_array(POINTS, coverage)
         for part in (a, b):
-            own = part.predict(POINTS, coverage)
+            own = part.predict_array(POINTS, coverage)
             slack = 0.01 * (own[:, 2] - own[:, 1])
             assert (largest[:, 1] >= own[:, 1] - slack).all()
 
@@ -147,8 +147,8 @@ class TestBounds:
         # Of light tails alone: quantiles of wide skewed distributions may add up to less than the quantile of the sum.
         a, b = timed(first), timed(second)
         assume(a != b)
-        _, lower, upper = (a + b).predict(POINTS, 0.95).T
-        apart = a.predict(POINTS, 0.95) + b.predict(POINTS, 0.95)
+        _, lower, upper = (a + b).predict_array(POINTS, 0.95).T
+        apart = a.predict_array(POINTS, 0.95) + b.predict_array(POINTS, 0.95)
         assert (upper - lower <= 1.02 * (apart[:, 2] - apart[:, 1])).all()
 
     def test_independence_is_said(self, solver, output):
@@ -230,7 +230,7 @@ class TestFile:
             loaded = perfcore.load(tmp_path / "composed.json")
             assert loaded == model
             assert loaded.to_dict() == model.to_dict()
-            np.testing.assert_array_equal(loaded.predict(points, 0.9), model.predict(points, 0.9))
+            np.testing.assert_array_equal(loaded.predict_array(points, 0.9), model.predict_array(points, 0.9))
             assert pickle.loads(pickle.dumps(model)) == model
 
     def test_a_composition_as_a_component(self, content, refused, solver):
@@ -248,7 +248,7 @@ class Distributed:
     def __init__(self, distribution):
         self.distribution = distribution
 
-    def predict(self, points, interval):
+    def predict_array(self, points, interval):
         levels = (0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
         return np.tile(self.distribution.ppf(levels), (len(points), 1))
 
@@ -304,7 +304,7 @@ class TestAgainstRandomDraws:
 
 def test_a_model_without_bounds_leaves_none():
     class Unsure:
-        def predict(self, points, interval):
+        def predict_array(self, points, interval):
             return np.array([[1.0, np.nan, np.nan], [1.0, 0.5, 1.5]])
 
     sure = Distributed(stats.norm(2.0, 1.0))

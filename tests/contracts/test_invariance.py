@@ -114,5 +114,5 @@ def test_a_copy_of_a_file_under_another_name_is_refused(tmp_path):
     """It would count every run twice; --duplicates says which of both it is."""
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("p,time_s\n1,8\n2,4.5\n4,2.5\n8,1.75\n")
-    with pytest.raises(DataError, match=r"row 4 \(.*b.csv\): from here on the rows repeat .*--duplicates drop"):
+    with pytest.raises(DataError, match=r"row 4 \(.*b.csv\): from here on the rows repeat .*duplicates='drop'"):
         perfcore.fit(perfcore.read(tmp_path), fitter="scaling")

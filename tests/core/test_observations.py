@@ -183,7 +183,7 @@ def test_roles_that_are_given_take_the_place_of_guesses(runs):
 
 def test_several_units_are_refused_with_a_cure_that_works(runs):
     mixed = runs.rename(columns={"time_s": "time"}).assign(unit=["s", "s", "ms", "ms"])
-    with pytest.raises(DataError, match=r"column 'unit' has several units \(s, ms\).*--where unit=s"):
+    with pytest.raises(DataError, match=r"column 'unit' has several units \(s, ms\).*where='unit=s'"):
         Measurements(mixed).observations()
     chosen = Measurements(mixed).where("unit=s")
     assert chosen.roles.unit == "s"

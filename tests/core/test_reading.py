@@ -120,7 +120,7 @@ def test_a_model_is_no_data_and_says_what_reads_it(put, version):
 def test_options_reach_the_reader_checked(put):
     path = put("x.a", b"A")
     assert read(path, scale="3").heights.tolist() == [6.0]
-    with pytest.raises(OptionError, match="alpha: --scale 0: must be greater than 0"):
+    with pytest.raises(OptionError, match="alpha: scale=0: must be greater than 0"):
         read(path, scale=0)
     with pytest.raises(UnknownNameError, match="unknown option of alpha 'scal': did you mean 'scale'"):
         read(path, scal=1)

@@ -250,7 +250,7 @@ def test_a_file_that_exists_is_kept_unless_told_otherwise(tmp_path):
     target = tmp_path / "report.html"
     refuse_existing(target)
     target.write_text("mine")
-    with pytest.raises(InputError, match=r"report\.html: exists and is no result of perf; --overwrite replaces it"):
+    with pytest.raises(InputError, match=r"report\.html: exists and is no result of perf; overwrite= replaces it"):
         refuse_existing(target)
     refuse_existing(target, overwrite=True)
     target.write_text('<meta name="generator" content="perfcore">')

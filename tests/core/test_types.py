@@ -9,6 +9,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SLIP = 'perfcore.fit(runs, fitter="scaling", parametre="p")'
+PROGRAM = f"""import perfcore
+runs = perfcore.read("runs.csv")
+model = perfcore.fit(runs, fitter="scaling", parameter="p")
+reveal_type(model)
+reveal_type(perfcore.fit(runs, fitter="worley", degree=2))
+reveal_type(perfcore.fit(runs))
+reveal_type(model.predict([128], interval=0.95))
+model.save("model.json")
+{SLIP}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +37,7 @@ def test_the_stubs_are_up_to_date(stubs):
 
 
 def test_every_package_with_a_function_says_that_it_is_typed(stubs):
-    packages = {line.split()[1].partition(".")[0] for line in stubs.stub_text().splitlines() if line.startswith("from")}
+    packages = set(re.findall(r"^from (perf\w*)", stubs.stub_text(), re.MULTILINE))
     for name in packages:
         assert (Path(importlib.util.find_spec(name).origin).parent / "py.typed").exists(), name
 
@@ -34,7 +45,7 @@ def test_every_package_with_a_function_says_that_it_is_typed(stubs):
 @pytest.mark.slow
 def test_a_type_checker_knows_every_function(stubs, tmp_path):
     pytest.importorskip("mypy")
-    names = re.findall(r"import \w+ as (\w+)", stubs.stub_text())
+    names = ["fit", "rank", *re.findall(r"import \w+ as (\w+)", stubs.stub_text())]
     assert {"compare", "overheads", "fit"} <= set(names)
     (tmp_path / "use.py").write_text("\n".join(["import perfcore", *(f"reveal_type(perfcore.{n})" for n in names)]))
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "use.py"]
@@ -42,3 +53,16 @@ def test_a_type_checker_knows_every_function(stubs, tmp_path):
     revealed = re.findall(r'^use\.py:(\d+): note: Revealed type is "(.*)"$', done.stdout, re.MULTILINE)
     assert [int(line) - 2 for line, _ in revealed] == list(range(len(names))), done.stdout + done.stderr
     assert [name for name, (_, kind) in zip(names, revealed, strict=True) if kind == "Any"] == []
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_accepts_a_program_and_finds_a_slip_in_an_option(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "use.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "use.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert re.findall(r'^use\.py:\d+: note: Revealed type is "(?:.*\.)?(\w+)"$', done.stdout, re.MULTILINE) == [
+        "ScalingModel", "PhaseModel", "Model", "DataFrame",
+    ], done.stdout + done.stderr  # fmt: skip
+    errors = re.findall(r"^use\.py:(\d+): error", done.stdout, re.MULTILINE)
+    assert {PROGRAM.splitlines()[int(line) - 1] for line in errors} == {SLIP}

@@ -9,10 +9,9 @@ import pytest
 
 import perfcore
 from perf_experiments import make_design, next_points
-from perf_experiments.costs import costs_by_model, costs_by_runs, within_budget
+from perf_experiments.costs import costs_by_model, costs_by_runs, needed_replications, runs_for_precision, within_budget
 from perf_experiments.points import duration_text
 from perf_experiments.recommendation import PartialFit
-from perf_experiments.replications import needed_replications, runs_for_precision
 from perf_experiments.run_records import Run, median_interval
 from perfcore.base.errors import UnknownNameError
 from perfcore.models.design_rows import DesignRows
@@ -119,7 +118,7 @@ def test_errors_are_within_the_prediction_bounds(fitter):
     model = fitted(table, fitter=fitter, **options)
     for p in (12.0, 24.0):
         advice = next_points(model, {"p": p, **fixed}, [{"p": 4, **fixed}])
-        bounds = model.predict({name: [level] for name, level in {"p": p, **fixed}.items()}, interval=0.95)[0]
+        bounds = model.predict_array({name: [level] for name, level in {"p": p, **fixed}.items()}, interval=0.95)[0]
         assert advice.value == pytest.approx(bounds[0])
         assert bounds[2] - bounds[0] > 2.0 * 1.96 * np.hypot(advice.error, advice.noise)
         assert 0.0 < advice.choices[0].error < advice.error

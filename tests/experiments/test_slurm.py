@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_experiments import Design, RunOptions, Store
-from perf_experiments.slurm import submit
+from perf_experiments import Design, RunOptions, Store, run_design
 from perf_traces.slurm_client import SchedulerError
 from perfcore.base.errors import PerfError
 
@@ -62,11 +61,13 @@ def slurm(tmp_path, monkeypatch):
 def study(tmp_path, slurm):
     """Hand a piece of Python over; gives the summary."""
 
-    def hand(code="print('t', {n})", *, sbatch=None, collect_only=False, factors=None, **options):
+    def hand(code="print('t', {n})", *, sbatch="", collect_only=False, factors=None, **options):
         given = {"max_load": 1.0, "values": ["t=t ([0-9.]+)"], **options}
         command = [] if code is None else [sys.executable, "-S", "-c", code]
         design = Design(factors=factors or {"n": [1, 2]}, replications=1)
-        return submit(design, hand.store, RunOptions(command, **given), sbatch, collect_only=collect_only)
+        return run_design(
+            design, hand.store, RunOptions(command, **given), f"slurm:{sbatch}", collect_only=collect_only
+        )
 
     hand.store = tmp_path / "it's a store%j.db"
     hand.slurm = slurm
@@ -96,7 +97,7 @@ def test_runs_are_handed_over_and_collected(study):
 
 
 def test_each_point_gets_its_own_resources(study):
-    study(sbatch="--ntasks={n} --exclusive", time_limit_s=600, wait_s=0)
+    study(sbatch="ntasks={n},exclusive", time_limit_s=600, wait_s=0)
     options = [study.slurm.read(number)["options"] for number in study.slurm.numbers()]
     assert sorted(word for words in options for word in words if "ntasks" in word) == ["--ntasks=1", "--ntasks=2"]
     assert all("--time=11" in words and "--no-requeue" in words for words in options)
@@ -108,9 +109,9 @@ def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatc
     code = "import sys; print('t 1'); print(sys.argv[1])"
     design = Design(factors={"w": [level]}, replications=1)
     options = RunOptions([sys.executable, "-S", "-c", code, "{w}"], values=["t=t ([0-9]+)"], max_load=1.0)
-    submit(design, study.store, options)
+    run_design(design, study.store, options, "slurm")
     study.slurm.run()
-    assert submit(design, study.store, options).succeeded == 1
+    assert run_design(design, study.store, options, "slurm").succeeded == 1
     with Store.read(study.store) as store:
         assert store.runs(1)[0].stdout.decode() == f"t 1\n{level}\n"
     assert not Path("evil").exists()
@@ -161,8 +162,8 @@ def test_a_record_may_arrive_late_but_not_for_ever(study):
 
 def test_a_refusal_loses_nothing(study):
     with pytest.raises(SchedulerError, match="sbatch refuses: sbatch: error: invalid partition specified: closed"):
-        study(sbatch="--partition=closed")
-    assert study(sbatch="").handed_over == 2
+        study(sbatch="partition=closed")
+    assert study(sbatch="exclusive").handed_over == 2
 
 
 def test_killed_while_handing_over(study, monkeypatch):
@@ -182,12 +183,13 @@ def test_killed_while_handing_over(study, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sbatch": "--array=0-3"}, "--array=0-3 does not go with one job for each run"),
-        ({"sbatch": "-a0-3"}, "-a0-3 does not go with"),
-        ({"sbatch": "-p short"}, "'short' is no option; write values as --option=value"),
+        ({"sbatch": "array=0-3"}, "parallel='slurm:array=0-3': array does not go with one job for each run"),
+        ({"sbatch": "exclusive,wait"}, "wait does not go with"),
+        ({"sbatch": "-p short"}, "'-p short': KEY=VALUE is expected, such as ntasks=4,exclusive"),
+        ({"sbatch": "ntasks="}, "'ntasks=': KEY=VALUE is expected"),
         ({"sbatch": "'"}, "No closing quotation"),
-        ({"sbatch": "--ntasks={m}"}, "unknown factor in '--ntasks={m}' 'm'"),
-        ({"until": 0.1}, "--until looks at results between runs"),
+        ({"sbatch": "ntasks={m}"}, "unknown factor in '--ntasks={m}' 'm'"),
+        ({"until": 0.1}, "until= looks at results between runs"),
         ({"code": None}, "there is no command"),
     ],
 )

@@ -56,8 +56,8 @@ def test_noise_around_a_level_is_forecast_as_such(rng):
     values = rng.normal(10.0, 2.0, 4000)
     model = forecast(values[:2000], horizon=3)
     for steps in (1, 3):
-        assert model.predict([steps], 0.5)[0] == pytest.approx([10.0, 10.0 - 1.349, 10.0 + 1.349], abs=0.6)
-        _, lower, upper = model.predict([steps], 0.95)[0]
+        assert model.predict_array([steps], 0.5)[0] == pytest.approx([10.0, 10.0 - 1.349, 10.0 + 1.349], abs=0.6)
+        _, lower, upper = model.predict_array([steps], 0.95)[0]
         assert np.mean((values[2000:] >= lower) & (values[2000:] <= upper)) == pytest.approx(0.95, abs=0.025)
     assert model.seasons == ()
 
@@ -66,7 +66,7 @@ def test_a_random_walk_is_forecast_near_its_last_value_and_spreads_by_the_root_o
     walk = np.cumsum(rng.normal(0.0, 1.0, 6000))
     model = forecast(walk, horizon=16)
     assert model.forecast == pytest.approx(walk[-1], abs=0.5)
-    widths = np.ptp(model.predict([1, 4, 16], 0.8)[:, 1:], axis=1)
+    widths = np.ptp(model.predict_array([1, 4, 16], 0.8)[:, 1:], axis=1)
     np.testing.assert_allclose(widths, 2 * 1.2816 * np.sqrt([1, 4, 16]), rtol=0.3)
 
 
@@ -75,8 +75,8 @@ def test_outliers_move_the_tail_alone(rng):
     values[::25] = 30.0
     model = forecast(values, horizon=2)
     assert model.forecast == pytest.approx(1.0, abs=0.01)
-    assert model.predict([2], 0.8)[0, 2] < 1.1
-    assert model.predict([2], 0.99)[0, 2] > 29.0
+    assert model.predict_array([2], 0.8)[0, 2] < 1.1
+    assert model.predict_array([2], 0.99)[0, 2] > 29.0
 
 
 def test_a_season_is_found_and_foretold():
@@ -84,7 +84,7 @@ def test_a_season_is_found_and_foretold():
     values = 10.0 + 5.0 * (places % 24 < 8) + np.random.default_rng(7).normal(0.0, 0.5, len(places))
     model = forecast(values[:-12], horizon=12)
     assert model.seasons == (24,)
-    _, lower, upper = model.predict(np.arange(1, 13), 0.99).T
+    _, lower, upper = model.predict_array(np.arange(1, 13), 0.99).T
     assert np.mean((lower <= values[-12:]) & (values[-12:] <= upper)) >= 11 / 12
     assert (upper - lower).max() < 4.0  # a single level would need the 5 between day and night
 
@@ -103,7 +103,7 @@ def test_past_forecasts_hold_what_they_say(rng):
 def test_the_value_is_a_histogram_with_the_same_quantiles(rng):
     model = forecast(rng.exponential(2.0, 300), horizon=2)
     value = model.value(2)
-    assert value.central_interval(0.8) == pytest.approx(tuple(model.predict([2], 0.8)[0, 1:]))
+    assert value.central_interval(0.8) == pytest.approx(tuple(model.predict_array([2], 0.8)[0, 1:]))
     assert value.support[0] >= 0.0
 
 
@@ -164,7 +164,7 @@ def test_the_answer_names_what_it_beats_and_by_how_much(rng):
 def test_far_ahead_means_are_forecast(rng):
     model = perfcore.fit(series(rng.normal(10.0, 1.0, 4000)), fitter="forecast", horizon=1, at="+10min")
     assert (model.averaged, model.step, model.at) == (10, 10.0, 60)
-    _, lower, upper = model.predict([60], 0.95)[0]
+    _, lower, upper = model.predict_array([60], 0.95)[0]
     assert upper - lower == pytest.approx(2 * 1.96 / 10**0.5, rel=0.3)
 
 

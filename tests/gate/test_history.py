@@ -171,7 +171,7 @@ def test_dates_are_no_measurements(tmp_path: Path) -> None:
     verdict = perfcore.gate_history(tmp_path / "h.csv")
     assert (verdict.judged[0].series.name, verdict.outcome.value) == ("metric1", "fail")
     table.assign(metric2=2.0).to_csv(tmp_path / "h.csv", index=False)
-    with pytest.raises(OptionError, match=r"Name it with --value, one of metric1, metric2$"):
+    with pytest.raises(OptionError, match=r"Name it with value=, one of metric1, metric2$"):
         perfcore.gate_history(tmp_path / "h.csv")
     mixed = pd.concat([history({"sort": np.zeros(20)})] * 3).reset_index(drop=True)
     with pytest.raises(DataError, match="commits are mixed and have no order"):
@@ -230,6 +230,8 @@ def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
         ]
         (tmp_path / "data.js").write_text(f"window.BENCHMARK_DATA = {json.dumps({'entries': {'S': entries}})}")
         assert perfcore.gate_history(tmp_path / "data.js").outcome == outcome
+    data = perfcore.read(tmp_path / "data.js")  # so that `perf info` knows it, too
+    assert {"commit", "date"} <= {*data.table}
 
 
 @pytest.mark.real_data

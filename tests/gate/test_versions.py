@@ -232,7 +232,7 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     for changes, message in (
         ({"slower_than": "0.9x"}, "above 1 is expected"),
         ({"session_cv": "two"}, "a share is expected"),
-        ({"errors": "none"}, "unknown --errors"),
+        ({"errors": "none"}, "unknown errors="),
         ({"version": "compiler"}, "unknown column"),
         ({"base": "old", "new": "old"}, "both 'old'"),
     ):
@@ -421,7 +421,7 @@ def test_rounds_that_are_promised_decide() -> None:
 
 
 def test_names_are_those_that_tools_print_and_the_next_command_uses_them(tmp_path: Path) -> None:
-    names = ["BM_copy/512", "BM_copy/1024", "BM_init"]
+    names = ["BM_copy/512", "BM_copy/1024", "BM_init", "BM_sort/n:8/threads:4"]
     paths = [google(tmp_path / f"{k}.json", {n: noisy(9 * k + i, 1 + 0.1 * k, 0.05) for i, n in enumerate(names)})
              for k in range(2)]  # fmt: skip
     for path in map(Path, paths):
@@ -433,3 +433,38 @@ def test_names_are_those_that_tools_print_and_the_next_command_uses_them(tmp_pat
     commands = [f"./sort -n {n}" for n in (10, 20)]
     files = [hyperfine(tmp_path / f"h{k}.json", {c: noisy(k, 1.0, 0.01) for c in commands}) for k in range(2)]
     assert list(perfcore.gate(*files).benchmarks) == commands
+
+
+def test_two_lists_of_numbers_are_compared_as_two_sessions() -> None:
+    gate = perfcore.gate([1.01, 1.0, 1.02, 0.99, 1.0], [1.31, 1.3, 1.33, 1.29, 1.3])
+    assert (gate.outcome.value, gate.names, gate.designs) == ("fail", ("old", "new"), ("sessions",))
+    with pytest.raises(OptionError, match=r"slower_than=.0.9x.: above 1 is expected"):
+        perfcore.gate([1.0, 1.1], [1.0, 1.1], slower_than="0.9x")
+    with pytest.raises(DataError, match=r"row 1: value is -2.0; a positive number is expected"):
+        perfcore.gate([1.0, -2.0], [1.0, 1.1])
+
+
+def test_rows_of_two_versions_in_turn_are_rounds() -> None:
+    """As Node.js's compare.js writes them, in random order within a pair; numbered repetitions prove nothing."""
+    order = ["old", "new", "old", "new", "new", "old", "old", "new", "old", "new"]
+    rates = {"old": iter([392.1, 391.1, 395.1, 390.1, 393.1]), "new": iter([362.1, 363.1, 360.1, 361.1, 364.1])}
+    runs = pd.DataFrame({"binary": order, "rate": [next(rates[version]) for version in order], "time": 0.15})
+    gate = perfcore.gate(runs, value="rate")
+    assert (gate.outcome, gate.designs, gate.orders[0].reason) == ("fail", ("interleaved",), "rows alternate")
+    assert np.exp(gate.estimates.log_ratio[0]) == pytest.approx(1.084, abs=0.002)
+    assert perfcore.gate(runs.assign(repetition=range(10)), value="rate").designs == ("sessions",)
+
+
+def test_two_commands_of_hyperfine_are_compared_whatever_differs(tmp_path: Path) -> None:
+    """One number in the command, or a parameter of the scan."""
+    times = {"1": [1.0, 1.01, 0.99, 1.0], "2": [1.3, 1.31, 1.29, 1.3]}
+    for parameters in ({}, {"n": ""}):
+        results = [
+            {"command": f"sort -n {n} x", "times": values, "parameters": dict.fromkeys(parameters, n)}
+            for n, values in times.items()
+        ]
+        path = tmp_path / "two.json"
+        path.write_text(json.dumps({"results": results}))
+        gate = perfcore.gate(str(path))
+        assert (gate.names, gate.outcome) == (("sort -n 1 x", "sort -n 2 x"), "fail")
+        assert "sort -n 2 x against sort -n 1 x 1.300x" in gate.report().answer

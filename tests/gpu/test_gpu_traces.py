@@ -53,7 +53,7 @@ def test_traces_that_lack_something(tmp_path):
     assert "shapes are not recorded" in perfcore.profile(full, by="shape").notes[0]
     (tmp_path / "cut.json").write_bytes(full.read_bytes()[:-150])
     assert "cut short" in perfcore.profile(tmp_path / "cut.json", by="kernel").notes[0]
-    with pytest.raises(DataError, match="--by operator"):
+    with pytest.raises(DataError, match="by='operator'"):
         perfcore.compare(bare, full, by="operator")
     assert perfcore.compare(bare, full).by == "kernel"
     with pytest.raises(OptionError, match="steps"):
@@ -202,7 +202,7 @@ def test_groups_by_kernel_operator_and_marker(tmp_path):
     table.write_text('[[group]]\nname = "solver"\nkernels = ["min?", "unheard"]\n')
     found = own(perfcore.profile(trace, by="group", groups=table))
     assert (found["solver"], "other" in found, "GEMM" in found) == (9, False, False)
-    with pytest.raises(OptionError, match="--groups belongs to --by group"):
+    with pytest.raises(OptionError, match="groups= belongs to by='group'"):
         perfcore.profile(trace, by="kernel", groups=table)
     table.write_text('[[group]]\nname = "solver"\nkernel = "x"\n')
     with pytest.raises(InputError, match="kernel"):

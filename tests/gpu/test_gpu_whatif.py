@@ -192,7 +192,7 @@ def test_traces_that_lack_something(tmp_path):
     (tmp_path / "cut.json").write_bytes(whole.read_bytes()[:-150])
     cut = perfcore.whatif(tmp_path / "cut.json")
     assert sum(cut.path.by_class.values()) == cut.runtime_ns
-    with pytest.raises(OptionError, match="--compute and --region"):
+    with pytest.raises(OptionError, match="compute= and region="):
         perfcore.whatif(whole, network="0")
     with pytest.raises(OptionError, match=r"unknown kernel.*gemm"):
         perfcore.whatif(whole, compute={"gem": 2})
@@ -200,7 +200,7 @@ def test_traces_that_lack_something(tmp_path):
         perfcore.whatif(whole, compute={"gpu": 2, "gemm": 2})
     with pytest.raises(OptionError, match="unknown marker"):
         perfcore.whatif(whole, region="stop#0")
-    with pytest.raises(OptionError, match="--region is of GPU traces"):
+    with pytest.raises(OptionError, match="region= is of GPU traces"):
         perfcore.whatif("examples/halo/halo.prv", region="step#0")
 
 

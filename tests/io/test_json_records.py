@@ -73,5 +73,5 @@ def test_a_number_in_the_names_of_files_is_what_was_varied(tmp_path):
 def test_other_names_say_nothing(tmp_path, names):
     data = perfcore.read(saved(tmp_path, names))
     assert not data.roles.parameters
-    with pytest.raises(OptionError, match="--parameter COLUMN"):
+    with pytest.raises(OptionError, match="parameter='COLUMN'"):
         perfcore.fit(data, fitter="scaling")

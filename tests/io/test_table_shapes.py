@@ -198,10 +198,10 @@ def test_parameters_that_follow_from_others_are_named(tmp_path):
     """Of weak and strong runs in one table, and of layouts with as many threads in all, the message says what to do."""
     rows = [(n, 8 // t, t, 10 / n + t / 9) for n in (1, 2, 4) for t in (1, 2, 4)]
     table = pd.DataFrame(rows, columns=["nodes", "tasks", "threads", "time_s"])
-    with pytest.raises(PerfError, match=r"tasks x threads = 8 at every point.*--parameter 'nodes,threads'"):
+    with pytest.raises(PerfError, match=r"tasks x threads = 8 at every point.*parameter='nodes,threads'"):
         perfcore.fit(Measurements(table), fitter="scaling", parameter="nodes,tasks,threads")
     both = table.assign(kind=["weak"] * 4 + ["strong"] * 5)
-    with pytest.raises(PerfError, match=r"--where 'kind=weak' or --where 'kind=strong'"):
+    with pytest.raises(PerfError, match=r"where='kind=weak' or where='kind=strong'"):
         perfcore.fit(Measurements(both), fitter="scaling", parameter="nodes,threads")
 
 

@@ -92,7 +92,7 @@ def test_bounds_cover_new_runs_as_often_as_they_say():
         first, second = run(P)
         data = pd.DataFrame({"P": [*P, *P], "category": ["pure computation"] * 6 + ["other"] * 6})
         model = fitted(data.assign(time_s=[*first, *second]))
-        _, lower, upper = model.predict(np.array([6.0]), interval=coverage)[0]
+        _, lower, upper = model.predict_array(np.array([6.0]), interval=coverage)[0]
         hits.append(lower <= sum(run(np.array([6.0])))[0] <= upper)
     # The standard error of a share of 0.9 among 400 is 0.015; bounds also hold what these data don't have, a misfit.
     assert coverage - 0.03 < np.mean(hits)
@@ -102,7 +102,7 @@ def test_negative_times_are_taken_as_zero_and_said():
     """65 - 2 p is negative at 500, a constant is not: the total is the constant's."""
     data = profile(parts={"falling": lambda p: 65.0 - 2.0 * p, "b": lambda p: 7.0 + 0.0 * p}, levels=P[:-1])
     model, far = fitted(data, weights="equal"), np.array([500.0])
-    value, lower, upper = model.predict(far, interval=0.9)[0]
+    value, lower, upper = model.predict_array(far, interval=0.9)[0]
     assert value == pytest.approx(7.0, rel=1e-9)
     assert 0.0 < lower <= value < upper
     assert model.predict({"P": far, "category": "falling"}) == [0.0]
@@ -130,20 +130,20 @@ def test_small_singular_values_are_reported(tmp_path):
         (
             pd.concat([profile(n=1), profile(n=2)]),
             {"parameter": "P=P,n=n"},
-            r"several parameters vary: P \(6 levels\), n \(2 levels\); .*--factor P, .* the others with --where n=1",
+            r"several parameters vary: P \(6 levels\), n \(2 levels\); .*factor='P', .* the others with where='n=1'",
         ),
         (
             pd.concat([profile(n=1), profile(n=2)]),
             {"parameter": "P=P,n=n", "factor": "P"},
-            "'n' varies with 'P' .*--where n=1, or model both with --fitter modgen",
+            "'n' varies with 'P' .*where='n=1', or model both with fitter='modgen'",
         ),
-        (profile(), {"factor": "Q"}, r"factor 'Q' is none of the parameters \(P\); .*: --parameter P,Q"),
+        (profile(), {"factor": "Q"}, r"factor 'Q' is none of the parameters \(P\); .*: parameter='P,Q'"),
         (profile(), {"show": "comunication loss"}, "unknown category 'comunication loss': did you mean"),
         (profile(), {"models": "standrad"}, "unknown set of default models 'standrad'"),
         (profile().query("category != 'other' or P == 1"), {}, "'other' was measured at 1 level .*'category!=other'"),
         (profile().assign(time_s=-1.0), {}, "time_s is -1 .*a positive number or 0 is expected"),
-        (profile().assign(time_s=0.0), {}, "all categories are 0 at P=1; .*--weights equal"),
-        (profile().drop(columns="category"), {"duplicates": "keep"}, "--category COLUMN"),
+        (profile().assign(time_s=0.0), {}, "all categories are 0 at P=1; .*weights='equal'"),
+        (profile().drop(columns="category"), {"duplicates": "keep"}, "category='COLUMN'"),
     ],
 )  # fmt: skip
 def test_what_is_refused_in_one_line(data, options, problem):
@@ -344,7 +344,9 @@ def held(fitter, seeds, noise, **options):
     for seed in seeds:
         table, last = table_of(seed, sizes=D if fitter == "modgen" else D[:1], noise=noise)
         model = perfcore.fit(table, fitter=fitter, **options)
-        value, lower, upper = model.predict({name: last[name] for name in model.factors.values()}, interval=0.95).T
+        value, lower, upper = model.predict_array(
+            {name: last[name] for name in model.factors.values()}, interval=0.95
+        ).T
         inside += ((lower <= last.time_s) & (last.time_s <= upper)).tolist()
         width += ((upper - lower) / 2 / value).tolist()
     return np.mean(inside), np.median(width)
@@ -367,17 +369,19 @@ def test_bounds_do_not_depend_on_the_order_of_rows_or_on_units():
         {"P": 32.0, "D": [20.0, 80.0], "category": ["total", "work"]},
         {"fitter": "modgen", "parameter": "P,D"},
     )
-    expected = perfcore.fit(table, **options).predict(at, interval=0.9)
-    shuffled = perfcore.fit(table.sample(frac=1, random_state=2), **options).predict(at, interval=0.9)
+    expected = perfcore.fit(table, **options).predict_array(at, interval=0.9)
+    shuffled = perfcore.fit(table.sample(frac=1, random_state=2), **options).predict_array(at, interval=0.9)
     np.testing.assert_allclose(shuffled, expected, rtol=1e-6)
     milli = table.assign(time_ms=1e3 * table.time_s).drop(columns="time_s")
-    np.testing.assert_allclose(perfcore.fit(milli, **options).predict(at, interval=0.9), 1e3 * expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        perfcore.fit(milli, **options).predict_array(at, interval=0.9), 1e3 * expected, rtol=1e-6
+    )
 
 
 def test_a_category_that_is_mostly_zero_has_no_bounds():
     table, _ = table_of(4, sizes=D[:1])
     rare = table[table.category == "wait"].assign(category="rare", time_s=[0.0, 0.0, 0.0, 0.0, 0.1])
     model = perfcore.fit(pd.concat([table, rare]), fitter="lca", parameter="P=P", where="D=10")
-    bounds = model.predict({"P": [4.0, 4.0], "category": ["rare", "work"]}, interval=0.95)[:, 1:]
+    bounds = model.predict_array({"P": [4.0, 4.0], "category": ["rare", "work"]}, interval=0.95)[:, 1:]
     assert np.isnan(bounds[0]).all()
     assert np.isfinite(bounds[1]).all()

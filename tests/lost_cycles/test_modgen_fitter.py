@@ -64,7 +64,7 @@ def test_exact_categories_and_their_sum_are_recovered():
 def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
     """One level in seven lies off by some 20 %, which points without noise do not exclude for the next."""
     model = fit(table_of(EXACT))
-    value, lower, upper = model.predict({"P": 8, "D": 40}, interval=0.95)[0]
+    value, lower, upper = model.predict_array({"P": 8, "D": 40}, interval=0.95)[0]
     assert lower < value < upper
     assert upper - lower <= 0.45 * value
 
@@ -82,7 +82,7 @@ def test_coverage_of_the_total(common):
     new = [(p, d) for p in (3, 6, 12) for d in (15, 30, 60, 75)]
     for seed in range(120):
         model = fit(table_of(categories, seed=seed, noise=0.03, common=common))
-        bounds = model.predict({"P": [p for p, _ in new], "D": [d for _, d in new]}, interval=0.8)
+        bounds = model.predict_array({"P": [p for p, _ in new], "D": [d for _, d in new]}, interval=0.8)
         rng = np.random.default_rng(10_000 + seed)
         for (p, d), (_, lower, upper) in zip(new, bounds, strict=True):
             shared = 1.0 + common * rng.standard_normal()

@@ -94,3 +94,13 @@ def test_messages_of_applications_stay_with_them(tmp_path):
 @pytest.mark.parametrize("by", ["location", "burst"])
 def test_nothing_is_replayed_for_a_breakdown_that_was_asked_for(by):
     assert "remedies" not in perfcore.overheads(HALO, by=by).to_dict()
+
+
+def test_threads_without_messages_are_told_what_no_schedule_can_save_more_of(tmp_path):
+    """Computing takes 150 of 3 x 100 us; somebody solves from 20 to 100 us, so half of that is saved at most."""
+    rows = ("t0,setup,0,20", "t0,solve,20,100", "t1,solve,30,60", "t1,wait,60,100", "t2,solve,30,50")
+    path = tmp_path / "run.csv"
+    path.write_text("\n".join(["location,state,start_us,end_us", *rows]) + "\n")
+    report = perfcore.overheads(path).report()
+    assert "keeping all 3 locations computing would save at most 50.0%, solve twice as fast 40.0%" in report.answer
+    assert report.next == f"perf overheads {path} --by location"

@@ -106,13 +106,13 @@ def test_every_combination_with_all_names_that_were_left_out():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("p=many", r"--at p=many: NAME=VALUE,\.\.\. is expected.*such as p=1\.\.1024\*2"),
+        ("p=many", r"at='p=many': NAME=VALUE,\.\.\. is expected.*such as p=1\.\.1024\*2"),
         ("p=1..1e9*1.000000001", "and at most 1,000,000 can be asked for"),
         ("p=1..900000:1,1..900000:1", "and at most 1,000,000 can be asked for"),
-        ("p=1..900000:1,n=1,2", r"--at: 7.2e\+06 points, and at most 1,000,000 can be asked for"),
-        ("p=1,,2", r"--at p=: "),
-        ("p=1 and n=2", r"--at p=1 and n=2: "),
-        ("n=5", "the model is one of p, n, code; give --at p="),
+        ("p=1..900000:1,n=1,2", r"at: 7.2e\+06 points, and at most 1,000,000 can be asked for"),
+        ("p=1,,2", r"at='p=': "),
+        ("p=1 and n=2", r"at='p=1' and n=2: "),
+        ("n=5", "the model is one of p, n, code; give at='p="),
     ],
 )
 def test_mistakes_of_places(text, message):

@@ -59,7 +59,7 @@ def test_fitters_read_the_table_as_it_is(tmp_path, ending):
     table = perfcore.read(path)
     model = perfcore.fit(table, fitter="scaling")
     for name, law in LAWS.items():
-        [[value, low, high]] = model.predict({"p": [8.0], "path": [name]}, interval=0.95)
+        [[value, low, high]] = model.predict_array({"p": [8.0], "path": [name]}, interval=0.95)
         assert low <= law(8) <= high, name
         assert value == pytest.approx(law(8), rel=0.2), name
     for fitter in ("lca", "modgen"):

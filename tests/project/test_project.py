@@ -74,7 +74,7 @@ def test_the_next_run_is_inside_the_bounds(folder, projection):
 
 def test_measured_scales_are_reproduced(projection):
     for p, elapsed in zip(projection.sizes, projection.elapsed, strict=True):
-        value, low, high = projection.predict([p], 0.95)[0]
+        value, low, high = projection.predict_array([p], 0.95)[0]
         assert low <= elapsed <= high
         assert value == pytest.approx(elapsed, rel=0.05)
 
@@ -119,8 +119,8 @@ def test_what_if_changes_its_components(folder):
 
 
 def test_other_targets_change_nothing(projection):
-    alone = projection.predict([32.0], 0.95)[0]
-    assert projection.predict([32.0, 48.0, 4096.0], 0.95)[0] == pytest.approx(alone, rel=1e-12)
+    alone = projection.predict_array([32.0], 0.95)[0]
+    assert projection.predict_array([32.0, 48.0, 4096.0], 0.95)[0] == pytest.approx(alone, rel=1e-12)
 
 
 def test_tables_and_the_holdout_check():
@@ -171,7 +171,7 @@ def test_coverage_of_known_laws():
         target = frame[frame["p"] == 17].assign(p=32)  # the noise of a further run
         ratio = {"solve": 17 / 32, "exchange": (32 / 17) ** 0.5, "setup": 1.0}
         true = (target["time_s"] * target["category"].map(ratio)).sum()
-        _, low, high = perfcore.project(frame[frame["p"] < 17], at="p=32").predict([32.0], 0.95)[0]
+        _, low, high = perfcore.project(frame[frame["p"] < 17], at="p=32").predict_array([32.0], 0.95)[0]
         inside.append(low <= true <= high)
     assert np.mean(inside) >= 0.9
 
@@ -221,16 +221,16 @@ def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     assert model.check.p == 4
     assert "target p=16, four times the largest scale (set with --at)" in model.notes["Assumed"]
     assert model.sizes.tolist() == [1, 2, 4]
-    _, low, high = model.predict([16.0], 0.95)[0]
+    _, low, high = model.predict_array([16.0], 0.95)[0]
     assert low <= 8.09e-3 <= high  # as it was measured
     two = perfcore.project(runs[:2], at="p=4")
     assert "no scaling model of load imbalance and transfer (1 distinct point" in two.notes["Uncertain"][0]
-    _, low, high = two.predict([4.0], 0.95)[0]
+    _, low, high = two.predict_array([4.0], 0.95)[0]
     assert low <= model.elapsed[2] <= high
 
 
 def test_times_without_a_sum_are_refused_and_missing_ones_named():
-    with pytest.raises(DataError, match="have no sum; choose one of each with --where"):
+    with pytest.raises(DataError, match="have no sum; choose one of each with where="):
         perfcore.project("examples/npb/timings.csv", at="p=1024")
     one = perfcore.project("examples/npb/timings.csv", at="p=1024", where="code=LU,system=T3D")
     assert one.elapsed[-1] == pytest.approx(41.2, rel=0.01)
@@ -284,7 +284,7 @@ def test_gpu_communication_is_divided_by_collective(tmp_path):
 def test_epoch(real_data):
     """Runs on 2 and 8 ranks; on 16 the run was measured to take 2.34 s."""
     runs = [real_data / f"traces/paraver/epoch/epoch_{p}proc.prv.gz" for p in (2, 8)]
-    value, low, high = perfcore.project(runs, at="p=16").predict([16.0], 0.95)[0]
+    value, low, high = perfcore.project(runs, at="p=16").predict_array([16.0], 0.95)[0]
     assert value == pytest.approx(2.34, rel=0.05)
     assert low <= 2.34 <= high
     with pytest.raises(DataError, match=r"halo\.prv computes between other calls than .*epoch_2proc"):
@@ -307,9 +307,10 @@ def test_names_of_traces_give_a_second_parameter(tmp_path):
 @pytest.mark.parametrize("at", [16.0, 128.0])
 def test_a_table_without_categories_is_predicted_as_by_a_fit(at):
     frame = pd.DataFrame({"p": [1, 2, 4, 8, 16, 32], "time_s": [10.2, 5.3, 2.9, 1.7, 1.1, 0.86]})
-    model, fitted = perfcore.project(frame, at={"p": at}), perfcore.fit(frame, "scaling")
-    assert model.predict([at], 0.95) == pytest.approx(fitted.predict([at], 0.95), rel=1e-12)
-    assert model.answer.at[0].elapsed == pytest.approx(tuple(fitted.predict([at], 0.95)[0]), rel=1e-12)
+    model, fitted = perfcore.project(frame, at={"p": at}), perfcore.fit(frame, fitter="scaling")
+    assert model.predict_array([at], 0.95) == pytest.approx(fitted.predict_array([at], 0.95), rel=1e-12)
+    assert model.answer.at[0].elapsed == pytest.approx(tuple(fitted.predict_array([at], 0.95)[0]), rel=1e-12)
+    assert model.report().answer == perfcore.fit(frame, fitter="scaling", at=f"p={at}").report().answer
 
 
 def test_two_scales_are_said_first_and_losses_have_remedies():

@@ -164,9 +164,9 @@ def test_numbers_are_those_of_statsmodels(options):
         at = pd.DataFrame({"p": [3.0, 64.0]})
         frame = other.get_prediction(design(at)).summary_frame(alpha=0.1)
         columns = ["mean", "mean_ci_lower", "mean_ci_upper"]
-        np.testing.assert_allclose(model.confidence(at["p"], 0.9), frame[columns], rtol=1e-10)
+        np.testing.assert_allclose(model.mean_array(at["p"], 0.9), frame[columns], rtol=1e-10)
         columns = ["mean", "obs_ci_lower", "obs_ci_upper"]
-        np.testing.assert_allclose(model.predict(at["p"], 0.9), frame[columns], rtol=1e-10)
+        np.testing.assert_allclose(model.predict_array(at["p"], 0.9), frame[columns], rtol=1e-10)
 
 
 @pytest.mark.parametrize("options", [{}, {"weights": "relative"}, {"formula": "a + b*p^c", "start": "c=-1"}], ids=str)
@@ -222,7 +222,7 @@ def test_prediction_intervals_hold_what_they_say(options):
         table = pd.DataFrame({"p": p, "time_s": exact + spread * rng.standard_normal(15)})
         model = perfcore.fit(table, fitter="regression", formula="a + b/p", **options)
         new = there + 0.1 * (there if options else 1) * rng.standard_normal()
-        _, low, high = model.predict([24.0], 0.95)[0]
+        _, low, high = model.predict_array([24.0], 0.95)[0]
         held.append(low <= new <= high)
     assert 0.925 <= np.mean(held) <= 0.975
 
@@ -232,7 +232,7 @@ def test_groups_have_fits_of_their_own_and_predict_by_name(tmp_path):
     model = perfcore.fit(table, fitter="regression", formula=FORMULA, by="code")
     for code in ("lu", "cg"):
         alone = perfcore.fit(table[table["code"] == code], fitter="regression", formula=FORMULA)
-        both = [m.predict({"p": [3.0], **name}, 0.9) for m, name in ((model, {"code": [code]}), (alone, {}))]
+        both = [m.predict_array({"p": [3.0], **name}, 0.9) for m, name in ((model, {"code": [code]}), (alone, {}))]
         np.testing.assert_allclose(*both, rtol=1e-12)
     assert set(model.statsmodels) == {("lu",), ("cg",)}
     assert {p.name for p in model.parameters} == {f"{c}[{code}]" for c in "abc" for code in ("lu", "cg")}

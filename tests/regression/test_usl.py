@@ -89,7 +89,7 @@ def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite()
     table.iloc[-1, 1] *= 1.08
     model = fit(table)
     assert [parameter.estimate > 0 for parameter in model.parameters] == [True, True, False]
-    assert np.isfinite(model.predict([1e6], 0.95)).all()
+    assert np.isfinite(model.predict_array([1e6], 0.95)).all()
     kappa = model.tables()[0].rows[2]
     assert kappa[1] == 0.0
     assert kappa[3][0] < 0.0

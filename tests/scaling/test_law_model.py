@@ -37,7 +37,7 @@ def test_predictions_are_near_the_means_that_were_measured(model):
 
 def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     points = {"p": [16.0, 16.0], "path": list(model.paths)}
-    value, low, high = model.predict(points, interval=0.95).T
+    value, low, high = model.predict_array(points, interval=0.95).T
     band = model.band([[16.0]], 0.95)[:, 0]
     assert value == pytest.approx(band[:, 0])
     assert (low < band[:, 1]).all()
@@ -125,12 +125,12 @@ def test_rates_are_what_the_time_of_a_unit_of_work_says(column, rate, tmp_path):
     model = perfcore.fit(
         pd.DataFrame({"threads": levels, column: rate(levels) * noise}), fitter="scaling", value=(column,)
     )
-    middle, low, high = model.predict({"p": np.array([256.0])}, interval=0.95)[0]
+    middle, low, high = model.predict_array({"p": np.array([256.0])}, interval=0.95)[0]
     assert middle == pytest.approx(rate(256.0), rel=0.15)
     assert low < rate(256.0) < high < 5.0 * rate(256.0)
     assert model.formula.startswith("1/(")
     model.save(tmp_path / "model.json")
-    again = perfcore.load(tmp_path / "model.json").predict({"p": np.array([256.0])}, interval=0.95)[0]
+    again = perfcore.load(tmp_path / "model.json").predict_array({"p": np.array([256.0])}, interval=0.95)[0]
     assert again.tolist() == pytest.approx([middle, low, high])
 
 
@@ -301,7 +301,7 @@ def test_three_points_have_a_law_with_wide_bounds():
     """A power law goes through them within a few per cent, so that far away much remains open."""
     data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})
     model = perfcore.fit(data, fitter="scaling")
-    _, lower, upper = model.predict([16], interval=0.95)[0]
+    _, lower, upper = model.predict_array([16], interval=0.95)[0]
     assert lower < 100 / 16 + 2 < upper
     assert upper / lower > 2
     two = pd.DataFrame({"p": [1, 2, 4], "n": [1, 4, 2], "time_s": [100.0, 50.5, 26.0]})

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 from scipy.stats import multivariate_normal, norm
+from scipy.stats import t as student
 
 import perfcore
 from perf_formulas.formula import Formula
 from perf_scaling.engine import fit_posterior
+from perf_scaling.options import Given
 from perf_scaling.posterior import few_paths
 from perf_scaling.posterior.family import (
     GROUPS,
@@ -75,7 +77,7 @@ def brute_force(logs, noise, shape, setting, level, at):
 @pytest.mark.parametrize("values", [3.0 + N, 8.0 / N + 0.1 * N, np.array([5.0, 5.2, 4.9, 5.1, 9.0])])
 def test_components_against_brute_force(values):
     """Ratios of the weights of likely components, and what these predict; the integrals are sums of 4,000 steps."""
-    given = {"exponents": ("1",), "logarithms": (0,)}
+    given = {"given": Given(("1",), (0,))}
     noise = np.full(5, 2e-3)
     found = weigh_one_parameter(N, values[None], np.ones((1, 5)), noise[:1], parts=PARTS, **given)
     shapes = shapes_of(N, **given)
@@ -157,7 +159,8 @@ def test_a_measured_level_is_known_as_well_as_its_runs():
     found = posterior_of(runs)
     middle = runs[:, :, 2].mean(axis=1)
     error = np.sqrt(found.spread / runs.shape[1])
-    for run, deviation in ((False, error), (True, np.sqrt(found.spread + error**2))):
+    wider = student.ppf(0.975, (runs.shape[1] - 1) * runs.shape[2] + 1) / norm.ppf(0.975)  # 1% counts as a run
+    for run, deviation in ((False, error), (True, np.sqrt(found.spread * wider**2 + error**2))):
         low, _, high = found.quantiles([[N[2]]], SIDES, run=run)[:, 0].T
         assert (high / low <= np.exp(2 * 1.96 * deviation) * 1.001).all()
         assert (low < middle).all()
@@ -271,7 +274,7 @@ def test_the_unit_of_the_values_does_not_matter(factor):
 @pytest.mark.parametrize("factor", [1e3, 1e9])
 def test_the_unit_of_the_parameter_does_not_matter_to_powers(factor):
     values = noisy([3.0 + N, 10.0 + 1000.0 / N], 0.1)
-    given = {"exponents": ("-1", "-1/2", "1/2", "1", "2"), "logarithms": (0,)}
+    given = {"given": Given(("-1", "-1/2", "1/2", "1", "2"), (0,))}
     before = posterior_of(values, N, **given).quantiles([[256.0]], SIDES)
     after = posterior_of(values, factor * N, **given).quantiles([[factor * 256.0]], SIDES)
     assert after == pytest.approx(before, rel=1e-5)
@@ -297,7 +300,7 @@ def test_missing_levels_are_as_if_there_were_none():
 def test_exponents_of_the_user_are_the_only_ones():
     """A power of 0.44 by none but itself, and never something else in its place."""
     values = noisy([2.0 + 3.0 * N**0.44], 0.01)
-    found = posterior_of(values, exponents=("11/25",), logarithms=(0,))
+    found = posterior_of(values, given=Given(("11/25",), (0,)))
     used = found.laws.exponents[found.law[0][found.weight[0] > 0]]
     assert set(np.unique(used).tolist()) <= {0.0, 0.44}
     assert found.quantiles([[256.0]], (0.5,))[0, 0, 0] == pytest.approx(2.0 + 3.0 * 256**0.44, rel=0.05)
@@ -339,10 +342,33 @@ def test_two_parameters_are_predicted_within_their_bounds():
 
 def test_exponents_of_several_parameters_of_the_user():
     values = noisy([TWO["product"](*GRID.T)], 0.02)
-    found = posterior_of(values, GRID, exponents=("1/2", "1"), logarithms=(0,))
+    found = posterior_of(values, GRID, given=Given(("1/2", "1"), (0,)))
     used = found.laws.exponents[found.law[0][found.weight[0] > 0]]
     assert set(np.unique(used).tolist()) <= {0.0, 0.5, 1.0}
     assert found.quantiles([[256.0, 256.0]], (0.5,))[0, 0, 0] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
+
+
+def test_functions_of_the_user_are_terms():
+    """Terms that no power of p and its logarithm gives: the weights are those of a least-squares fit of the same."""
+    levels = 2.0 ** np.arange(7)
+    times = 3.0 + 40.0 / (1.0 + levels) + 0.25 * np.log2(1.0 + levels)
+    asked = {"fitter": "scaling", "functions": ("1/(1 + p)", "log2(1 + p)"), "at": "p=256"}
+    model = perfcore.fit(pd.DataFrame({"p": levels, "time_s": times}), **asked)
+    assert [parameter.estimate for parameter in model.parameters] == pytest.approx([3.0, 40.0, 0.25], rel=1e-6)
+    assert model.predict([256.0])[0] == pytest.approx(3.0 + 40.0 / 257.0 + 0.25 * np.log2(257.0), rel=0.1)
+    assert {term.factors[0].function for law in model.laws for term in law if term.factors} == {
+        "1/(1 + p)", "log2(1 + p)",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("functions", "problem"),
+    [("log2(p) - 2", "is -2 at p=1"), ("1", "no function of a parameter"), ("q^2", "the data have p")],
+)
+def test_functions_that_are_no_terms_are_refused(functions, problem):
+    table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.0, 4.0, 2.0, 1.0]})
+    with pytest.raises(PerfError, match=problem):
+        perfcore.fit(table, fitter="scaling", functions=functions)
 
 
 def test_too_many_exponents_of_several_parameters_are_said():

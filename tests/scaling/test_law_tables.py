@@ -84,7 +84,7 @@ def test_the_check_leaves_the_last_level_out():
     data = pd.DataFrame({"p": levels, "time_s": 3.0 + levels * np.where(levels == 128, 1.12, 1.0)})
     model = perfcore.fit(data, fitter="scaling")
     rest = perfcore.fit(data[data.p < 128], fitter="scaling")
-    value, low, high = rest.predict({"p": [128.0]}, interval=0.95)[0]
+    value, low, high = rest.predict_array({"p": [128.0]}, interval=0.95)[0]
     measured = data.time_s.iloc[-1]
     assert model.check.median_error == pytest.approx(abs(value / measured - 1), rel=1e-6)
     assert model.check.inside == float(low <= measured <= high)
@@ -287,7 +287,7 @@ def test_candidates_mix_to_the_prediction():
         law = rng.uniform(0.1, 1.0) + p ** rng.choice([-1.0, -0.7, 0.0, 0.5, 1.0]) * rng.uniform(0.5, 5.0)
         times = (law + rng.choice([0.0, 0.01]) * p) * np.exp(rng.choice([0.002, 0.05]) * rng.standard_normal(len(p)))
         model = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling")
-        rows = model.candidates()
+        rows = model.candidate_rows()
         assert sum(row.probability for row in rows) == pytest.approx(1.0)
         at = np.geomspace(min(row.low for row in rows), max(row.high for row in rows), 4001)
         below = sum(
@@ -303,7 +303,7 @@ def test_one_point_has_one_number_and_one_interval(series, scale, tmp_path):
     data = pd.DataFrame({"p": series[::2], "time_s": series[1::2]})
     at = scale * float(series[-2])
     model = perfcore.fit(data, fitter="scaling", at=f"p={at}")
-    predicted = model.predict({"p": [at]}, interval=0.95)[0].tolist()
+    predicted = model.predict_array({"p": [at]}, interval=0.95)[0].tolist()
     report = model.report()
     figure = report.figures[0]
     assert (figure.value, *figure.interval) == pytest.approx(predicted)

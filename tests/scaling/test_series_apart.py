@@ -44,5 +44,5 @@ def test_they_are_found_again_in_other_data(table):
 
 def test_with_a_path_that_does_not_tell_them_apart_they_are_refused(table):
     table["machine"] = "m"
-    with pytest.raises(OptionError, match=r"differ in algo \(a, b\) and are up to .*--path machine,algo, or choose"):
+    with pytest.raises(OptionError, match=r"differ in algo \(a, b\) and are up to .*path='machine,algo', or choose"):
         perfcore.fit(table, fitter="scaling", parameter="size", path=("machine",))

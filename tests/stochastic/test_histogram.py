@@ -387,7 +387,7 @@ def test_single_values():
 
 def test_what_it_does_not_do():
     assert exp(D, method="cartesian") == exp(D)
-    with pytest.raises(OptionError, match="--method cartesian has no power"):
+    with pytest.raises(OptionError, match="method= cartesian has no power"):
         HistogramCartesian.operate("power", [D, E], HistogramCartesian.Arithmetic(method="cartesian"))
     with pytest.raises(OptionError, match="divisor can be 0"):
         cartesian("divide", [D.bins, HistogramCartesian([-1, 1], [1]).bins])

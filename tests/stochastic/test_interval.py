@@ -117,7 +117,7 @@ def test_samples_may_be_trimmed():
     samples = np.append(np.arange(1000.0), 1e6)
     assert Interval.from_samples(samples).support == (0.0, 1e6)
     assert Interval.from_samples(samples, IntervalOptions(trim=0.01)).support == (10.0, 990.0)
-    with pytest.raises(OptionError, match=r"--trim 0\.5: must be below 0\.5"):
+    with pytest.raises(OptionError, match=r"trim=0\.5: must be below 0\.5"):
         Interval.from_samples(samples, IntervalOptions(trim=0.5))
 
 

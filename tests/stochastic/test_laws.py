@@ -11,8 +11,7 @@ from scipy import stats
 
 from perf_stochastic.bins import place_edges, rebin
 from perf_stochastic.histogram_arithmetic import QuotientLaw, product, quotient
-from perf_stochastic.laws import EXP, LOG, SQRT, SumLaw, image, largest, power
-from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.laws import EXP, LOG, SQRT, PiecewiseUniform, SumLaw, image, largest, power
 
 
 def pieces(knots, masses):

@@ -11,8 +11,7 @@ from scipy import stats
 from perf_formulas.formula import Formula
 from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.algebra import MAX_NODES, Algebra, repeated
-from perf_structural.composition import Composer
-from perf_structural.indexed import Indexed
+from perf_structural.composition import Composer, Indexed
 from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
 

@@ -10,9 +10,9 @@ import pytest
 
 import perfcore
 from perf_structural import StructuralModel, schedule
-from perf_structural.indexed import PLAIN, parse_unit
+from perf_structural.composition import PLAIN, parse_unit
 from perf_structural.measured_value import variation_class
-from perf_structural.prediction_files import read_predictions
+from perf_structural.samples import read_predictions
 from perfcore import Measurements
 from perfcore.base.errors import DataError, InputError, PerfError
 from perfcore.hooks.registry import registry
@@ -180,7 +180,7 @@ def test_a_fitted_model_is_a_component(line, tmp_path):
     half = 4
     """
     prediction = StructuralModel.read(written(tmp_path, text)).predict()
-    value, lower, upper = line.predict({"p": [8.0]}, interval=0.95)[0]
+    value, lower, upper = line.predict_array({"p": [8.0]}, interval=0.95)[0]
     assert prediction.unit == "s"
     assert prediction.statistics["mean"] == pytest.approx(3 * value)
     low, high = prediction.value.quantile([0.025, 0.975])
@@ -191,10 +191,10 @@ def test_a_lopsided_prediction_keeps_its_intervals():
     runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [10.2, 5.3, 2.9, 1.68, 1.12]})
     law = perfcore.fit(runs, fitter="scaling")
     value = StructuralModel("3*t", components={"t": {"model": law, "at": {"p": 256}}}).predict().value
-    middle, low, high = law.predict([256.0], interval=0.95)[0]
+    middle, low, high = law.predict_array([256.0], interval=0.95)[0]
     assert high - middle > 1.5 * (middle - low)
     for coverage in (0.5, 0.8, 0.95, 0.99):
-        _, lower, upper = law.predict([256.0], interval=coverage)[0]
+        _, lower, upper = law.predict_array([256.0], interval=coverage)[0]
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
         assert value.quantile(levels) == pytest.approx([3 * lower, 3 * upper], rel=0.03)
 

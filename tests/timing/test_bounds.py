@@ -39,7 +39,7 @@ def test_individual_bounds_hold_laws_that_no_combination_is(seed):
     """Bounds of the chosen formula alone, by Student's t, held 20 and 37 % of these; the largest p is left out."""
     p, times = series(seed)
     model = perfcore.fit(table_of(p[:-1], times[:, :-1]), fitter="individual")
-    value, lower, upper = model.predict({"p": 128.0, "code": model.codes}, interval=0.95).T
+    value, lower, upper = model.predict_array({"p": 128.0, "code": model.codes}, interval=0.95).T
     assert ((lower <= times[:, -1]) & (times[:, -1] <= upper)).mean() >= 0.9
     assert np.median((upper - lower) / 2 / value) < 0.8
 
@@ -49,13 +49,15 @@ def test_individual_bounds_of_one_pair_do_not_depend_on_order_or_units():
     p, times = series(3, count=1)
     table = pd.DataFrame({"cells": p, "time_s": times[0]})
     options = {"fitter": "individual", "functions": "1/p,p", "parameter": "cells"}
-    expected = perfcore.fit(table, **options).predict([200.0], interval=0.9)
-    shuffled = perfcore.fit(table.sample(frac=1, random_state=1), **options).predict([200.0], interval=0.9)
+    expected = perfcore.fit(table, **options).predict_array([200.0], interval=0.9)
+    shuffled = perfcore.fit(table.sample(frac=1, random_state=1), **options).predict_array([200.0], interval=0.9)
     np.testing.assert_allclose(shuffled, expected, rtol=1e-8)
-    kilo = perfcore.fit(table.assign(cells=p / 1e3), **options).predict([0.2], interval=0.9)
+    kilo = perfcore.fit(table.assign(cells=p / 1e3), **options).predict_array([0.2], interval=0.9)
     np.testing.assert_allclose(kilo, expected, rtol=1e-6)
     milli = table.assign(time_ms=1e3 * table.time_s).drop(columns="time_s")
-    np.testing.assert_allclose(perfcore.fit(milli, **options).predict([200.0], interval=0.9), 1e3 * expected, rtol=1e-8)
+    np.testing.assert_allclose(
+        perfcore.fit(milli, **options).predict_array([200.0], interval=0.9), 1e3 * expected, rtol=1e-8
+    )
 
 
 def test_two_degrees_of_freedom_are_left_where_functions_are_chosen():
@@ -64,7 +66,7 @@ def test_two_degrees_of_freedom_are_left_where_functions_are_chosen():
         table = pd.DataFrame({"p": p[:n], "time_s": times[0, :n]})
         model = perfcore.fit(table, fitter="individual")
         assert len(model.pairs[0].functions) <= most
-        assert np.isfinite(model.predict([2 * p[n - 1]], interval=0.95)).all()
+        assert np.isfinite(model.predict_array([2 * p[n - 1]], interval=0.95)).all()
         assert len(perfcore.rank(table, fitter="individual").candidates[0].functions) <= most
 
 
@@ -91,7 +93,7 @@ def test_joint_bounds_hold_what_a_pair_misses():
     for seed in range(6):
         table, last = joint_table(seed)
         model = perfcore.fit(table, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
-        value, lower, upper = model.predict(last.drop(columns="time_s"), interval=0.95).T
+        value, lower, upper = model.predict_array(last.drop(columns="time_s"), interval=0.95).T
         held.append((lower <= last.time_s) & (last.time_s <= upper))
         width.append((upper - lower) / 2 / value)
     assert np.mean(held) >= 0.9
@@ -105,7 +107,7 @@ def test_joint_bounds_are_wider_where_a_pair_was_not_measured():
     widths = []
     for part in (table, apart):
         model = perfcore.fit(part, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
-        _, lower, upper = model.predict(at, interval=0.95)[0]
+        _, lower, upper = model.predict_array(at, interval=0.95)[0]
         widths.append(np.log(upper / lower))
     assert widths[1] > 1.5 * widths[0]
 

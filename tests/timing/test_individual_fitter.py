@@ -87,7 +87,7 @@ def test_predictions_of_an_independent_program(one, weights):
     p = np.array([2.0, 7.0, 256.0])
     expected = np.column_stack([np.ones(3), np.sqrt(p)]) @ line.params / p
     assert model.predict(p) == pytest.approx(expected, rel=1e-9)
-    value, lower, upper = model.predict(p, interval=0.9).T
+    value, lower, upper = model.predict_array(p, interval=0.9).T
     assert value == pytest.approx(expected, rel=1e-9)
     assert (lower > 0.0).all()
     assert (lower < value).all()
@@ -214,7 +214,7 @@ def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():
     assert any(line.startswith(warning.replace("warning", "Uncertain")) for line in model.closing())
     assert any(line.startswith(warning) for line in perfcore.rank(runs, fitter="individual", terms=2).summary())
     points = {"p": [2.0, 2.0, 16.0, 2.0], "code": ["many", "three", "three", "two"]}
-    assert np.isfinite(model.predict(points, interval=0.95)).all(axis=1).tolist() == [True, False, False, False]
+    assert np.isfinite(model.predict_array(points, interval=0.95)).all(axis=1).tolist() == [True, False, False, False]
     assert model.remarks(points) == [
         *("", "no bounds: 1 degree of freedom"),
         "extrapolated: p was 1 to 4; no bounds: 1 degree of freedom",
@@ -255,7 +255,7 @@ def test_prediction_intervals_cover_a_new_run():
     model = perfcore.fit(data, fitter="individual", functions="1/p,1/sqrt(p)")
     for at, widest in ((2.0, 0.3), (12.0, 0.3), (128.0, 0.6)):
         run = (40 + 3 * np.sqrt(at) + rng.standard_normal(100)) / at
-        value, lower, upper = model.predict({"p": at, "code": series}, interval=0.95).T
+        value, lower, upper = model.predict_array({"p": at, "code": series}, interval=0.95).T
         assert ((lower <= run) & (run <= upper)).mean() >= 0.92
         assert np.median((upper - lower) / 2 / value) < widest
         assert value == pytest.approx(model.predict({"p": at, "code": series}))
@@ -274,7 +274,7 @@ PAIRS = [pair for pair in itertools.product(CHANGES, OPTIONS) if pair != ("work"
 
 @pytest.mark.parametrize(("change", "options"), PAIRS)
 def test_what_predictions_do_not_depend_on(runs, change, options):
-    expected = perfcore.fit(runs, fitter="individual", **options).predict(AT, interval=0.9)
+    expected = perfcore.fit(runs, fitter="individual", **options).predict_array(AT, interval=0.9)
     at, factor, extra, data = AT, 1.0, {}, runs
     if change == "order":
         data = runs.sample(frac=1, random_state=3)
@@ -286,7 +286,7 @@ def test_what_predictions_do_not_depend_on(runs, change, options):
         data = runs.rename(columns={"p": "cores", "code": "app", "system": "machine"}).assign(remark="x")
     else:
         extra = {"operations": {"BT": 168.284e9, "LU": 119.297}, "peak": {"SP2": 266e6, "T3D": 150}}
-    found = perfcore.fit(data, fitter="individual", **options, **extra).predict(at, interval=0.9)
+    found = perfcore.fit(data, fitter="individual", **options, **extra).predict_array(at, interval=0.9)
     assert found == pytest.approx(factor * expected, rel=1e-9)
 
 
@@ -339,7 +339,7 @@ def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
         for ranks in (1, 2, 4, 8)
     ]
     data = pd.DataFrame(rows, columns=["code", "system", "ranks", "size", "time_s"])
-    with pytest.raises(PerfError, match=r"size was varied, 100 to 400, and no function has it; .* --where size=400"):
+    with pytest.raises(PerfError, match=r"size was varied, 100 to 400, and no function has it; .* where='size=400'"):
         perfcore.fit(data, fitter=fitter, parameter="ranks,size")
     model = perfcore.fit(data, fitter=fitter, parameter="ranks,size", functions="size^2/ranks")
     assert model.statistics["max_relative_error"] < 1e-6

@@ -92,7 +92,7 @@ def test_bands_are_the_bounds_clipped_at_the_axes(joint_model):
     bands = marks_of(plot, Band)
     assert len(bands) == len(SYSTEMS)
     for system, band in zip(SYSTEMS, bands, strict=True):
-        bounds = joint_model.predict({"p": band.x, "code": "BT", "system": system}, interval=0.95)[:, 1:]
+        bounds = joint_model.predict_array({"p": band.x, "code": "BT", "system": system}, interval=0.95)[:, 1:]
         assert np.stack([band.low, band.high], 1) == pytest.approx(np.clip(bounds, *plot.y.limits), rel=1e-9)
 
 

@@ -48,7 +48,7 @@ AT = {"p": [3.0, 16.0, 300.0, 16.0], "code": ["LU", "SP", "BT", "LU"], "system":
 )
 @pytest.mark.parametrize("change", ["order", "names", "unit", "columns", "reference"])
 def test_what_predictions_do_not_depend_on(table, options, change):
-    expected = fit(table, **options).predict(AT, interval=0.9)
+    expected = fit(table, **options).predict_array(AT, interval=0.9)
     data, at, factor, extra = table, AT, 1.0, {}
     if change == "order":
         data = table.sample(frac=1, random_state=3)
@@ -63,16 +63,18 @@ def test_what_predictions_do_not_depend_on(table, options, change):
         data = table.rename(columns={"p": "cores", "code": "app", "system": "machine"}).assign(remark="x")
     else:
         extra = {"reference": "T3D"}
-    found = fit(data, **options, **extra).predict(at, interval=0.9)
+    found = fit(data, **options, **extra).predict_array(at, interval=0.9)
     assert found == pytest.approx(factor * expected, rel=1e-9)
 
 
 def test_relative_weights_make_the_scale_irrelevant(table):
     """Relative errors are the same in every scale, so that all preparations must agree."""
-    plain = fit(table, weights="relative", prepare="none").predict(AT, interval=0.9)
+    plain = fit(table, weights="relative", prepare="none").predict_array(AT, interval=0.9)
     work, peak = dict(zip(CODES, (168, 119, 85, 4), strict=True)), dict(zip(SYSTEMS, (266, 50, 150, 360), strict=True))
     for options in ({}, {"operations": work}, {"operations": work, "peak": peak}, {"peak": peak, "prepare": "peak"}):
-        assert fit(table, weights="relative", **options).predict(AT, interval=0.9) == pytest.approx(plain, rel=1e-9)
+        assert fit(table, weights="relative", **options).predict_array(AT, interval=0.9) == pytest.approx(
+            plain, rel=1e-9
+        )
 
 
 def test_parameters_of_another_scale_are_divided_by_its_quantities(joint):
@@ -92,7 +94,7 @@ def test_a_code_on_a_system_where_it_never_ran(joint, table):
     truth = as_table(joint())
     model = fit(table, weights="relative")
     cell = truth[(truth["code"] == "LU") & (truth["system"] == "Paragon")]
-    value, lower, upper = model.predict(cell[["p", "code", "system"]], interval=0.999).T
+    value, lower, upper = model.predict_array(cell[["p", "code", "system"]], interval=0.999).T
     assert value == pytest.approx(cell["time_s"].to_numpy(), rel=3 * NOISE)
     assert ((lower < cell["time_s"]) & (cell["time_s"] < upper)).all()
     assert model.remarks(cell[["p", "code", "system"]]) == ["extrapolated: no data for this code on this system"] * 6
@@ -110,7 +112,7 @@ def test_prediction_intervals_cover_a_new_run(joint):
     for _ in range(100):
         # Equal errors of t' = t p.
         noisy = exact.assign(time_s=exact["time_s"] + 0.3 * rng.standard_normal(len(exact)) / exact["p"])
-        _, lower, upper = fit(noisy, starts=1).predict(at, interval=0.95).T
+        _, lower, upper = fit(noisy, starts=1).predict_array(at, interval=0.95).T
         run = truth + 0.3 * rng.standard_normal(3) / p
         held.append((lower <= run) & (run <= upper))
     assert np.mean(held, axis=0).min() >= 0.92

@@ -145,7 +145,7 @@ def test_a_marker_by_its_own_name_by_its_place_and_by_what_counts():
         ({"until": 900}, "lies outside of the run"),
         ({"since": 2_000, "until": 1_000}, "ends at 1 us, before it begins at 2 us"),
         ({"since": 2_000, "until": 2_000}, "is empty: it begins and ends at 2 us"),
-        ({"since": 2_000, "region": "step#1"}, "leave out --from and --to"),
+        ({"since": 2_000, "region": "step#1"}, "leave out from= and to="),
         ({"since": "nowhere"}, "unknown time or marker of trace 'nowhere'"),
         ({"since": 900, "until": 910}, "no location is in any state in the part 900 ns .. 910 ns"),
     ],

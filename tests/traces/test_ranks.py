@@ -312,7 +312,7 @@ def test_levels_are_those_of_readers_or_of_names():
     )
     assert located(told, "node").locations == ("n1",)
     assert located(told, "node").levels == {"process": ("",), "node": ("n1",)}
-    with pytest.raises(DataError, match=r"is the GPU known; known: --locations process, --locations node; leave"):
+    with pytest.raises(DataError, match=r"is the GPU known; known: locations='process', locations='node'; leave"):
         located(told, "device")
     for level in ("auto", "stream", "thread", "both"):
         assert located(told, level) is told

@@ -59,6 +59,28 @@ def test_latency_and_bandwidth():
     assert found.answers[0].runtime_ns == 45 + 2 + 50
 
 
+def test_a_sweep_asks_for_each_factor_of_two():
+    """10 and 50 ns, 5 ns of barrier, 20 each: with a network k times as fast 70 + 5 / k."""
+    found = whatif(trace_of(late_barrier()), network="0.5x..4x")
+    assert found.sweep == (0.5, 1, 2, 4)
+    assert [answer.runtime_ns for answer in found.answers] == [80, 75, 72, 71]
+    report = found.report()
+    assert report.answer.startswith("network 0.5x to 4x as fast: 80 ns to 71 ns (-11.3%)")
+    line = report.plots[0].marks[0]
+    assert (list(line.x), list(line.y)) == ([0.5, 1, 2, 4], [80, 75, 72, 71])
+    assert [answer.runtime_ns for answer in whatif(trace_of(late_barrier()), compute=["sol*=1x..2x"]).answers] == [
+        75, 40,
+    ]  # fmt: skip
+
+
+def test_another_network_starts_processes_no_faster():
+    """30 ns of MPI_Init stay; the barrier's 5 ns go."""
+    calls = [[("MPI_Init", 0, 30), ("MPI_Barrier", 40, 85)], [("MPI_Init", 0, 30), ("MPI_Barrier", 80, 85)]]
+    run = by_hand(calls, collectives=[([(0, 1), (1, 1)], None)], ends=[85, 85])
+    for network, runtime in (("0", 80), ("2ns,4GB/s", 82)):
+        assert whatif(trace_of(run), network=network).answers[0].runtime_ns == runtime
+
+
 def test_noise_is_what_the_longest_of_two_gives():
     """Two equal ranks of work W and noise s take W (1 + s / sqrt(pi)) in the mean, as the longest of two normals."""
     calls = [[("MPI_Barrier", 10**9, 10**9)] for _ in range(2)]
@@ -88,6 +110,8 @@ def test_what_may_not_be_asked():
     for options, error, said in (
         ({"network": "fast"}, OptionError, "2x"),
         ({"network": "0x"}, OptionError, "2x"),
+        ({"network": "8x..1x"}, OptionError, "a rising range above 0"),
+        ({"network": "1x..2x", "compute": ["1x..2x"]}, OptionError, "one range"),
         ({"network": "2us"}, OptionError, "latency,bandwidth"),
         ({"network": "2 GB/s, 3us"}, OptionError, "latency,bandwidth"),
         ({"compute": {"computing": 0}}, OptionError, "how many times as fast"),

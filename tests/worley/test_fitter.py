@@ -125,14 +125,14 @@ def test_functions_take_the_place_of_polynomials(tmp_path):
 def test_bounds_of_predictions(ramp):
     model = perfcore.fit(ramp, phases=2, degree=1)
     times = np.array([1200.0, 1800.0, 99.0])
-    value, lower, upper = model.predict(times, interval=0.95).T
+    value, lower, upper = model.predict_array(times, interval=0.95).T
     assert value[:2] == pytest.approx(model.predict(times)[:2])
     # 1.96 root mean squares on both sides; outside of the run nothing is known.
     spread = [phase.error / np.sqrt(phase.end - phase.start) for phase in model.phases]
     assert (upper - lower)[:2] == pytest.approx(2 * 1.959964 * np.array(spread), rel=1e-6)
     assert np.isnan([value[2], lower[2], upper[2]]).all()
     with pytest.raises(OptionError, match="above 0 and below 1"):
-        model.predict(times, interval=1.5)
+        model.predict_array(times, interval=1.5)
 
 
 @pytest.mark.parametrize(
@@ -169,15 +169,15 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"phases": "many"}, r"expected a number \(9\), a range \(1..20\) or auto"),
         ({"degree": 4}, "unknown value '4'"),
         ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
-        ({"degree": "mixed"}, "--degree 'mixed': unknown value 'mixed': choose from"),
-        ({"segmenter": "minimax"}, "--segmenter 'minimax': unknown value 'minimax': choose"),
+        ({"degree": "mixed"}, "degree='mixed': unknown value 'mixed': choose from"),
+        ({"segmenter": "minimax"}, "segmenter='minimax': unknown value 'minimax': choose"),
         ({"fitter": "phases", "functions": "exp"}, "unknown option of phases 'functions'"),
-        ({"fitter": "worley", "degree": "auto"}, "--degree 'auto': unknown value 'auto': choose from"),
+        ({"fitter": "worley", "degree": "auto"}, "degree='auto': unknown value 'auto': choose from"),
         ({"fitter": "worley", "segmenter": "greedy"}, "unknown option of worley 'segmenter'"),
-        ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "--tolerance says how many phases there are"),
+        ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "tolerance= says how many phases there are"),
         ({"fitter": "worley", "tolerance": -1}, "must be greater than 0"),
         ({"busy": "run"}, "these data have no states"),
-        ({"column": "cpu"}, "--column belongs to time series"),
+        ({"column": "cpu"}, "column= belongs to time series"),
         ({"fitter": "worley", "epsilon_tolerance": 0}, "must be greater than 0"),
     ],
 )

@@ -264,7 +264,7 @@ def test_the_next_run_lies_within_the_bounds_of_each_phase():
     """A law for each phase of runs at p = 2, 4, 8, three of each, against the truth at 16."""
     model = perfcore.fit(joined_of_joining((2, 4, 8), repetitions=3), fitter="scaling")
     phases = [f"phase {k}" for k in range(1, 5)]
-    bounds = model.predict({"p": np.full(4, 16.0), "path": phases}, interval=0.95)
+    bounds = model.predict_array({"p": np.full(4, 16.0), "path": phases}, interval=0.95)
     for (_, low, high), (duration, _) in zip(bounds, LAWS, strict=True):
         assert low <= duration(16) <= high
 

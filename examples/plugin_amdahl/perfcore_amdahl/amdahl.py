@@ -33,7 +33,7 @@ class AmdahlModel(Model, frozen=True, forbid_unknown_fields=True):
         serial, parallel = np.sqrt(np.diag(self.covariance)).tolist()
         return Parameter("serial", self.serial, serial), Parameter("parallel", self.parallel, parallel)
 
-    def predict(self, points: Any, interval: float | None = None) -> Any:
+    def predict_array(self, points: Any, interval: float | None = None) -> Any:
         """Times, with prediction intervals of a single run."""
         terms = _terms(named_points(points, self.variables, {})[0]["p"])
         value = terms @ [self.serial, self.parallel]

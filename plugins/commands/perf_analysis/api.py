@@ -383,7 +383,7 @@ def messages(
 def whatif(
     trace: Annotated[Named | Trace, Argument("TRACE")],
     *,
-    network: Annotated[str | None, Option(metavar="Kx|0|LATENCY,BANDWIDTH")] = None,
+    network: Annotated[str | None, Option(metavar="Kx|Kx..Kx|0|LATENCY,BANDWIDTH")] = None,
     compute: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="[CLASS=]Kx")] = None,
     balance: Annotated[str | Sequence[str], Option(metavar="[CLASS]", alone="computing")] = (),
     noise: Annotated[float | str, Option(metavar="SHARE")] = 0.0,
@@ -392,6 +392,7 @@ def whatif(
     ] = None,
     seed: int = 0,
     region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
+    parallel: Annotated[str | None, Option(metavar="WHERE")] = None,
     reading: Annotated[Mapping[str, Any] | None, OptionGroup("perfcore.cli.reading:HowToRead", "reading")] = None,
 ) -> Answers | GpuAnswers:
     """Predict the runtime and critical path of a run under changed conditions.
@@ -406,10 +407,10 @@ def whatif(
         Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
         one file or those of all ranks.
     network : str, optional
-        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth.
+        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth; 1x..8x asks for each doubling.
     compute : mapping of str to float, or sequence of str, optional
         Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or gpu, host, collectives
-        or a pattern of kernels, such as 'gemm*=2x'; inf removes it.
+        or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and 1x..8x asks for each factor of two.
     balance : str or sequence of str
         A class or state (default: computing) of whose time each rank takes the mean, occurrence by occurrence: an upper
         bound of the gain.
@@ -421,6 +422,8 @@ def whatif(
         Of the noise.
     region : str, optional
         For a GPU trace: span of a marker; of several of one name, from the first to the last.
+    parallel : str, optional
+        Share out the questions of a range: local:N processes or dask://HOST:PORT.
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
@@ -437,6 +440,8 @@ def whatif(
 
         perf whatif trace.prv
         perf whatif trace.prv --network 0 --compute 2x
+        perf whatif trace.prv --network 1x..8x --plot network.png
+        perf whatif trace.prv --compute solve=1x..8x --noise 5% --parallel local:4
         perf whatif trace.prv --noise 5% -o runtime.json
         perf whatif trace.json --region 'ProfilerStep#7' --compute gpu=2x
 
@@ -446,26 +451,34 @@ def whatif(
     """
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.messages import trace_and_calls
-    from perf_analysis.replay_answers import network_from_text
-    from perf_analysis.whatif import answers_of
+    from perf_analysis.replay_answers import questions_from_text
+    from perf_analysis.whatif import answers_elsewhere, answers_of
     from perf_traces.runs import known_files
-    from perf_traces.scenario import parse_compute
 
-    factors = parse_compute(compute)
     share = _share(noise)
-    if network is not None:
-        network_from_text(network)  # before files are read
+    asked, swept, sweep = questions_from_text(network, compute)  # before files are read
+    if parallel is not None and (not sweep or not isinstance(trace, (str, os.PathLike))):
+        raise OptionError("--parallel shares out the questions of a range, such as --network 1x..8x, about a file")
     if isinstance(trace, (str, os.PathLike)):
         paths: Sequence[str | os.PathLike[str]] = known_files(os.fspath(trace)) or [trace]
-        if (answers := gpu_answers(trace, paths, region, factors, _reader(reading))) is not None:
+        faster = [each for _, each in asked]
+        answers = gpu_answers(trace, paths, region, faster, _reader(reading), swept=swept or "GPU", sweep=sweep)
+        if answers is not None:
             if network is not None or balance or share:
                 raise OptionError(f"{answers.source}: a GPU trace takes --compute and --region, no other question")
             return answers
     if region is not None:
         raise OptionError("--region is of GPU traces: messages of a part of a run have no partners")
     balanced = [balance] if isinstance(balance, str) else balance
+    question = (balanced, share, representation, seed)
     data, communication = trace_and_calls(trace, _reader(reading))
-    return answers_of(data, communication, network, factors, balanced, share, representation, seed)
+    if parallel is None or not isinstance(trace, (str, os.PathLike)):
+        found = answers_of(data, communication, asked, *question)
+    else:
+        found = answers_of(data, communication, asked[:1], *question)
+        others = answers_elsewhere(parallel, os.fspath(trace), asked[1:], question, reading or {})
+        found = replace(found, answers=(*found.answers, *others))
+    return replace(found, sweep=tuple(sweep), swept=swept or "computing") if sweep else found
 
 
 def _share(share: float | str) -> float:

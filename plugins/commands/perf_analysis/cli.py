@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perf_traces.reading import HowToReadTraces
-from perf_traces.summaries import CELLS
+from perf_traces.summaries.run import CELLS
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, reporting
 from perfcore.cli.parameters import Json, Overwrite
@@ -61,19 +61,19 @@ def print_submitted(jobs: SubmittedJobs, as_json: bool) -> None:
 def print_summary(summarized_trace: SummarizedTrace, output: str, as_json: bool) -> None:
     """What is in a summary, and what can be done with it."""
     summary = summarized_trace.summary
-    missing = [summary.run.files[index].name for index in summary.missing()]
+    missing = [summary.facts.run.files[index].name for index in summary.facts.missing()]
     facts: dict[str, Any] = {
-        "files": len(summary.files),
-        "files of the run": len(summary.run.files),
+        "files": len(summary.facts.files),
+        "files of the run": len(summary.facts.run.files),
         "intervals": summarized_trace.n_intervals,
         "locations": len(summarized_trace.locations),
         "states": len(summarized_trace.states),
         "cells": len(summary.cells),
-        "cell_ns": 1 << summary.cell_bits,
+        "cell_ns": 1 << summary.facts.bits[0],
         "windows": len(summary.windows),
-        "window_ns": 1 << summary.window_bits,
+        "window_ns": 1 << summary.facts.bits[1],
         "bytes": Path(output).stat().st_size,
-        "left out": list(summary.left_out.values()),
+        "left out": list(summary.facts.left_out.values()),
         "notes": list(summarized_trace.notes),
     }
     if as_json:
@@ -122,7 +122,7 @@ def command(
     """Sum up TRACES, the files of one run, in whole nanoseconds: one file is in memory at a time.
 
     A summary has the computing time of each cell of the run, the time of each state in each window and at each
-    location, and markers. Summaries of parts add up by `perf summarize` to the same bytes as one pass over all files. A
+    location, and markers. Summaries of parts add up by `perf summarize` to those of one pass over all files. A
     part that is there is kept, so that a job array can be submitted again.
 
     \b

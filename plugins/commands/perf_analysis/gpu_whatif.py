@@ -63,6 +63,8 @@ class GpuAnswers(Result):
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
     details: str  # what a profile, or launches, can tell more by
+    sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each scenario
+    swept: str = ""
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.whatif_answers import report_of_gpu
@@ -91,17 +93,21 @@ class _Run:
 
 def gpu_answers(
     source: str | os.PathLike[str], paths: Sequence[str | os.PathLike[str]], region: str | None,
-    faster: Mapping[str, float], read: Callable[[str, Sequence[type]], Any], first: GpuActivity | None = None,
+    asked: Sequence[Mapping[str, float]], read: Callable[[str, Sequence[type]], Any], first: GpuActivity | None = None,
+    swept: str = "", sweep: Sequence[float] = (),
 ) -> GpuAnswers | None:  # fmt: skip
-    """What `perfcore.whatif` says of traces of host and GPU; None where the first, unless it is read, is none."""
+    """Return what `perfcore.whatif` says of traces of host and GPU for each of what is faster together.
+
+    None if the first of the traces, unless it is read already, is none.
+    """
     first = first or read_gpu_activity(paths[0], with_shapes=False)
     if first is None:
         return None
     run = _run_of(source, first, len(paths), read)
     is_collective = [_fitting(activity, "collectives") for activity in run.activities]
     parts = _PARTS if any(each.any() for each in is_collective) else _PARTS[:2]
-    faster = {name or "gpu": times for name, times in faster.items()}
-    questions = [faster] if faster else [{part: times} for part in parts for times in (2, np.inf)]
+    faster = [{name or "gpu": times for name, times in each.items()} for each in asked if each]
+    questions: list[dict[str, float]] = faster or [{part: times} for part in parts for times in (2, np.inf)]
     divisors = [_divisors(run.activities, each) for each in questions]
     traces = [HostGpuTrace(activity) for activity in run.activities]
     spans = [activity.step_spans() if region is None else _spans(activity, region) for activity in run.activities]
@@ -142,6 +148,7 @@ def gpu_answers(
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
         tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),
+        () if error else tuple(sweep), swept,
     )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Any]) -> LaunchTimes:
         activity, mark = require_gpu_activity(path), f"{path.name}: " if len(paths) > 1 else ""
         if not (activity.pieces["launch"] >= 0).any():
             raise DataError(f"{path}: no launch has the correlation number of a piece of GPU work; record activities="
-                            "[CPU, CUDA] (PyTorch, with args) or --hip-trace (rocprofv3)")  # fmt: skip
+                            "[CPU, CUDA] (PyTorch, with args) or `rocprofv3 --hip-trace`")  # fmt: skip
         launch, begin = activity.pieces["launch"], activity.pieces["start"]
         for place in np.unique(activity.pieces["location"][launch >= 0]).tolist():
             rows = np.flatnonzero((activity.pieces["location"] == place) & (launch >= 0))

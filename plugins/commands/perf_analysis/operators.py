@@ -119,7 +119,7 @@ def operator_times(
         if by not in ("kernel", "group") and not activity.has_operators:
             raise DataError(
                 f"{path}: no operators around the launches; use --by kernel, or record activities=[CPU, CUDA]"
-                " (PyTorch) or ranges of ROCTx with --marker-trace and --hip-trace (rocprofv3)"
+                " (PyTorch) or ranges of ROCTx by `rocprofv3 --marker-trace --hip-trace`"
             )
         rows += [{**row, "run": run if pattern else 0} for row in rows_of(activity, by, table)]
         busy = int((activity.busy[1] - activity.busy[0]).sum()) + (0 if pattern else busy)

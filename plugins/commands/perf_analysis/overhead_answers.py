@@ -262,7 +262,7 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
         exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
         return f"perf messages {file}" if exposed >= _EXPOSED else f"perf profile {file}"
     if remedies is not None and remedies.gains and remedies.gains[0].share >= _LEAST_GAIN:
-        return f"perf whatif {file} {remedies.gains[0].option}"
+        return f"perf {remedies.gains[0].command} {file} {remedies.gains[0].option}".strip()
     factors = factors_in_order(profile)
     if profile.replayed is not None and factors and min(factors.values()) < _NEARLY_ALL:
         lowest = min(factors, key=lambda name: factors[name])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -17,7 +16,8 @@ from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
-from perf_traces.messages.communication import Communication, communication_of
+from perf_traces.messages.communication import communication_of
+from perf_traces.messages.replay import startup_calls
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
@@ -26,7 +26,6 @@ from perfcore.report import Column, Report, Table
 from perfcore.results import Result
 
 _OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the table of categories
-_INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,9 +71,9 @@ class OverheadProfile(Result):
 
     @property
     def communicates(self) -> bool:
-        """Whether locations spend time in communication."""
+        """Whether communication takes time that is worth a word."""
         rows = [row for row, name in enumerate(self.classes) if name in ("communicating", "waiting")]
-        return bool(self.class_cycles_ns[rows].any())
+        return bool(self.class_cycles_ns[rows].sum() >= 1e-3 * self.total_ns)
 
     @functools.cached_property
     def by_category_ns(self) -> Ints:
@@ -298,7 +297,8 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
     try:
         calls = communication_of(trace)
         processes = threads_beside(trace, calls)
-        startup = 0 if calls is None else _startup_ns(calls)
+        if calls is not None:  # until MPI_Init has ended at all locations
+            startup = int((calls.calls.leave_ns[startup_calls(calls)] - calls.start_ns).max(initial=0))
         if calls is not None and processes is not None:
             threads = thread_times(trace, calls, processes, profile.states)
         for row in collective_speeds(calls, trace)[0] if calls is not None and of_gpus(profile) else ():
@@ -316,10 +316,3 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
         profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, startup_ns=startup,
         notes=(*profile.notes, *notes),
     )  # fmt: skip
-
-
-def _startup_ns(communication: Communication) -> int:
-    """From the begin of the run until MPI_Init has ended at all locations; 0 if it is not recorded."""
-    calls = communication.calls
-    codes = [code for code, name in enumerate(calls.operations) if _INIT.fullmatch(name)]
-    return int((calls.leave_ns[np.isin(calls.operation, codes)] - communication.start_ns).max(initial=0))

@@ -175,7 +175,7 @@ def _traces_of(sources: Sequence[Any], read: Read, others: list[ExternalMetrics]
         elif isinstance(trace, Measurements):
             others.extend(runs_of_table(trace, FACTORS))
         elif not isinstance(trace, Trace):
-            raise DataError(f"{item} holds {type(trace).__name__}; states of each location are needed: give a trace")
+            raise DataError(f"{item} holds {type_in_words(trace)}; states of each location are needed: give a trace")
         else:
             yield trace
 

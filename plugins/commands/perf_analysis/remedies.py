@@ -19,13 +19,15 @@ from perf_analysis.efficiencies import of_gpus
 from perf_traces.levels import parts_of
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 
 if TYPE_CHECKING:
-    from perf_analysis.gpu_whatif import Scenario
     from perf_analysis.overhead_profile import OverheadProfile
 
 _MOST_INTERVALS, _MOST_CALLS = 1_000_000, 300_000
 _LONGEST = 3
+_LEAST_USED = 0.05  # of the locations, from which on more of it is an advice
+_MUCH = 1.05  # times the span of the GPUs, from which on that of host and GPU is named
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class Gain:
     question: str
     runtime_ns: int
     recorded_ns: int
-    option: str  # of `perf whatif`
+    option: str  # of the command that asks more
     is_bound: bool = False  # whether no more than this can be saved
+    command: str = "whatif"
+    of: str = ""  # the runtime that is saved of, if it is another than that of the sentence
 
     @property
     def share(self) -> float:
@@ -55,7 +59,7 @@ class Gain:
 
     @property
     def _saved(self) -> str:
-        return f"{self.share:.1%} (whatif {self.option})"
+        return f"{self.share:.1%}{self.of}{f' (whatif {self.option})' if self.command == 'whatif' else ''}"
 
 
 @dataclass(frozen=True)
@@ -83,14 +87,15 @@ def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
         return None
     try:
         if devices_of(trace) is not None:
-            return _of_gpus(trace) if of_gpus(profile) else None
+            return _of_gpus(trace, profile.elapsed_ns) if of_gpus(profile) else None
         kind, longest, whole = _longest_functions(trace)
-        return Remedies(_gains_of_calls(trace, profile), kind, longest, whole)
+        gains = _gains_of_calls(trace, profile) or _bounds(trace, profile)
+        return Remedies(gains, kind, longest, whole)
     except PerfError:  # the commands of their own say why
         return None
 
 
-def _of_gpus(trace: Trace) -> Remedies | None:
+def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.operators import rows_of
     from perf_io.traces.gpu_activity import read_gpu_activity
@@ -101,13 +106,14 @@ def _of_gpus(trace: Trace) -> Remedies | None:
     activity = read_gpu_activity(paths[0], with_shapes=False)
     if activity is None:
         return None
-    answers = gpu_answers(trace.source, paths, None, {}, lambda *_: trace, first=activity)
-    scenarios = () if answers is None else answers.scenarios
-    gains = [
-        Gain(each.question, each.runtime_ns, answers.runtime_ns, f"--compute {each.part}={_factor(each)}")
-        for each in scenarios
-        if answers is not None and each.zero_time == (each.part == "collectives")
-    ]
+    answers = gpu_answers(trace.source, paths, None, [], lambda *_: trace, first=activity)
+    gains = []
+    for each in () if answers is None else answers.scenarios:
+        if answers is not None and each.zero_time == (each.part == "collectives"):
+            whole = answers.runtime_ns
+            of = "" if whole < _MUCH * elapsed_ns else f" of {readable(whole, 'ns', 4)} with the host"
+            option = f"--compute {each.part}={'inf' if each.zero_time else '2x'}"
+            gains.append(Gain(each.question, each.runtime_ns, whole, option, of=of))
     by = "operator" if activity.has_operators else "kernel"
     rows = sorted(rows_of(activity, by), key=lambda row: -row["own_ns"])
     longest = tuple((row["name"], row["own_ns"], row["calls"]) for row in rows[:_LONGEST] if row["own_ns"])
@@ -116,10 +122,6 @@ def _of_gpus(trace: Trace) -> Remedies | None:
     where = " (first rank)" if len(paths) > 1 else ""
     length = float((ends - starts).mean()) if len(starts) else 0.0
     return Remedies(_sorted(gains), by, longest, whole, where, len(starts), length)
-
-
-def _factor(scenario: Scenario) -> str:
-    return "inf" if scenario.zero_time else "2x"
 
 
 def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
@@ -133,17 +135,41 @@ def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
     communication = None if profile.replayed is None or profile.threads else communication_of(trace)
     if communication is None or profile.replayed is None or len(communication.calls) > _MOST_CALLS:
         return ()
-    elapsed, gains = profile.elapsed_ns, []
+    elapsed, gains, replay = profile.elapsed_ns, [], Replay(communication, keeps_startup=True)
+    silent = max(0, elapsed - replay.runtime_ns())
     if profile.replayed.definition == "strict":
-        gains.append(Gain("hiding all transfers", profile.replayed.ideal_ns, elapsed, "--network 0", is_bound=True))
+        ideal = replay.runtime_ns(0) + silent
+        gains.append(Gain("hiding all transfers", ideal, elapsed, "--network 0", is_bound=True))
     if int((np.diff(communication.first_call) > 0).sum()) > 1:
-        replay, times = Replay(communication), BurstTimes(trace, communication)
+        times = BurstTimes(trace, communication)
         busy = busy_mask(trace.states, trace.busy_states, None, None)
         inside = np.minimum(times.within(busy), replay.burst_ns)
         after, _ = balanced(replay.burst_ns, inside, communication, times)
-        silent = max(0, elapsed - replay.runtime_ns())
         runtime = replay.runtime_ns(burst_ns=after) + silent
         gains.append(Gain("balancing computing", runtime, elapsed, "--balance computing", is_bound=True))
+    return _sorted(gains)
+
+
+def _bounds(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
+    """What no schedule can save more of, without knowing what waits for what.
+
+    All computing takes at least its mean over the locations, and what is not computed in one state goes on.
+    """
+    from perfcore.data.trace import busy_mask
+
+    elapsed, n = profile.elapsed_ns, len(trace.locations)
+    busy = busy_mask(trace.states, trace.busy_states, None, None)
+    times = np.where(busy, trace.state_times(), 0)
+    gains = []
+    mean = round(int(times.sum()) / n)
+    if n > 1 and mean >= _LEAST_USED * elapsed:
+        every = "both" if n == 2 else f"all {n}"
+        gains.append(Gain(f"keeping {every} locations computing", mean, elapsed, "--by location", True, "overheads"))
+    if np.count_nonzero(times) > 1:
+        name = trace.states[int(times.argmax())]
+        curve = trace.utilization([name])
+        within = np.diff(curve.edges)[curve.heights > 0].sum() / (curve.end - curve.start)
+        gains.append(Gain(f"{name} twice as fast", round(elapsed * (1.0 - within / 2)), elapsed, "", True, "profile"))
     return _sorted(gains)
 
 

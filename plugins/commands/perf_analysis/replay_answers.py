@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,15 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
-from perf_traces.scenario import parse_factor
+from perf_traces.scenario import parse_compute, parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 from perfcore.report import Report
 from perfcore.results import Result
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, from_dict
 
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
 _MOST_MESSAGES = 5
@@ -151,12 +153,49 @@ class Network:
         of, together = graph.subject[joined], communication.collectives
         steps = np.ceil(np.log2(np.maximum(together.size[of], 2)))
         costs[joined] = np.rint(steps * (self.latency_ns + together.bytes[of] / self.bytes_per_ns)).astype(np.int64)
+        kept = (links | joined | (graph.kind == CALL)) & replay.kept[graph.call]
+        costs[kept] = replay.residual_ns[graph.call[kept]]
         return costs
+
+
+def questions_from_text(
+    network: str | None, compute: Mapping[str, float] | Sequence[str] | str | None
+) -> tuple[list[tuple[str | None, dict[str, float]]], str, list[float]]:
+    """Return the network and what else is faster of each question; also what is swept, and by which factors.
+
+    A range is ``1x..8x`` (by doubling) or ``1x..2x:0.25``.
+    """
+    words = (
+        [] if compute is None or isinstance(compute, Mapping) else [compute] if isinstance(compute, str) else compute
+    )
+    ranges = [("network", network)] if network is not None and ".." in network else []
+    ranges += [(name, times) for name, _, times in (word.rpartition("=") for word in words) if ".." in times]
+    if len(ranges) > 1:
+        raise OptionError(f"{' and '.join(times for _, times in ranges)}: one range is swept at a time")
+    if not ranges:
+        if network is not None:
+            network_from_text(network)
+        return [(network, parse_compute(compute))], "", []
+    ((swept, text),) = ranges
+    bare = text.lower().replace("x", "")
+    try:
+        factors = parse_values(bare if set(bare) & set(":*,") else f"{bare}*2")
+    except (ValueError, ZeroDivisionError):
+        factors = []
+    if not factors or not 0 < min(factors) <= max(factors) < math.inf:
+        option = f"--{swept}" if text is network else f"--compute {swept}=".removesuffix(" =")
+        raise OptionError(f"{option} {text}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected")
+    if text is network:
+        return [(f"{factor:g}x", parse_compute(compute)) for factor in factors], swept, list(factors)
+    if network is not None:
+        network_from_text(network)
+    asked = [[word.replace(text, f"{factor!r}") for word in words] for factor in factors]
+    return [(network, parse_compute(each)) for each in asked], swept, list(factors)
 
 
 def network_from_text(text: str) -> Network:
     """Read ``2x``, ``0`` (ideal) or ``2us,10GB/s``."""
-    expected = "2x (twice as fast), 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
+    expected = "2x (twice as fast), 1x..8x, 0 (ideal) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":
         return Network(0.0)
@@ -251,6 +290,17 @@ class Answer:
             "value": None if self.value is None else self.value.to_dict(), "critical_path": self.path.to_dict(),
         }  # fmt: skip
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Answer:
+        """Return the answer that `to_dict` wrote, such as one of another process."""
+        path, value = content["critical_path"], content["value"]
+        pairs = [tuple(row.values()) for row in path["by_message"]]
+        shares = PathShares(path["total_ns"], path["by_class_ns"], path["by_rank_ns"], pairs, path["n_messages"])
+        return cls(
+            content["question"], content["runtime_ns"], shares, tuple(content["assumptions"]), content["otherwise_ns"],
+            content["is_bound"], None if value is None else from_dict(value),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Result):
@@ -271,6 +321,8 @@ class Answers(Result):
     contradictions: int  # calls that left before what the rules say they waited for
     network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
     remarks: tuple[str, ...]  # what was wrong with the trace
+    sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each answer
+    swept: str = ""
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.whatif_answers import report_of_messages
@@ -294,5 +346,5 @@ class Answers(Result):
                  "waits_for": each.waits}
                 for each in self.rules.refutations
             ],
-            "network": self.network, "remarks": list(self.remarks),
+            "network": self.network, "remarks": list(self.remarks), "sweep": list(self.sweep), "swept": self.swept,
         }  # fmt: skip

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from perf_analysis.slurm_array import SlurmOptions, SubmittedJobs, submit
-from perf_traces.summaries import CELLS
-from perf_traces.summaries.run import Run, is_summary, run_of
+from perf_traces.summaries.run import CELLS, Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
-from perf_traces.summaries.summary_file import load, save
+from perf_traces.summaries.sums import load, save
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing
@@ -45,13 +44,13 @@ def summarize(
     """Sum up the traces of a run, file by file, in whole nanoseconds; or join the summaries of its parts.
 
     Take it where a run is too large for one process: memory holds one file and the sums, and parts that are made
-    anywhere add up to the same bytes as one pass over all files.
+    anywhere add up to the same numbers as one pass over all files.
 
     Parameters
     ----------
     traces : str or path, or a sequence of them
         Files of one run: names, folders and patterns. Or summaries of parts of one run, in any order: these are joined,
-        to the same bytes as those of one pass over all files.
+        to the same numbers as one pass over all files.
     output : str or path, optional
         File to write. One that is there and of the same files and options is kept, and read. A call that is
         interrupted leaves its sums next to it, as ``OUTPUT.unfinished``, and the same call goes on from these.
@@ -60,7 +59,7 @@ def summarize(
     cells : int, 16 to 1073741824
         The most stretches of time in which computing is summed up. They are a power of two nanoseconds wide.
     executor : concurrent.futures.Executor, optional
-        What reads the files; by default this process does. Any number of workers gives the same bytes.
+        What reads the files; by default this process does. Any number of workers gives the same numbers.
     allow_missing : bool
         Leave out files that cannot be read, or parts that are not there; the summary says which.
     overwrite : bool
@@ -133,17 +132,22 @@ def summarize_by_slurm(
 ) -> SubmittedJobs | SummarizedTrace:
     """The same by an array of jobs of Slurm: returns at once, and when called again hands over what is missing."""
     names = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
-    folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
+    _, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
     _check_output(output)
     if not overwrite and Path(output).is_file():
         return _existing(output, run, frozenset(range(len(run.files))))
-    return submit(run, folder, output, jobs, allow_missing=allow_missing, overwrite=overwrite)
+    words = ["--cells", str(cells), *(["--allow-missing"] if allow_missing else [])]
+    words += [] if reader is None else ["--reader", reader]
+    words += [] if from_name is None else ["--from-name", from_name]
+    words += [word for name, value in options.items() for word in ("-r", f"{name}={value}")]
+    parts = submit(run, [*words, *map(os.fsdecode, names)], output, jobs, overwrite=overwrite)
+    return parts if isinstance(parts, SubmittedJobs) else merge(parts, output, overwrite=overwrite)
 
 
 def merge(
     parts: Sequence[Named], output: Named | None = None, *, allow_missing: bool = False, overwrite: bool = False
 ) -> SummarizedTrace:
-    """Join the summaries of parts of a run, to the same bytes as those of one pass over all files."""
+    """Join the summaries of parts of a run, to the same numbers as one pass over all files."""
     if output is not None:
         _check_output(output)
         refuse_existing(output, overwrite)
@@ -190,9 +194,9 @@ def _check_output(output: Named) -> None:
 
 def _existing(output: Named, run: Run, positions: frozenset[int]) -> SummarizedTrace:
     """What is already there, if it is what is asked for."""
-    summary, _ = load(output)
-    difference = summary.run.difference(run)
-    if difference is None and summary.positions != positions:
+    summary = load(output)
+    difference = summary.facts.run.difference(run)
+    if difference is None and summary.facts.positions != positions:
         difference = "another part"
     if difference is not None:
         raise InputError(output, f"exists, and is not what is asked for: {difference}; --overwrite replaces it")
@@ -208,5 +212,4 @@ class SummaryReader(Reader):
 
     def read(self, source: Source, options: NoOptions) -> Trace:
         with source.plain_file() as path:
-            summary, _ = load(path, source.name)
-        return SummarizedTrace(summary, source.name)
+            return SummarizedTrace(load(path, source.name), source.name)

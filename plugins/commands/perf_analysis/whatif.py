@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.communication import OUTSIDE_CALLS, Communication
@@ -18,6 +22,7 @@ from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.executors import executor_of, in_order
 from perfcore.data.trace import Trace
 from perfcore.stochastic import default_name, representation_named
 
@@ -103,12 +108,12 @@ class _Question:
 
 
 def answers_of(
-    data: Trace, communication: Communication, network: str | None, faster: Mapping[str, float], balance: Sequence[str],
-    noise: float, representation: str | None, seed: int,
+    data: Trace, communication: Communication, asked: Sequence[tuple[str | None, Mapping[str, float]]],
+    balance: Sequence[str], noise: float, representation: str | None, seed: int,
 ) -> Answers:  # fmt: skip
-    """What `perfcore.whatif` says of a trace and its calls."""
-    run = _Run(data, Replay(communication), representation, seed)
-    questions = _questions(network, faster, balance, noise)
+    """Return what `perfcore.whatif` says of a trace and its calls, for each network and classes that are faster."""
+    run = _Run(data, Replay(communication, keeps_startup=True), representation, seed)
+    questions = [each for pair in asked for each in _questions(*pair, balance, noise)]
     if not questions:
         questions = [_Question(Network(0.0)), _Question(Network(0.5))]
         if COMPUTING in run.classes:
@@ -124,6 +129,32 @@ def answers_of(
         tuple(run.answer(each, speed) for each in questions), replay.rules, replay.n_contradictions,
         "" if speed is None else speed.text, tuple(replay.remarks()),
     )  # fmt: skip
+
+
+def answers_elsewhere(
+    parallel: str, trace: str, asked: Sequence[tuple[str | None, Mapping[str, float]]], question: Sequence[Any],
+    reading: Mapping[str, Any],
+) -> list[Answer]:  # fmt: skip
+    """Return the answers of workers, each of which reads the trace."""
+    rest = json.dumps([question, {name: value for name, value in reading.items() if value is not None}])
+    tasks = [(str(Path(trace).resolve()), json.dumps(each), rest) for each in asked]
+    names = [f"{trace}, question {number}" for number, _ in enumerate(asked, 2)]
+    with executor_of(parallel) as executor:
+        records = list(in_order(executor, answer_of_worker, tasks, names))
+    return [Answer.from_dict(json.loads(record)) for record in records]
+
+
+def answer_of_worker(trace: str, asked: str, rest: str) -> bytes:
+    """Return the answer to one question as JSON; see `answers_elsewhere`."""
+    question, reading = json.loads(rest)
+    data, communication = trace_and_calls(trace, partial(_read, reading))
+    return json.dumps(answers_of(data, communication, [json.loads(asked)], *question).answers[0].to_dict()).encode()
+
+
+def _read(reading: Mapping[str, Any], path: str, wanted: Sequence[type]) -> Any:
+    from perfcore.reading.recognise import read
+
+    return read(path, wanted=wanted, **reading)
 
 
 def _questions(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[Any]:
@@ -156,7 +187,7 @@ class _Run:
             for count, when in ((n_early, "before a call waited for them"), (n_outside, "outside of all calls"))
             if count
         ]
-        self._other = Replay(replay.communication, bsc_rules(replay.communication))
+        self._other = Replay(replay.communication, bsc_rules(replay.communication), keeps_startup=True)
 
     def answer(self, question: _Question, speed: Any) -> Answer:
         bursts, changes, shares = self._bursts(question)
@@ -190,7 +221,7 @@ class _Run:
             assumptions.append(f"independent noise per compute burst, {len(drawn)} replays")
             value = self._representation.from_samples((drawn + self.silent_ns) / 1e9)
             runtime = round(float(drawn.mean()))
-        assumptions.append("message order unchanged")
+        assumptions.append(f"message order{' and MPI_Init' if self.replay.kept.any() else ''} unchanged")
         assumptions += self._of_arrivals
         return Answer(
             question.text, runtime + self.silent_ns, path, tuple(assumptions),

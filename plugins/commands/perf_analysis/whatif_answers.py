@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_analysis.gpu_path import GAP, GPU, LATE, LAUNCH, NO_OPERATOR, OPERATOR, RETURN, RUNTIME_CALL, UNKNOWN
 from perf_views.names import existing_file, plain_names, shortened
 from perfcore.data.units import readable
-from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Table
+from perfcore.report import Axis, Bars, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 
 if TYPE_CHECKING:
     from perf_analysis.gpu_whatif import GpuAnswers, Scenario
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_NAMES, _MOST_SHARES, _MOST_COLOURS = 8, 3, 7
 _MOST_KERNELS, _MOST_ACTIVITIES, _MOST_RANKS, _LETTERS = 3, 2, 4, 34
 _OTHERS = "others"
+_MOST_OF = 0.9  # of what a sweep gains, that is enough
 _BOUND = "an ideal part has zero duration, a lower bound; recording slows calls of the host"
 _MESSAGES = [
     Column("run", 0), Column("from", 2), Column("to", 3), Column("messages", 4), Column("time", 5, "ns", "time"),
@@ -38,6 +39,9 @@ def report_of_messages(result: Answers) -> Report:
     figures = [Figure("runtime", best.runtime_ns / 1e9, "s", format=".4g"),
                Figure("change", best.runtime_ns / result.runtime_ns - 1.0, format="+.1%")]  # fmt: skip
     answer = f"{best.question} changes the runtime most: {before} to {after}{_gain(best, result)}"
+    times = [each.runtime_ns for each in result.answers]
+    if result.sweep:
+        answer = _sweep_sentence(result.swept, result.sweep, times)
     path = sorted(result.path.by_class.items(), key=lambda each: -each[1])[:_MOST_SHARES]
     shares = [f"{time / max(result.path.total_ns, 1):.0%} {name}" for name, time in path]
     shared = [text for text in result.answers[0].assumptions if all(text in a.assumptions for a in result.answers)]
@@ -46,8 +50,9 @@ def report_of_messages(result: Answers) -> Report:
              violated), Note("Critical path", ", ".join(shares))]  # fmt: skip
     file = existing_file(result.source)
     return Report(
-        f"What if: {result.source}", answer, figures, _tables_of_messages(result), lambda: [_plot_of_paths(result)],
-        notes, f"perf profile {file} --by rank" if file else "", _details(result),
+        f"What if: {result.source}", answer, figures, _tables_of_messages(result),
+        lambda: [*_sweep_plots(result, times), _plot_of_paths(result)], notes,
+        f"perf profile {file} --by rank" if file else "", _details(result),
     )  # fmt: skip
 
 
@@ -95,6 +100,28 @@ def _tables_of_messages(result: Answers) -> list[Table]:
           if result.rules.refutations else []),
         Table(questions, result.answers, importance="data"), Table(of_paths, by_class, importance="data"),
     ]  # fmt: skip
+
+
+def _sweep_sentence(swept: str, sweep: Sequence[float], times: Sequence[int]) -> str:
+    """From the first to the last factor, and from which one on more gains next to nothing."""
+    whole = times[0] - times[-1]
+    enough = next(k for k, time in enumerate(times) if times[0] - time >= _MOST_OF * whole)
+    text = (
+        f"{swept} {sweep[0]:g}x to {sweep[-1]:g}x as fast: {_time(times[0])} to {_time(times[-1])} "
+        f"({times[-1] / times[0] - 1.0:+.1%})"
+    )
+    if whole and enough < len(times) - 1:
+        text += f", {(times[0] - times[enough]) / whole:.0%} of it by {sweep[enough]:g}x"
+    return text
+
+
+def _sweep_plots(result: Answers | GpuAnswers, times: Sequence[int]) -> list[Plot]:
+    """Runtimes of a sweep over the factor."""
+    marks: list[Mark] = [Line(result.sweep, times), Points(result.sweep, times)]
+    marks.append(Rule([result.runtime_ns], "y", "recorded"))
+    factor = Axis(f"{result.swept}, times as fast", scale="log", base=2, ticks=result.sweep, format="g")
+    highest = 1.1 * max(result.runtime_ns, *times, 0)
+    return [Plot("sweep", marks, factor, Axis("runtime", "ns", "time", (0, highest)))] if result.sweep else []
 
 
 def _plot_of_paths(result: Answers) -> Plot:
@@ -159,13 +186,18 @@ def report_of_gpu(result: GpuAnswers) -> Report:
     text = f"{of}: {'GPU kernels are' if gpu >= host else 'the host is'} {subject.text} of the critical path of "
     saved = [(each.question, whole - each.runtime_ns) for each in _asked(result)]
     gains = [f"{name} saves {f'{_time(time)} ({time / whole:.0%})' if time else 'nothing'}" for name, time in saved]
+    times = [each.runtime_ns for each in result.scenarios]
+    gains = [_sweep_sentence(result.swept, result.sweep, times)] if result.sweep else gains
     answer = "; ".join([text + _time(whole), *([", ".join(gains)] if gains else [])])
     figures = [subject, *(Figure(name, time / whole, format=".0%") for name, time in saved)]
     file, by = existing_file(result.source), result.details
     following = f"perf {'overheads' if by == 'launch' else 'profile'} {file} --by {by}" if file else ""
     notes = [Note("Assumed", _BOUND), *(Note("Uncertain", each) for each in result.uncertain),
              *(Note("Not recorded", each) for each in result.notes), *_notes_of_gpu(result)]  # fmt: skip
-    return Report(f"What if: {result.source}", answer, figures, _tables_of_gpu(result), notes=notes, next=following)
+    return Report(
+        f"What if: {result.source}", answer, figures, _tables_of_gpu(result), lambda: _sweep_plots(result, times),
+        notes, following,
+    )  # fmt: skip
 
 
 def _notes_of_gpu(result: GpuAnswers) -> list[Note]:

@@ -177,7 +177,7 @@ def predict(
     points: Any = next(iter(columns.values())) if len(loaded.variables) == 1 else columns
     meaning = "" if interval is None else loaded.bounds_meaning
     named = {loaded.shown_names[symbol]: levels for symbol, levels in columns.items()}
-    values = loaded.predict(points, interval=interval)
+    values = loaded.predict_array(points, interval=interval)
     assumed = {loaded.shown_names[s]: v for s, v in loaded.target.items() if s not in levels_at(loaded, at)}
     quantiles = {f"p{100.0 * q:02.4g}": _quantile(loaded, points, q) for q in quantile}
     return Predictions(named, values, loaded.remarks(points), meaning, loaded, interval, file, assumed, quantiles)
@@ -188,7 +188,7 @@ def _quantile(model: Model, points: Any, level: float) -> npt.NDArray[np.float64
         raise OptionError(f"--quantile {level:g}: levels are between 0 and 1, such as 0.05,0.95")
     if level == 0.5:
         return model.predict(points)
-    return model.predict(points, interval=abs(2.0 * level - 1.0))[:, 1 if level < 0.5 else 2]
+    return model.predict_array(points, interval=abs(2.0 * level - 1.0))[:, 1 if level < 0.5 else 2]
 
 
 def formats() -> Listing:

@@ -15,14 +15,14 @@ __getattr__, __dir__ = lazy_names(
     {
         "Design": "perf_experiments.design",
         "Recommendation": "perf_experiments.recommendation",
-        "Replications": "perf_experiments.replications",
+        "Replications": "perf_experiments.costs",
         "Run": "perf_experiments.run_records",
         "RunOptions": "perf_experiments.run_records",
         "Runs": "perf_experiments.run_records",
         "Store": "perf_experiments.store",
         "Summary": "perf_experiments.run_records",
         "make_design": "perf_experiments.design",
-        "needed_replications": "perf_experiments.replications",
+        "needed_replications": "perf_experiments.costs",
         "next_points": "perf_experiments.api",
         "read_design": "perf_experiments.design",
         "run_design": "perf_experiments.runner",
@@ -36,8 +36,8 @@ def register_readers(register: Register) -> None:
     """Announce the reader of stores."""
     register(
         "experiments",
-        "perf_experiments.store_reader:ExperimentStoreReader",
-        options="perf_experiments.reader_options:ExperimentStoreOptions",
+        "perf_experiments.store:ExperimentStoreReader",
+        options="perf_experiments.points:ExperimentStoreOptions",
         help="run databases, made by perf experiment run",
         suffixes=(".db", ".sqlite"),
     )

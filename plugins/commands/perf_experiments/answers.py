@@ -12,9 +12,9 @@ from perf_experiments.points import duration_text, level_text, point_text
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
+    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
     from perf_experiments.recommendation import Recommendation
-    from perf_experiments.replications import Replications
     from perf_experiments.run_records import Run, Runs, Summary
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all
@@ -90,7 +90,7 @@ def report_of_runs(result: Runs) -> Report:
         if all(run.problem for run in result.listed):
             following = f"perf experiment list {store} --show {result.listed[0].number}"
     if result.waiting:
-        collect = "collect with `perf experiment run DESIGN --scheduler slurm --collect`"
+        collect = "collect with `perf experiment run DESIGN --parallel slurm --collect`"
         notes.append(Note("Uncertain", f"{result.waiting} runs pending in Slurm; {collect}"))
     counts = {"succeeded": result.succeeded, "noisy": result.noisy, "failed": result.failed}
     return Report(
@@ -128,6 +128,9 @@ def report_of_summary(result: Summary) -> Report:
     if result.wide:
         wide = ", ".join(result.wide[:_MOST_WIDE]) + ", ..." * (len(result.wide) > _MOST_WIDE)
         notes.append(Note("Uncertain", f"--until precision not reached at {len(result.wide)} points ({wide})"))
+    if result.at_once > 1:
+        text = f"{result.at_once} runs at a time shared this machine; their times include each other's disturbance"
+        notes.append(Note("Uncertain", text))
     row = {**vars(result), "wide": len(result.wide)}
     following = f"perf experiment list {store} --failed" if result.failed else f"perf fit {store}"
     return Report(

@@ -13,10 +13,10 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import Argument, Option
 
 if TYPE_CHECKING:
+    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
     from perf_experiments.points import Point
     from perf_experiments.recommendation import Recommendation
-    from perf_experiments.replications import Replications
     from perf_experiments.run_records import Runs, Summary
     from perfcore.data.series import Series
     from perfcore.models.model import Model
@@ -189,9 +189,8 @@ def run(
     max_load: Annotated[float, Option(metavar="SHARE")] = 0.2,
     wait: Annotated[str | float, Option(metavar="DURATION")] = "10s",
     retry_failed: Annotated[bool, Option("--retry-failed")] = False,
-    scheduler: Annotated[Literal["slurm"] | None, Option()] = None,
-    sbatch: Annotated[str | None, Option(metavar="OPTIONS", needs="--scheduler slurm")] = None,
-    collect: Annotated[bool, Option("--collect", needs="--scheduler slurm")] = False,
+    parallel: Annotated[str | None, Option(metavar="WHERE")] = None,
+    collect: Annotated[bool, Option("--collect", needs="--parallel slurm")] = False,
 ) -> Summary:
     """Make the runs of DESIGN that its store does not have yet, with {FACTOR} in COMMAND replaced.
 
@@ -199,7 +198,7 @@ def run(
     COMMAND may then be left out. No shell is involved: for variables write `env OMP_NUM_THREADS={p} ./app`. The exit
     status is 0 when all runs of the design succeeded and 1 when some failed.
 
-    With ``--scheduler slurm`` each run becomes a job, and the command returns at once. Calling it again collects the
+    With ``--parallel slurm`` each run becomes a job, and the command returns at once. Calling it again collects the
     jobs that have ended and hands over what is missing. The exit status is 3 while jobs are waiting or running.
 
     Parameters
@@ -237,12 +236,11 @@ def run(
         Longest wait; then the run is marked noisy.
     retry_failed : bool
         Make runs again that failed; the failures are kept too.
-    scheduler : {"slurm"}, optional
-        Submit runs as batch jobs; run again to collect.
-    sbatch : str, optional
-        Options of sbatch, such as '--ntasks={p} --exclusive --time=10'.
+    parallel : str, optional
+        Make several runs at once: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], batch jobs with
+        options of sbatch such as slurm:ntasks={p},exclusive,time=10; run again to collect.
     collect : bool
-        Only collect what the scheduler's jobs have made.
+        Only collect what Slurm's jobs have made.
 
     Raises
     ------
@@ -257,7 +255,7 @@ def run(
         perf experiment run design.toml --launcher mpirun -v 'time=Time = *([0-9.]+)' --limit 10min -- ./app -n {D}
         perf experiment run --version old='./old/app in' --version new='./new/app in' --rounds 20 --store gate.db
         perf gate gate.db
-        perf experiment run design.toml --scheduler slurm --sbatch '--ntasks={p}' --launcher srun -- ./app -n {D}
+        perf experiment run design.toml --parallel 'slurm:ntasks={p}' --launcher srun -- ./app -n {D}
         perf experiment list design.db
         perf fit design.db
 
@@ -277,10 +275,7 @@ def run(
     from perf_experiments.design import Design, parse_versions, read_design, with_rounds, with_versions, words_of
     from perf_experiments.run_records import RunOptions, parse_share
     from perf_experiments.runner import run_design
-    from perf_experiments.slurm import submit
 
-    if scheduler is None and (sbatch is not None or collect):
-        raise OptionError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
     if not isinstance(versions, Mapping):
         versions = parse_versions(versions)
     words = shlex.split(command) if isinstance(command, str) else list(command)
@@ -317,12 +312,10 @@ def run(
     if rounds is not None:
         plan = with_rounds(plan, rounds)
     try:
-        if scheduler is None:
-            return run_design(plan, store, options)
-        return submit(plan, store, options, sbatch, collect_only=collect)
+        return run_design(plan, store, options, parallel, collect_only=collect)
     except KeyboardInterrupt:
         own = "" if store == default_store(None if isinstance(design, Design) else design) else f" --store {store}"
-        more = own + ("" if scheduler is None else " --scheduler slurm")
+        more = own + ("" if parallel is None else f" --parallel {shlex.quote(parallel)}")
         more = ("" if isinstance(design, Design | None) else f" {design}") + more
         again = f"`perf experiment run{more}{'' if rounds is None else f' --rounds {rounds}'}`"
         progress.note(f"all runs that ended are kept in {store}; {again} goes on")
@@ -547,8 +540,8 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
+    from perf_experiments.costs import Replications, needed_replications
     from perf_experiments.recommendation import candidate_points, largest_levels, recommend, refuse, target_point
-    from perf_experiments.replications import Replications, needed_replications
     from perf_experiments.run_records import parse_share
     from perf_experiments.store import Store, is_store_file
     from perfcore.models.model import Model, load

@@ -1,20 +1,29 @@
-"""What a design costs: the time of each point from a model or from runs, and which points a budget leaves out."""
+"""What runs cost: the time of each point, what a budget leaves out, and how many runs a precision needs."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from perf_experiments.design import Design
+from perf_experiments.design import Design, design_of_points, point_key, write_design
 from perf_experiments.points import Point, duration_text, is_number, point_text
+from perf_experiments.run_records import Run
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.report import Report
+from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
+
+_COVERAGE = 0.95
+# Weight of the spread that all points share, in runs: two runs at a point hardly determine its spread.
+_SHARED_RUNS = 4.0
 
 
 def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: float = 1.0) -> Floats:
@@ -118,3 +127,122 @@ def within_budget(design: Design, costs: Floats, budget_s: float | None) -> Budg
         total_s=float(np.delete(each, dropped).sum()),
         too_dear_s={point_text(points[number]): float(costs[number]) for number in dropped},
     )
+
+
+@dataclass(frozen=True)
+class Needed:
+    """One point of a study."""
+
+    point: Point
+    runs: int  # that succeeded
+    replications: int  # the largest number of a replication, failed ones included: from there a design counts on
+    spread: float  # relative standard deviation of a run, its own and the shared one weighed
+    precision: float  # half the width of the 95 % interval of the mean now, as a share of the mean
+    needed: int  # runs for the precision that is asked for, at most as many as was allowed
+    seconds: float  # wall time of one run, the median
+
+    @property
+    def more(self) -> int:
+        return max(self.needed - self.runs, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class Replications(Result):
+    """How many runs the points of a store need."""
+
+    points: tuple[Needed, ...]  # all points of the store, in the order of their levels
+    precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean
+
+    def report(self, data: Any = None) -> Report:
+        from perf_experiments.answers import report_of_replications
+
+        return report_of_replications(self)
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the design, where there is one; gives what the command line says of it."""
+        if self.design is None:
+            return [f"no design is written: all {len(self.points)} points are precise enough"]
+        write_design(self.design, path)
+        count = len(self.design.chosen())
+        return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [{**vars(point), "more": point.more} for point in self.points]}
+
+    @property
+    def wanting(self) -> tuple[Needed, ...]:
+        """The points that need further runs."""
+        return tuple(point for point in self.points if point.more)
+
+    @property
+    def design(self) -> Design | None:
+        """The points that need further runs, with all their runs; None where none does."""
+        wanting = self.wanting
+        return design_of_points([(each.point, each.replications + each.more) for each in wanting]) if wanting else None
+
+
+def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:
+    """The smallest number of runs whose mean is known to a relative precision.
+
+    Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
+    quantile.
+    """
+    reach = _half_width(spread, freedom) / precision
+    return int(min(max(np.ceil(min(reach, 1e6) ** 2 * (1.0 - 1e-12)), 1), most))
+
+
+def needed_replications(
+    runs: Sequence[Run], precision: float, most: int = 30, value: str | None = None
+) -> list[Needed]:
+    """What each point needs, in the order of the points' levels.
+
+    Run times spread in proportion to themselves, more or less: the relative spread that all points share is estimated
+    from all, and each point's own, with the degrees of freedom that it has, is weighed against it as four runs would
+    be. Two runs of a point are then enough to say that it needs five, which by themselves they would not be.
+    """
+    if not 0.0 < precision < 1.0:
+        raise OptionError(f"precision {precision:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
+    grouped: dict[object, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(point_key(run.point), []).append(run)
+    points = [point_runs for point_runs in grouped.values() if any(run.succeeded for run in point_runs)]
+    points.sort(key=lambda point_runs: [(isinstance(level, str), level) for level in point_runs[0].point.values()])
+    if not points:
+        raise DataError("the store holds no run that counts")
+    name = value or next((each for run in runs for each in run.values), "wall_s")
+    try:
+        values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
+    except KeyError:
+        raise OptionError(f"no value {name!r} in a run; `perf experiment list STORE` shows what was reported") from None
+    spreads = [_relative_variance(measured) for measured in values]
+    freedom = np.array([len(measured) - 1 for measured in values])
+    if not freedom.any():
+        raise DataError("no point was measured twice, so the spread is unknown; make two replications first")
+    shared = float(np.dot(freedom, spreads) / freedom.sum())
+    needs = []
+    for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
+        total_freedom = own_freedom + min(_SHARED_RUNS, float(freedom.sum()))
+        spread = float(np.sqrt((own_freedom * point_spread + (total_freedom - own_freedom) * shared) / total_freedom))
+        needs.append(
+            Needed(
+                point=point_runs[0].point,
+                runs=len(measured),
+                replications=max(run.replication for run in point_runs),
+                spread=spread,
+                precision=_half_width(spread, total_freedom) / float(np.sqrt(len(measured))),
+                needed=runs_for_precision(spread, total_freedom, precision, most),
+                seconds=float(np.median([run.wall_ns / 1e9 for run in point_runs if run.succeeded])),
+            )
+        )
+    return needs
+
+
+def _half_width(spread: float, freedom: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + 0.5 * _COVERAGE)) * spread
+
+
+def _relative_variance(values: np.ndarray) -> float:
+    mean = float(values.mean())
+    return float(values.var(ddof=1)) / mean**2 if len(values) > 1 and mean else 0.0

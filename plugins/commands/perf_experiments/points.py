@@ -1,12 +1,14 @@
-"""Points of a design, and durations, in words."""
+"""Points of a design and durations in words, and the options of the reader of stores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+
+from perfcore.hooks.options import option
 
 Level = int | float | str
 Point = Mapping[str, Level]
-
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
@@ -31,3 +33,10 @@ def duration_text(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.2g} {unit}"
     return f"{seconds:.2g} s"
+
+
+@dataclass(frozen=True)
+class ExperimentStoreOptions:
+    """Which runs count."""
+
+    noisy: bool = option(True, "keep runs before which others used the machine")

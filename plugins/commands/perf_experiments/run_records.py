@@ -194,6 +194,7 @@ class Summary(Result):
     waiting: int = 0  # runs that the scheduler has and that have not ended, those of this call included
     store: str = ""  # its file
     collected: bool = False  # whether the runs were made by jobs of a scheduler
+    at_once: int = 0  # runs that this machine made at a time, if several
 
     def report(self, data: Any = None) -> Report:
         from perf_experiments.answers import report_of_summary

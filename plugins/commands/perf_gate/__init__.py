@@ -29,5 +29,4 @@ def register_commands(register: Register) -> None:
         ),
     ):
         target = f"perf_gate.api:{function}"
-        kinds = ("versions", "history") if name == "gate" else ()  # on whose pages it stands
-        register(name, target, group="Model", function=target, help=text, shows=shows, default_for=kinds)
+        register(name, target, group="Model", function=target, help=text, shows=shows)

@@ -36,6 +36,7 @@ _MOST_PANELS = 6  # histories
 _LONGEST_LINE = 20  # bars
 _MOST_SERIES, _MOST_CHANGES = 8, 5  # rows
 _SHORT = 12  # letters of a commit that tell it from others
+_WIDE = 24  # letters of a version if there is one benchmark
 _HEX = set("0123456789abcdef")
 _DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
 _MANY = 50  # rounds that are worth it
@@ -79,7 +80,10 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
     def named(k: int) -> tuple[str, str]:
         figure = ratio_of(k)
         ends = "" if figure.interval is None else f" [{figure.interval[0]:.3f}, {figure.interval[1]:.3f}]"
-        return shortened(result.benchmarks[k], _NAME), f"{figure.value:.3f}x{ends}"
+        pair = [shortened(name, _WIDE) for name in result.names]
+        is_pair = count == 1 and result.reader == "hyperfine" and result.sources[0] == result.sources[1]
+        name = f"{pair[1]} against {pair[0]}" if is_pair else shortened(result.benchmarks[k], _NAME)
+        return name, f"{figure.value:.3f}x{ends}"
 
     if judged.slower.any():
         worst = next(k for k in order if judged.slower[k])
@@ -135,8 +139,8 @@ def _table_of_versions(result: VersionGate) -> Table:
     columns = [
         Column("benchmark", [result.benchmarks[k] for k in order], format=names.__getitem__),
         *(
-            Column(shortened(name, _SHORT), scaled[side, order], **shown, key=())
-            for side, name in enumerate(result.names)
+            Column(name, scaled[side, order], **shown, key=())
+            for side, name in enumerate(shortened_apart(result.names, _SHORT if len(order) > 1 else _WIDE))
         ),
         *(
             Column(key, result.values[side, order], key=key, importance="data")

@@ -54,9 +54,10 @@ def gate(
 
     Parameters
     ----------
-    first, second : str, path, Measurements or pandas.DataFrame
+    first, second : str, path, Measurements, pandas.DataFrame or sequence of float
         Runs of either version: a file, folder, pattern, or list with commas, each file of which is a session; or data
-        in memory. Without `second`, `first` holds both in a column `version`, or two commands of hyperfine.
+        in memory, also a list of numbers. Without `second`, `first` holds both in a column `version`, or two commands
+        of hyperfine.
     slower_than : str or float
         Regression threshold, 1.05x or 5%.
     version, base, new : str, optional
@@ -92,6 +93,8 @@ def gate(
     >>> verdict = perfcore.gate(pd.DataFrame(rows), slower_than="1.05x")
     >>> verdict.outcome.value, verdict.status
     ('fail', 1)
+    >>> perfcore.gate([1.01, 1.0, 1.02, 0.99, 1.0], [1.31, 1.3, 1.33, 1.29, 1.3]).outcome.value
+    'fail'
     """
     from perf_gate.sides import better_by_column, names_of, one_of, opened, share_of, version_column
     from perf_gate.versions import DESIGNS, gate_versions
@@ -108,7 +111,8 @@ def gate(
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
         other = opened(second, values, read, directions, reader)
-        default_names = names_of(one.source, other.source)
+        are_files = isinstance(first, (str, os.PathLike)) or isinstance(second, (str, os.PathLike))
+        default_names = names_of(one.source, other.source) if are_files else ("old", "new")
     return gate_versions(one, other, names or default_names, between=share, design=design, **policy)
 
 

@@ -18,7 +18,6 @@ import msgspec
 from perf_gate.benchmark_runs import LongTable, long_table
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
-from perfcore.data.units import is_rate
 from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.recognise import Reading
 
@@ -145,7 +144,8 @@ def _of_commits(table: pd.DataFrame, labels: list[str], keys: tuple[str, ...], p
     """One value for each benchmark and commit."""
     nothing = float("nan")
     runs = table.reindex(columns=["value", "order", "machine", "unit", "better", "deviation", "number"])
-    runs = runs.assign(session=0, metric="value", round=nothing, written=nothing, number=runs["number"].fillna(1.0))
+    runs = runs.assign(session=0, metric="value", number=runs["number"].fillna(1.0))
+    runs = runs.assign(**dict.fromkeys(("round", "written", "row"), nothing))
     return LongTable(runs, table[labels], keys, str(path), reader, 1, False)
 
 
@@ -182,78 +182,6 @@ def _values(document: _Results) -> Iterator[tuple[str, float, float, float]]:
                 yield full, float(value), (high - low) / _QUARTILES if known else math.nan, number if known else 1.0
 
 
-# Data of github-action-benchmark: ``data.js``, which its page shows.
-#
-# Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support"; ``src/write.ts``.
-
-_BEGINS = b"window.BENCHMARK_DATA"
-
-
-class _Commit(msgspec.Struct):
-    id: str
-
-
-class _Bench(msgspec.Struct):
-    name: str
-    value: float
-    unit: str = ""
-
-
-class _Entry(msgspec.Struct):
-    commit: _Commit
-    date: float
-    benches: list[_Bench]
-    tool: str = ""
-
-
-class _Data(msgspec.Struct):
-    entries: dict[str, list[_Entry]]
-
-
-def is_benchmark_action(path: Path) -> bool:
-    """Whether a file is such data."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(64).lstrip().startswith(_BEGINS)
-
-
-def read_benchmark_action(path: Path) -> LongTable:
-    """Read all entries."""
-    import pandas as pd
-
-    content = path.read_bytes().partition(b"=")[2].strip().removesuffix(b";")
-    try:
-        data = decode_json(content, _Data)
-    except (UnicodeDecodeError, msgspec.MsgspecError) as error:
-        raise InputError(path, f"is not data of github-action-benchmark: {error}") from None
-    rows = [
-        {
-            **{"suite": suite, "benchmark": bench.name, COMMIT: entry.commit.id, "value": bench.value},
-            **{"order": entry.date, "unit": bench.unit, "better": _better(bench.unit, entry.tool)},
-        }
-        for suite, entries in data.entries.items()
-        for entry in entries
-        for bench in entry.benches
-    ]
-    if not rows:
-        raise InputError(path, "holds no benchmarks")
-    table = pd.DataFrame(rows).assign(machine="")
-    bad = ~(table["value"] > 0.0)
-    if bad.any():
-        row = table[bad].iloc[0]
-        raise InputError(path, f"{row['benchmark']} at {row[COMMIT]} is {row['value']}; a positive number is expected")
-    keys = ("suite", "benchmark") if table["suite"].nunique() > 1 else ("benchmark",)
-    return _of_commits(table, ["suite", "benchmark", COMMIT], keys, path, "benchmark-action")
-
-
-def _better(unit: str, tool: str) -> str:
-    """Which values are better, as the tool or the unit says; empty where neither does."""
-    if tool in ("customBiggerIsBetter", "customSmallerIsBetter"):
-        return "larger" if "Bigger" in tool else "smaller"
-    return "larger" if is_rate(unit) else "smaller" if unit.endswith(("/iter", "/op")) else ""
-
-
 ReadFile = Callable[[str], "Reading"]
 
 
@@ -262,9 +190,8 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
     import pandas as pd
 
     name = os.fspath(path)
-    for recognised, read_it in ((is_asv, read_asv), (is_benchmark_action, read_benchmark_action)):
-        if recognised(Path(name)):
-            return read_it(Path(name))
+    if is_asv(Path(name)):
+        return read_asv(Path(name))
     files = list(map(Path, files_of(name)))
     if files and all(map(_is_asv_result, files)):
         return _asv_versions(files, name)

@@ -75,6 +75,7 @@ _STORES = ("experiments",)  # of `perf experiment run`: replications are rounds,
 TABLES = ("csv", "parquet")  # formats whose columns may be called anything
 BETTER = ("smaller", "larger")
 VERSIONS = words("roles", "version")
+PRINTED = "printed name"  # column of readers: a benchmark's name as its tool prints it, with all arguments
 _COMMITS = ("commit", "sha", "revision", "version", "date")
 
 
@@ -166,6 +167,10 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     keys = tuple(
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
     )
+    if PRINTED in table:  # in place of the code and its arguments
+        code = next(column for column in ("command", "benchmark") if column in table)
+        table = table.assign(**{code: table[PRINTED].fillna(table[code])})
+        keys = tuple(dict.fromkeys([*(key for key in keys if key not in roles.parameters.values()), code]))
     is_store = reading.reader in _STORES
     order = _order(table, columns, reading.reader)
     names = [key for key in keys if key.lower() not in VERSIONS]
@@ -188,6 +193,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                 "unit": _units(table) if unit is None else unit,
                 "better": _better(table),
                 **{"deviation": deviation, "number": number, "written": float("nan")},
+                "row": float("nan") if any(map(is_run_identifier, table.columns)) else np.arange(len(table)),
             }
         )
         parts.append(part[kept])
@@ -274,6 +280,8 @@ def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
             continue
         numbers = pd.to_numeric(table[column], errors="coerce")
         if numbers.notna().all():
+            if name == "time" and not _is_date(table[column]):
+                continue  # how long runs took
             return numbers.astype(float)
         times = pd.to_datetime(table[column], errors="coerce", utc=True, format="ISO8601")
         if times.notna().all():
@@ -408,6 +416,7 @@ class Runs(NamedTuple):
     written: Floats  # time of the file, in seconds
     deviation: Floats  # of the runs behind a row that is a summary, in the value's unit
     number: Floats  # of these runs; 1 of a run
+    row: Floats  # in a table that holds both versions, and nothing that numbers its runs; NaN otherwise
 
     def medians(self, groups: Floats) -> tuple[Floats, Floats]:
         """Sorted distinct groups, and the median of each."""
@@ -527,11 +536,9 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)
     tables = []
-    printed = [_printed_names(side) for side in sides]
-    are_printed = bool(name_keys) and all(own is not None for own in printed)
-    for side, full in zip(sides, printed, strict=True):
-        names = full if are_printed else None
-        for key in [] if are_printed else name_keys:
+    for side in sides:
+        names = None
+        for key in name_keys:
             texts = side.labels[key].map(text_of)
             part = (texts if key in code else f"{key}=" + texts).where(side.labels[key].notna(), "")
             names = part if names is None else (names + " " + part).str.strip()
@@ -542,7 +549,7 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
         unknown = {}
         if side.files > 1 or sides[0].source != sides[1].source:
             local = ["round"] if side.local_rounds else ["order", "round"] if side.local else []
-            unknown = dict.fromkeys(local, float("nan"))
+            unknown = dict.fromkeys(["row", *local], float("nan"))
         tables.append(side.runs.assign(benchmark=names, **unknown))
         _refuse_duplicates(side, names)
     if not several and len(metrics) > 1:
@@ -551,28 +558,6 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             f"({', '.join(sorted(metrics))}); choose a common one with --value, or convert one"
         )
     return tables
-
-
-def _printed_names(side: LongTable) -> pd.Series | None:
-    """Return names as hyperfine and Google Benchmark print them; None for other formats."""
-    labels = side.labels
-    if side.reader == "hyperfine" and "command" in labels:
-        names = labels["command"].astype(str).tolist()
-        for key in side.keys:
-            names = [n.replace(f"{{{key}}}", t) for n, t in zip(names, labels[key].map(text_of), strict=True)]
-    elif side.reader == "google-benchmark" and "benchmark" in labels:
-        names = labels["benchmark"].astype(str).tolist()
-        for key in (key for key in side.keys if key != "benchmark"):
-            mark = "/" if re.fullmatch(r"arg\d+", key) else f"/{key}:"
-            texts = zip(names, labels[key].map(text_of), labels[key].notna(), strict=True)
-            names = [f"{name}{mark}{text}" if known else name for name, text, known in texts]
-    else:
-        return None
-    import pandas as pd
-
-    series = pd.Series(names, index=labels.index)
-    keys = [key for key in side.keys if key in labels]
-    return series if not keys or series.nunique() == len(labels[keys].drop_duplicates()) else None
 
 
 def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:

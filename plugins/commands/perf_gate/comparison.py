@@ -407,7 +407,7 @@ def _by_interval(model: Model, columns: Columns) -> Drawn:
     points = points_of(model, columns)
     values = model.predict(points)
     try:
-        bounds = model.predict(points, interval=_COVERAGE)[:, 1:]
+        bounds = model.predict_array(points, interval=_COVERAGE)[:, 1:]
     except PerfError:  # models of this kind, or of these data, have no bounds
         return Drawn(values, np.full((len(values), N_DRAWS), np.nan))
     places = ndtri((np.arange(N_DRAWS) + 0.5) / N_DRAWS)

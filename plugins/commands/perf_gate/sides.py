@@ -11,6 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from perf_gate.benchmark_files import read_set
 from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
 from perfcore.base import progress
@@ -95,6 +97,8 @@ def opened(
 
     if isinstance(side, (str, os.PathLike)):
         return with_better(read_set(side, read_measurements, values), better)
+    if isinstance(side, (list, tuple, np.ndarray, pd.Series)):
+        side = pd.DataFrame({"value": np.asarray(side)})
     data = Measurements(side) if isinstance(side, pd.DataFrame) else side
     return with_better(long_table(Reading(data, "", 1), values), better)
 

@@ -153,7 +153,7 @@ def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | N
 
 def _predicted(model: Model, points: Any, interval: float) -> tuple[Floats, Floats, Floats]:
     try:
-        value, lower, upper = model.predict(points, interval=interval).T
+        value, lower, upper = model.predict_array(points, interval=interval).T
     except PerfError:  # models of this kind, or of these data, have no bounds
         value = model.predict(points)
         lower = upper = np.full(len(value), np.nan)

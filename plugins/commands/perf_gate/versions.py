@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -154,6 +155,15 @@ def _by_order(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats
     return first.in_time().value[:count], second.in_time().value[:count]
 
 
+def _by_row(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
+    """Return runs next to each other in a table whose rows are of both versions in turn, in any order within a pair."""
+    count = len(first.row)
+    if count < FEWEST_ROUNDS or len(second.row) != count or (first.row == second.row).any():
+        return None
+    turns = np.stack([first.row, second.row])
+    return (first.value, second.value) if (turns.max(axis=0)[:-1] < turns.min(axis=0)[1:]).all() else None
+
+
 def _by_file(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
     """As many files of each version, written in turn and as far apart as their runs took."""
     levels = [side.medians(side.session)[1] for side in (first, second)]
@@ -169,7 +179,8 @@ def _by_file(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats]
     return levels[0][np.argsort(times[0])], levels[1][np.argsort(times[1])]
 
 
-_PAIRINGS = {"round numbers": _by_round, "run times alternate": _by_order, "file times alternate": _by_file}
+_PAIRINGS = {"round numbers": _by_round, "run times alternate": _by_order, "rows alternate": _by_row,
+             "file times alternate": _by_file}  # fmt: skip
 
 
 class CommonShift(NamedTuple):
@@ -262,7 +273,7 @@ class VersionGate(Result):
         """Ratio of a slowdown that would not pass with 90% probability (n,); infinite without a decision."""
         return self.estimates.resolution(math.log(self.judged.threshold))
 
-    @property
+    @cached_property
     def designs(self) -> tuple[str, ...]:
         return tuple(order.design for order in self.orders)
 

@@ -180,7 +180,7 @@ def projected(
     if at is not None:
         targets_of(at)  # before anything that takes time
     _refuse_one_scale(components.sizes, "p")
-    law: Any = perfcore.fit(components.data, _FITTER, **components.options)
+    law: Any = perfcore.fit(components.data, fitter=_FITTER, **components.options)
     if law.whole.several:
         raise DataError(
             f"{components.source}: times of several programs, systems or metrics have no sum; choose one of each with "
@@ -189,14 +189,21 @@ def projected(
     columns = sorted(law.columns.items(), key=lambda each: not is_processors(each[1]))
     if columns != list(law.columns.items()):  # the number of processors is the scale
         components.options["parameter"] = ",".join(f"{symbol}={column}" for symbol, column in columns)
-        law = perfcore.fit(components.data, _FITTER, **components.options)
+        law = perfcore.fit(components.data, fitter=_FITTER, **components.options)
     assumed: list[str] = []
     uncertain: list[str] = []
     if not components.times and len(law.columns) == 1 and (pooled := _pooled(components, law)) is not None:
         components, declared = pooled, law.scaling
         uncertain += pooled.uncertain
-        law = perfcore.fit(components.data, _FITTER, scaling=declared or "auto", **components.options)
+        law = perfcore.fit(components.data, fitter=_FITTER, scaling=declared or "auto", **components.options)
     points, measured = _measured(components, law)
+    if len(points) == len(measured) == 1 and not components.times:  # the answer is that of the scaling model
+        if scaling != "auto":
+            law = perfcore.fit(components.data, _FITTER, scaling=scaling, **components.options)
+        elif law.scaling_kind in ("strong", "weak"):
+            scaling = law.scaling_kind
+            assumed.append(f"{scaling} scaling: the time {'falls' if scaling == 'strong' else 'stays flat'} "
+                           "(set with --scaling)")  # fmt: skip
     symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
     _refuse_one_scale(sizes, symbol)
     if at is None:
@@ -226,7 +233,7 @@ def projected(
     counters = (
         None
         if components.counters is None
-        else perfcore.fit(components.counters, _FITTER, **{**components.options, "value": "count"})
+        else perfcore.fit(components.counters, fitter=_FITTER, **{**components.options, "value": "count"})
     )
     check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
@@ -326,7 +333,7 @@ def _check(
     kept = np.flatnonzero(sizes < largest).tolist()
     try:
         smaller_runs = np.flatnonzero(components.data.table[law.columns[symbol]].to_numpy() < largest)
-        smaller: Any = perfcore.fit(components.data.rows(smaller_runs), _FITTER, **components.options)
+        smaller: Any = perfcore.fit(components.data.rows(smaller_runs), fitter=_FITTER, **components.options)
     except DataError:
         return None, 0.0
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
@@ -340,7 +347,7 @@ def _check(
     )  # fmt: skip
     place = {s: np.array([t[s] for t in targets]) for s in points}
     true = float(sum(values[at[-1]] for values in measured.values()))
-    median, lower, upper = model.predict(place, 0.95)[-1].tolist()
+    median, lower, upper = model.predict_array(place, 0.95)[-1].tolist()
     check, weight = Check(largest, true, median, lower, upper), 0.0
     if len(set(sizes.tolist())) >= LAW_SCALES and median > 0.0:
         by_law = float(_replace(model, law_weight=1.0).predict(place)[-1])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -29,7 +29,7 @@ from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
 from perfcore.models.design_rows import N_DRAWS, Drawn, PartDraws
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
-from perfcore.report import Report
+from perfcore.report import Note, Report
 from perfcore.results import Result
 
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
@@ -238,9 +238,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         levels, _ = named_points(points, dict(self.variables), {})
         return np.stack([levels[symbol] for symbol in self.points], axis=1)
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if self.is_single and not self.factors:
-            return self.law.predict(points, interval)
+            return self.law.predict_array(points, interval)
         drawn = self.changed(self.component_draws(self.places(points)))
         value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
         if interval is None:
@@ -404,6 +404,11 @@ class Projection(Result):
 
     def report(self, data: Any = None) -> Report:
         """Return the elapsed time, components and efficiencies at the targets."""
+        model: Any = self.model
+        if model.is_single and len(self.at) == 1 and not model.factors:
+            fitted: Report = model.law.at(self.at[0].point).report()
+            note = Note("Assumed", "one component, so this is the answer of `perf fit`")
+            return replace(fitted, notes=[note, *fitted.notes])
         from perf_project.answers import report_of
 
         return report_of(self)
@@ -435,15 +440,19 @@ def _at(
         )
         for (name, time), winner in zip(times.items(), winners, strict=True)
     ]  # fmt: skip
-    bounds = _bounds(elapsed, whole)
+    first = sum(reference.values())
+    bounds, speedup = _bounds(elapsed, whole), _bounds(first / elapsed, first / whole)
+    shares = {name: _bounds(draws, values[name]) for name, draws in efficiencies.items()}
     if model.is_single and not model.factors:  # as the scaling model itself says
-        middle_time, lower, upper = model.predict(dict(model.targets[k]), 0.95)[0].tolist()
+        middle_time, lower, upper = model.predict_array(dict(model.targets[k]), 0.95)[0].tolist()
         bounds = middle_time, lower, upper
+        speedup = first / middle_time, first / upper, first / lower
+        shares = dict.fromkeys(shares, (ideal * speedup[0], ideal * speedup[1], ideal * speedup[2]))
     return At(
         dict(model.targets[k]),
         bounds,
-        _bounds(sum(reference.values()) / elapsed, sum(reference.values()) / whole),
-        {name: _bounds(draws, values[name]) for name, draws in efficiencies.items()},
+        speedup,
+        shares,
         tuple(sorted(components, key=lambda each: -each.time[0])),
         float(sum(map(np.median, unchanged.values()))) if model.factors else None,
         {name: _bounds(draws[:, k]) for name, draws in counted.items()},

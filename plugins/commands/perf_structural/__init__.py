@@ -8,14 +8,12 @@ from perfcore.hooks.specs import COMMAND_GROUP, Register
 
 _PUBLIC = {
     "api": ("evaluate", "schedule", "solve", "value"),
-    "decomposition": ("Decomposition", "balance"),
+    "decisions": ("Decomposition", "Solution", "balance"),
     "judging": ("Judgement", "Recalibration", "judge", "recalibrate"),
     "measured_value": ("MeasuredValue",),
     "model_file": ("Component", "StructuralModelError", "read_candidates"),
-    "options": ("EvaluationOptions",),
+    "options": ("EvaluationOptions", "Statistic", "parse_statistic"),
     "prediction": ("Evaluation", "Prediction"),
-    "solving": ("Solution",),
-    "statistic": ("Statistic", "parse_statistic"),
     "structural_model": ("Choice", "StructuralModel", "choose", "predict_candidates"),
 }
 _HOMES = {name: f"perf_structural.{module}" for module, names in _PUBLIC.items() for name in names}

@@ -22,6 +22,8 @@ from perfcore.base.errors import DataError
 
 _RULES = [pair for table in (INFIX, PREFIX, EQUATION_FUNCTIONS) for pair in table.items()]
 SYMBOLS = {rule.ufunc: symbol for symbol, rule in _RULES if symbol != "**"}
+Place = tuple[int, ...]  # of a copy along the indices over which a quantity is replicated, from 0
+Pair = frozenset[str]  # names of two correlated quantities
 MAX_NODES = 200_000  # some 200 MB; 1,000 processors over 100 iterations stay below
 _COMPARISONS = frozenset(rule.ufunc for symbol, rule in INFIX.items() if symbol[0] in "<>=!")
 

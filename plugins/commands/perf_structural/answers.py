@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_structural.statistic import PIT_BINS, quantile_name
+from perf_structural.options import PIT_BINS, quantile_name
 from perf_views.names import shortened
 from perfcore.data.units import unit_in_name
 from perfcore.report import Axis, Band, Column, Figure, Line, Note, Plot, Points, Report, Rule, Steps, Table
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
-    from perf_structural.decomposition import Decomposition
+    from perf_structural.decisions import Decomposition, Solution
     from perf_structural.inputs import Input
     from perf_structural.judging import Judgement, Predictions, Recalibration
     from perf_structural.measured_value import MeasuredValue
+    from perf_structural.options import Statistic
     from perf_structural.prediction import Prediction
-    from perf_structural.solving import Solution
-    from perf_structural.statistic import Statistic
     from perf_structural.structural_model import Choice, StructuralModel
 
 _PLACES, _CELLS = 1000, 100  # of a density, and of one of bins

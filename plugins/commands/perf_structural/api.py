@@ -13,10 +13,9 @@ from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOf, 
 from perfcore.reading import Read
 
 if TYPE_CHECKING:
-    from perf_structural.decomposition import Decomposition
+    from perf_structural.decisions import Decomposition, Solution
     from perf_structural.measured_value import MeasuredValue
     from perf_structural.prediction import Prediction
-    from perf_structural.solving import Solution
     from perf_structural.structural_model import Choice, StructuralModel
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.measurements import Measurements
@@ -74,8 +73,8 @@ def solve(
     >>> found.found.value
     25
     """
+    from perf_structural.decisions import parse_range, solve_for
     from perf_structural.inputs import as_quantities, with_words
-    from perf_structural.solving import parse_range, solve_for
     from perf_structural.structural_model import StructuralModel
 
     name, ends = parse_range(range_)
@@ -158,15 +157,9 @@ def value(
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded
-    from perf_structural.measured_value import (
-        SUMMARY_LEVELS,
-        check_scale,
-        read_samples,
-        represent,
-        represent_run,
-        samples_of,
-    )
-    from perf_structural.statistic import levels_given
+    from perf_structural.measured_value import SUMMARY_LEVELS, check_scale, represent, represent_run
+    from perf_structural.options import levels_given
+    from perf_structural.samples import read_samples, samples_of
     from perf_tables.arguments import check_length
     from perf_tables.series import DEFAULT_WINDOW
     from perfcore.hooks.options import build
@@ -293,8 +286,8 @@ def schedule(
     >>> schedule(rows, divide=300, unit_time="row", tuning=2).shares
     (100, 200)
     """
-    from perf_structural.decomposition import all_candidates, divided
-    from perf_structural.statistic import parse_statistic
+    from perf_structural.decisions import all_candidates, divided
+    from perf_structural.options import parse_statistic
     from perf_structural.structural_model import StructuralModel, choose, predict_candidates
 
     statistic = parse_statistic(by, tuning)

@@ -139,7 +139,7 @@ def _quantiles(model: Model, points: Any) -> Floats:
     from scipy.interpolate import PchipInterpolator
     from scipy.special import ndtr
 
-    predicted = [model.predict(points, interval=float(2.0 * ndtr(score) - 1.0)) for score in _SCORES]
+    predicted = [model.predict_array(points, interval=float(2.0 * ndtr(score) - 1.0)) for score in _SCORES]
     below = [each[:, 1] for each in reversed(predicted)]
     score_quantiles = np.column_stack([*below, predicted[0][:, 0], *(each[:, 2] for each in predicted)])
     has_bounds = np.isfinite(score_quantiles).all(axis=1)
@@ -292,7 +292,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Where all components were measured, or where there is no such range, any."""
         return shared_ranges(self.components)
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if interval is not None:
             check_coverage(interval)
         where = points_of_each(points, self.components)
@@ -300,7 +300,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return self._formula.evaluate({name: m.predict(where[name]) for name, m in self.components.items()})
         if len(self.components) == 1:
             ((name, model),) = self.components.items()
-            predicted = model.predict(where[name], interval=interval)
+            predicted = model.predict_array(where[name], interval=interval)
             # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
             if is_linear(self._formula.tree) or not (predicted[:, 1] < 0.0).any():
                 return self._formula.evaluate({name: predicted})

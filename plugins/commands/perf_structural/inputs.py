@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import numpy.typing as npt
 
+from perf_structural.algebra import Place
 from perf_structural.bounds import check_within, typed_within, within
-from perf_structural.indexed import Place, parse_unit, places
-from perf_structural.measured_value import read_samples
-from perf_structural.prediction_files import read_text
+from perf_structural.composition import parse_unit, places
+from perf_structural.samples import read_samples, read_text
 from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.data.units import is_time

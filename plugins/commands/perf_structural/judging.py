@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_structural.options import ValidationOptions
-from perf_structural.prediction_files import first_prediction, read_actual, read_predictions, read_text
-from perf_structural.statistic import PIT_BINS, levels_given, quantile_name
+from perf_structural.options import PIT_BINS, ValidationOptions, levels_given, quantile_name
+from perf_structural.samples import first_prediction, read_actual, read_predictions, read_text
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json

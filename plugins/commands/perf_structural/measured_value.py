@@ -1,55 +1,45 @@
-"""A stochastic value from a window of samples, and what it leaves out of them."""
+"""A stochastic value from a window of samples: what it leaves out of them, their dependence in time and their modes."""
 
 from __future__ import annotations
 
-import contextlib
+import datetime
 import functools
+import itertools
 import math
 import os
 import re
 import shlex
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import fft, ndimage
 
-from perf_structural.bounds import Range, check_within
-from perf_structural.dependence import effective_size, hours_of, modes_of
-from perf_structural.prediction_files import is_number, read_rows
-from perf_structural.statistic import quantile_name
+from perf_structural.bounds import Range
+from perf_structural.options import quantile_name
+from perf_structural.samples import Samples
 from perf_tables.arguments import parse_duration
-from perf_tables.series import Window, is_duration, take_window
+from perf_tables.series import Window, is_duration
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
-from perfcore.data.columns import existing_column, is_called_time
-from perfcore.data.curve import UtilizationCurve
-from perfcore.data.measurements import Measurements
-from perfcore.data.observations import without_duplicates
-from perfcore.data.selection import parse_conditions, rows_that_meet
-from perfcore.data.series import Series
-from perfcore.data.units import nanoseconds_per, unit_in_name, unit_of_text
+from perfcore.base.errors import DataError, OptionError
+from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
-from perfcore.reading import Read
 from perfcore.reading.compression import without_compressed_ending
-from perfcore.reading.source import Source
 from perfcore.report import Note, Report
 from perfcore.results import Result
 from perfcore.stochastic import default_name, default_representation, representation_named
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.stochastic import StochasticValue
 
-
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_HEAD = 4096  # characters by which a file of numbers is recognized
-KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
-_FEWEST_OF_WINDOW = 10  # samples, below which all of the series are used
-FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
+_LONGEST_LAG = 3  # the autocorrelation is summed up to one in so many samples
+_GRID, _SILVERMAN = 512, 0.9  # places of a density, and the constant of its bandwidth
+_LEAST_SHARE, _DEEPEST_VALLEY = 0.05, 0.5  # of the samples in a mode, and of the lower peak beside a valley
+_FEWEST_OF_MODES = 50
+_TICKS = 10.0  # steps of rounding that a spread has at least
+_FIRST_DATE, _LAST_DATE, _DAY, _HOURS = 1e9, 4e9, 86_400.0, 24  # seconds since 1970
+_FEWEST_DAYS, _EXPLAINED = 3.0, 0.25  # share of the variance of ranks that the hour must explain
 CONFIDENCE = 0.95
 SUMMARY_LEVELS = (0.05, 0.5, 0.9, 0.95, 0.99)  # of the quantiles that are shown if none are asked for
 _LARGEST_ERROR = 0.02  # of probability, that a representation may have
@@ -59,265 +49,94 @@ _COMPARED, _HUGE = 0.95, 100.0  # quantile by which other representations are ju
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
-@dataclass(frozen=True)
-class RunSamples:
-    """Samples in no order."""
+def effective_size(values: Floats) -> float:
+    """Return how many independent samples know the mean as well as these, in their order.
 
-    column: str  # what was measured
-    values: Floats  # finite
-    source: str
-    missing: int = 0  # rows without a value
-    notes: tuple[str, ...] = ()  # what a reader of a result must know
+    Source: C. J. Geyer, "Practical Markov Chain Monte Carlo", Statistical Science 7 (1992): the sum of
+    autocorrelations in pairs, as long as these are positive and fall. Ranks stand for the values, so that outliers
+    don't hide what depends on what.
 
-    @property
-    def variation(self) -> float:
-        """Largest minus smallest value."""
-        return float(np.ptp(self.values))
-
-    def describe(self) -> str:
-        """One line: how many samples, of what, from where."""
-        gaps = f", {self.missing} missing" if self.missing else ""
-        count = len(self.values)
-        return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
-
-
-def read_numbers(
-    source: Source, column: str | None = None, where: str | Iterable[str] | None = None
-) -> RunSamples | None:
-    """A file of one number a line, each with the same unit or none; None of any other.
-
-    Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name, without one the
-    file's. A unit, as in ``3.1 ms``, is added to the name.
+    Examples
+    --------
+    >>> effective_size(np.repeat(np.random.default_rng(0).normal(size=200), 10)) < 400
+    True
     """
-    head = source.head[:_HEAD].decode("utf-8-sig", errors="replace")
-    first = [line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")][:3]
-    named = bool(first) and _quantity(first[0]) is None
-    if len(first) < 1 + named or any(_quantity(line) is None for line in first[named:]):
-        return None
-    if named and any(mark in first[0] for mark in ",;\t"):
-        return None
-    values: list[float] = []
-    unit = ""
-    name = "value" if source.is_stdin else Path(without_compressed_ending(source.name)).stem
-    if column is None and where is None and not head.lstrip().startswith("#") and not source.is_stdin:
-        with source.plain_file() as file, contextlib.suppress(ValueError):  # which the loop below words
-            numbers = np.loadtxt(file, skiprows=int(named), ndmin=1, encoding="utf-8-sig")
-            if numbers.ndim == 1 and np.isfinite(numbers).all():
-                return RunSamples(first[0] if named else name, numbers, source.name)
-    for number, line in source.lines():
-        word = line.decode("utf-8-sig", errors="replace").strip()
-        if not word or word.startswith("#"):
-            continue
-        quantity = _quantity(word)
-        if quantity is None and not values and named:
-            name = word
-            continue
-        if quantity is None or not np.isfinite(quantity[0]):
-            raise InputError(source.name, f"{word[:40]!r} is met; one finite number a line is expected", line=number)
-        if not values:
-            unit = quantity[1]
-        if quantity[1] != unit:
-            before = f"are in {unit!r}" if unit else "have no unit"
-            raise InputError(source.name, f"{word[:40]!r} is met, and the lines before it {before}", line=number)
-        values.append(quantity[0])
-    shown = f"{name} [{unit}]" if unit and unit_in_name(name) is None else name
-    if column not in {None, name, shown}:
-        raise InputError(source.name, f"it has one number a line, {name!r}, and no column {column!r}")
-    if where is not None:
-        raise InputError(source.name, f"it has one number a line; --where {where!r} picks rows of a table")
-    return RunSamples(shown, np.array(values), source.name)
+    count = len(values)
+    if count < 4 or values.min() == values.max():
+        return float(count)
+    _, places = np.unique(values, return_inverse=True)
+    centred = places - places.mean()
+    spectrum = fft.rfft(centred, fft.next_fast_len(2 * count))
+    covariance = fft.irfft(np.abs(spectrum) ** 2)[: 2 * max(1, count // (2 * _LONGEST_LAG))]
+    pairs = (covariance / covariance[0]).reshape(-1, 2).sum(axis=1)
+    positive = np.append(pairs > 0.0, False).argmin()
+    time = 2.0 * np.minimum.accumulate(pairs[:positive]).sum() - 1.0 if positive else 1.0
+    return float(count / max(time, 1.0))
 
 
-def _quantity(line: str) -> tuple[float, str] | None:
-    """A number and its unit, empty where there is none; None of any other text."""
-    number = _NUMBER.match(line)
-    with contextlib.suppress(ValueError):
-        return float(line), ""
-    unit = line[number.end() :].strip() if number else ""
-    if number is None or unit_of_text(unit) is None:
-        return None
-    return float(number[0]), unit
+def modes_of(values: Floats) -> list[tuple[float, float]]:
+    """Return the modes of samples, each with its share of them; one if there are no valleys between peaks.
+
+    Peaks of a density by Gaussian kernels of Silverman's width, over ranks of magnitude if the values span many.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [round(share, 2) for _, share in modes_of(np.concatenate([rng.normal(0, 1, 300), rng.normal(9, 1, 100)]))]
+    [0.75, 0.25]
+    """
+    if len(values) < _FEWEST_OF_MODES:
+        return []
+    low, high = np.quantile(values, [0.005, 0.995])
+    quartiles = np.quantile(values, [0.25, 0.75])
+    inside = values[(values >= low) & (values <= high)]
+    spread = min(float(inside.std()), float(np.ptp(quartiles)) / 1.34 or math.inf)
+    if not high > low or not spread >= 0.0:
+        return []
+    steps = np.diff(np.unique(inside))
+    spread = max(spread, float(steps.min()) * _TICKS if len(steps) else 0.0)  # values that are rounded are no modes
+    width = _SILVERMAN * spread * len(inside) ** -0.2 / ((high - low) / _GRID)
+    counts, edges = np.histogram(inside, _GRID, (low, high))
+    density = ndimage.gaussian_filter1d(counts.astype(np.float64), max(width, 1.0), mode="constant")
+    padded = np.concatenate([[-1.0], density, [-1.0]])
+    peaks = np.flatnonzero((density > padded[:-2]) & (density >= padded[2:])).tolist()
+    while len(peaks) > 1:
+        valleys = [first + int(density[first:second].argmin()) for first, second in itertools.pairwise(peaks)]
+        ends = [0, *valleys, _GRID]
+        shares = [float(counts[start:end].sum()) / len(inside) for start, end in itertools.pairwise(ends)]
+        depth = [float(density[at]) / min(density[peaks[k]], density[peaks[k + 1]]) for k, at in enumerate(valleys)]
+        weak = [max(depth[max(k - 1, 0) : k + 1]) / _DEEPEST_VALLEY for k in range(len(peaks))]
+        weak = [max(one, _LEAST_SHARE / max(share, 1e-9)) for one, share in zip(weak, shares, strict=True)]
+        if max(weak) <= 1.0:
+            return [(float(edges[peak]), share) for peak, share in zip(peaks, shares, strict=True)]
+        worst = max(weak)
+        peaks.remove(
+            min((peak for peak, one in zip(peaks, weak, strict=True) if one == worst), key=lambda k: density[k])
+        )
+    return [(float(edges[peak]), 1.0) for peak in peaks]
 
 
-def samples_of_table(
-    table: pd.DataFrame, column: str | None, where: str | Iterable[str] | None, source: str, factors: Sequence[str] = ()
-) -> RunSamples:
-    """One column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
-    import pandas as pd
-
-    if column is None:
-        numeric = [name for name in table.columns if pd.to_numeric(table[name], errors="coerce").notna().any()]
-        if len(numeric) != 1:
-            raise OptionError(f"{source}: name a column (--column NAME): {listing(list(table.columns))}")
-        column = numeric[0]
-    try:
-        column = existing_column(column, list(table.columns))
-    except UnknownNameError:
-        raise UnknownNameError(f"column of {source}", column, list(table.columns)) from None
-    if where is not None:
-        try:
-            conditions = parse_conditions(where)
-        except ValueError as error:
-            raise OptionError(f"--where: {error}") from None
-        table = table[rows_that_meet(table, conditions)]
-        if not len(table):
-            raise DataError(f"{source}: no row meets {where!r}")
-    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    finite = np.isfinite(values)
-    if not finite.any():
-        raise DataError(f"{source}: column {column!r} holds no numbers")
-    notes: list[str] = []
-    kinds = table.loc[finite, list(factors)].drop_duplicates()
-    if factors and len(kinds) > 1:
-        differing = [name for name in factors if kinds[name].nunique(dropna=False) > 1]
-        notes.append(f"samples of {len(kinds)} kinds of runs, which differ in {listing(differing)}; --where picks some")
-    return RunSamples(column, values[finite], source, int((~finite).sum()), notes=tuple(notes))
-
-
-Samples = Window | RunSamples
-
-
-def read_samples(
-    path: str | os.PathLike[str],
-    window: str,
-    column: str | None = None,
-    until: float | str | None = None,
-    where: str | Iterable[str] | None = None,
-    read: Read | None = None,
-    within: Range | None = None,
-) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of a file, and warnings about them."""
-    data = _read_any(path, column, where, read or _read)
-    if isinstance(data, Series) and where is not None:
-        import pandas as pd
-
-        table = pd.DataFrame({"time": data.times, **data.columns})
-        data = samples_of_table(table, column, where, data.source)
-    return samples_of(data, window, column, until, where, within)
-
-
-def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Read) -> Any:
-    """Numbers, a column of a table of text, or what a reader gives."""
-    if os.fspath(path) == "-" or Path(path).is_file():
-        with Source(path) as source:
-            samples = read_numbers(source, column, where)
-            if samples is not None:
-                return samples
-            with _as_stdin(source):
-                try:
-                    return read(os.fspath(path), KINDS)
-                except InputError as error:
-                    # A table of text whose names say nothing needs no more than them, if a column is named or is to be.
-                    is_table = error.line == 1 and _has_named_numbers(source.head)
-                    if column is None and where is None and not is_table:
-                        raise
-            table = _plain_table(source, path, read)
-            return samples_of_table(table, column, where, source.name)
-    return read(os.fspath(path), KINDS)
-
-
-def _plain_table(source: Source, path: str | os.PathLike[str], read: Read) -> Any:
-    """A table of text as its reader reads cells, or, where none knows the file, as it is."""
-    import pandas as pd
-
-    try:
-        with _as_stdin(source):
-            return read(os.fspath(path), (Measurements,)).table
-    except InputError as error:
-        if error.line not in (None, 1):
-            raise
-    with source.plain_file() as file:
-        return pd.DataFrame([row for _, row in read_rows(file, source.name)])
-
-
-def _has_named_numbers(head: bytes) -> bool:
-    """Whether a file begins as a table of several columns with names, some of numbers, so that naming one helps."""
-    lines = head[:_HEAD].decode("utf-8-sig", errors="replace").splitlines()[:2]
-    mark = max(",;\t", key=lines[0].count) if lines else ","
-    names, *rows = ([word.strip() for word in line.split(mark)] for line in lines)
-    has_columns = bool(rows) and len(names) == len(rows[0]) > 1
-    return has_columns and not any(map(is_number, names)) and any(map(is_number, rows[0]))
-
-
-@contextlib.contextmanager
-def _as_stdin(source: Source) -> Iterator[None]:
-    """What was taken from standard input once, for who reads it himself; nothing of a file."""
-    if not source.is_stdin:
-        yield
-        return
-    before = sys.stdin
-    with source.path.open() as stream:
-        sys.stdin = stream
-        try:
-            yield
-        finally:
-            sys.stdin = before
-
-
-def _read(path: str, types: Sequence[type]) -> Any:
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=types)
-
-
-def samples_of(
-    data: Any,
-    window: str,
-    column: str | None = None,
-    until: float | str | None = None,
-    where: str | Iterable[str] | None = None,
-    within: Range | None = None,
-) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of data, and warnings about them."""
-    samples, warnings = _samples_in_window(data, window, column, until, where)
-    try:
-        check_within(samples.values, within, samples.column, samples.source)
-    except DataError as error:
-        raise DataError(f"{samples.source}, {samples.column!r}: {error}") from None
-    return samples, warnings
-
-
-def _samples_in_window(
-    data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
-) -> tuple[Samples, tuple[str, ...]]:
-    if isinstance(data, Measurements):
-        import pandas as pd
-
-        roles = data.roles
-        if column is None and roles.value is None:
-            raise OptionError(f"{data.source}: name a column (--column NAME): {listing(list(data.table.columns))}")
-        factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-        notes = list[str]()
-        table = data.table[without_duplicates(data, np.ones(len(data.table), dtype=np.bool_))]
-        name = str(column or roles.value)
-        if name in table and is_called_time(name):
-            zero = (times := pd.to_numeric(table[name], errors="coerce")) == 0.0
-            if zero.any() and (times > 0.0).any():  # as fits take it: no run takes no time
-                table = table[~zero]
-                notes.append(f"left out, {name} is 0: {int(zero.sum()):,} of {len(zero):,} rows")
-        data = samples_of_table(table, name, where, data.source, factors)
-        data = replace(data, notes=(*notes, *data.notes))
-    if isinstance(data, RunSamples):
-        if until is not None:
-            raise OptionError(f"--to {until}: {data.source} is no series over time")
-        return data, (*few_samples(len(data.values)), *data.notes)
-    if where is not None:
-        raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
-    selected = take_window(data, window, column, until)
-    everything = take_window(data, "all", selected.column, until)
-    count, of_all = len(selected.values), len(everything.values)
-    if count < min(_FEWEST_OF_WINDOW, of_all):
-        note = f"--window {window} holds only {count} sample{'s' if count > 1 else ''}: all {of_all} are used"
-        return everything, (note, *few_samples(of_all))
-    return selected, few_samples(count, f"; --window all has {of_all}" if of_all > count else "")
-
-
-def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
-    """The warning where a value is made of few samples."""
-    if count >= FEWEST:
-        return ()
-    warning = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} would do"
-    return (f"{warning}{enough}",)
+def hours_of(window: Window) -> str:
+    """Return when values are high and low by the time of day; empty if that explains little or is not known."""
+    seconds = window.times * (nanoseconds_per(window.time_unit) / 1e9)
+    if not _FIRST_DATE <= seconds[0] < _LAST_DATE or seconds[-1] - seconds[0] < _FEWEST_DAYS * _DAY:
+        return ""
+    hours = ((seconds % _DAY) // 3600.0).astype(np.intp)
+    counts = np.bincount(hours, minlength=_HOURS)
+    if counts.min() < _FEWEST_DAYS:
+        return ""
+    ranks = np.searchsorted(np.sort(window.values), window.values).astype(np.float64)
+    means = np.bincount(hours, ranks, _HOURS) / counts
+    if float(means[hours].var()) < _EXPLAINED * float(ranks.var()):
+        return ""
+    is_high = means > 0.5 * (means.max() + means.min())
+    start = next((hour for hour in range(_HOURS) if is_high[hour] and not is_high[hour - 1]), 0)
+    length = next((k for k in range(1, _HOURS) if not is_high[(start + k) % _HOURS]), _HOURS)
+    day = np.isin(hours, (start + np.arange(length)) % _HOURS)
+    high, low = np.median(window.values[day]), np.median(window.values[~day])
+    clock = [datetime.time(hour % _HOURS).strftime("%H:%M") for hour in (start, start + length)]
+    share = float(means[hours].var()) / float(ranks.var())
+    return f"median {high:.3g} from {clock[0]} to {clock[1]} UTC, {low:.3g} otherwise (the hour explains {share:.0%})"
 
 
 def samples_needed(level: float) -> int:

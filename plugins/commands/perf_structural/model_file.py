@@ -102,7 +102,7 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
 
 def _bounds(model: Model, points: Any, n_points: int, coverage: float) -> Floats:
     """Value, lower and upper bound (n, 3)."""
-    return np.reshape(model.predict(points, interval=coverage), (n_points, 3))
+    return np.reshape(model.predict_array(points, interval=coverage), (n_points, 3))
 
 
 def _between(middle: float, bounds: Floats) -> StochasticValue:

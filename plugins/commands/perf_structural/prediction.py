@@ -22,6 +22,7 @@ from perf_structural.algebra import (
     Expression,
     Extremum,
     Leaf,
+    Pair,
     Product,
     Sum,
     leaves,
@@ -31,11 +32,9 @@ from perf_structural.algebra import (
 )
 from perf_structural.bounds import within
 from perf_structural.composition import Composition
-from perf_structural.correlation import Pair
 from perf_structural.model_file import error_context
-from perf_structural.options import EvaluationOptions
+from perf_structural.options import LEVELS, EvaluationOptions, quantile_name
 from perf_structural.sampling import Formula, Sample, draw_sample, draw_together, points_for, sort_at_once
-from perf_structural.statistic import LEVELS, quantile_name
 from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError

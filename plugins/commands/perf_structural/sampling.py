@@ -1,13 +1,16 @@
 """Quasi-Monte Carlo: scrambled Sobol points through the inputs' quantiles, several times, so that the error is seen.
 
 Sources: A. B. Owen, "Scrambled net variance for integrals of smooth functions", Annals of Statistics 25, 1997, and
-"Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error).
+"Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error). Inputs are correlated
+by a Gaussian copula, whose parameter is the correlation of the normal scores: R. B. Nelsen, "An Introduction to
+Copulas", 2nd edition, 2006, sections 2.3 and 5.1.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,14 +19,27 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered, shown
-from perf_structural.correlation import Pair, factor_of
+from perf_structural.algebra import (
+    Call,
+    Constant,
+    Expression,
+    Extremum,
+    Leaf,
+    Pair,
+    Place,
+    Product,
+    Sum,
+    leaves,
+    ordered,
+    shown,
+)
 from perf_structural.functions import compute
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
+_ROUNDING = 1e-9  # by which a smallest eigenvalue of zero may be missed
 _MOST_RANGES = 4  # of operands in a message
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
 _MOST_AT_ONCE = 2**20
@@ -36,6 +52,62 @@ _POINTS = 100_000
 _NUMBERS = 2**24
 _FEWEST_POINTS = 1024
 _MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
+
+
+def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Mapping[Place, str]]) -> dict[Pair, float]:
+    """Correlations of names as correlations of quantities."""
+    coefficients = {}
+    known: dict[str, Mapping[Place, str]] = {leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()}
+    known.update(copies)
+    for key, value in correlations.items():
+        names = _names(key)
+        if not -1.0 <= value <= 1.0:
+            raise DataError(f"{key!r} is {value}; between -1 and 1 is expected")
+        for name in names:
+            if name not in known:
+                raise UnknownNameError("uncertain input", name, known)
+        for pair in _pairs(key, known[names[0]], known[names[1]]):
+            coefficients[pair] = value
+    return coefficients
+
+
+def _names(key: str) -> tuple[str, str]:
+    """The two names; a comma within brackets counts copies and separates nothing."""
+    for index, character in enumerate(key):
+        if character == "," and key[:index].count("[") == key[:index].count("]"):
+            return key[:index].strip(), key[index + 1 :].strip()
+    raise DataError(f"{key!r}: two inputs with a comma between them are expected, such as 'load,delay'")
+
+
+def _pairs(key: str, first: Mapping[Place, str], second: Mapping[Place, str]) -> Iterable[Pair]:
+    if first == second:
+        if len(first) == 1:
+            raise DataError(f"{key!r}: a quantity is always correlated with itself")
+        return [frozenset(pair) for pair in itertools.combinations(first.values(), 2)]
+    if set(first) == set(second):
+        return [frozenset((first[place], second[place])) for place in first]
+    if len(first) == 1 or len(second) == 1:
+        return [frozenset(pair) for pair in itertools.product(first.values(), second.values())]
+    raise DataError(f"{key!r}: {len(first)} copies and {len(second)} have no places in common; name single copies")
+
+
+def factor_of(names: Sequence[str], pairs: Mapping[Pair, float]) -> npt.NDArray[np.float64]:
+    """A matrix that makes independent normal scores correlated."""
+    matrix = np.eye(len(names))
+    for i, j in itertools.combinations(range(len(names)), 2):
+        matrix[i, j] = matrix[j, i] = pairs.get(frozenset((names[i], names[j])), 0.0)
+    try:
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        # Perfect dependence is allowed, and makes the matrix singular.
+        values, vectors = np.linalg.eigh(matrix)
+    if values[0] < -_ROUNDING * len(names):
+        raise DataError(
+            f"the correlations of {', '.join(names[:8])} contradict one another: their matrix has the eigenvalue "
+            f"{values[0]:.3g}; what is not given counts as 0"
+        )
+    factor: npt.NDArray[np.float64] = vectors * np.sqrt(np.maximum(values, 0.0))
+    return factor
 
 
 @dataclass

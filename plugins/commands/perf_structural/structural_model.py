@@ -21,9 +21,8 @@ from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, as_quantities, read_input, with_words
 from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
-from perf_structural.options import PredictionOptions
+from perf_structural.options import PredictionOptions, Statistic
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
-from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError
 from perfcore.report import Report
 from perfcore.results import Result

@@ -28,7 +28,7 @@ _EQUAL = 0.01  # share of the error by which a forecast must be better
 
 def report_of(model: ForecastModel, data: Any = None) -> Report:
     """Report the value at the target, its interval, and by how much its error is below that of simpler forecasts."""
-    middle, lower, upper = model.predict([model.at], COVERAGE)[0].tolist()
+    middle, lower, upper = model.predict_array([model.at], COVERAGE)[0].tolist()
     figures = [
         Figure("forecast", middle, interval=(lower, upper), kind=f"{COVERAGE:.0%} prediction interval", format=".4g")
     ]
@@ -104,7 +104,7 @@ def _next(model: ForecastModel) -> str:
 
 
 def _columns(model: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]:
-    (median, *bounds), (_, *halves) = (model.predict(steps, coverage).T for coverage in (COVERAGE, 0.5))
+    (median, *bounds), (_, *halves) = (model.predict_array(steps, coverage).T for coverage in (COVERAGE, 0.5))
     ahead, mases = zip(*((model.ahead[step - 1], model.mases(step)) for step in steps.tolist()), strict=True)
     time_unit = model.time_unit
     return [
@@ -161,7 +161,7 @@ def _plots(model: ForecastModel, data: Any) -> list[Plot]:
     steps = np.arange(1, len(model.ahead) + 1)
     marks: list[Any] = []
     for coverage in _BANDS:
-        values, lower, upper = model.predict(steps, coverage).T
+        values, lower, upper = model.predict_array(steps, coverage).T
         marks.append(Band(steps, lower, upper, f"{coverage:.0%}", opacity=_OPACITY))
     marks.append(Line(steps, values, "median"))
     if data is not None and model.averaged == 1:

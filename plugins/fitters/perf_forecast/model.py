@@ -135,7 +135,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         """The median of the next value."""
         return float(self.predict([1])[0])
 
-    def predict(self, points: Any, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Any, interval: float | None = None) -> Floats:
         rows = [self._quantiles(steps) for steps in np.atleast_1d(np.asarray(points, dtype=np.float64))]
         if interval is None:
             return np.array([np.interp(0.5, LEVELS, row) for row in rows])
@@ -189,7 +189,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        middle, lower, upper = self.predict([1], 0.5)[0]
+        middle, lower, upper = self.predict_array([1], 0.5)[0]
         return Parameter("forecast", float(middle)), Parameter("interquartile_range", float(upper - lower))
 
     @property
@@ -210,5 +210,5 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def formula(self) -> str:
-        middle, lower, upper = self.predict([1], COVERAGE)[0]
+        middle, lower, upper = self.predict_array([1], COVERAGE)[0]
         return f"{self.column} = {middle:.6g} ({COVERAGE:.0%}: {lower:.6g} .. {upper:.6g})"

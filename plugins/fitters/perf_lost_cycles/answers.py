@@ -154,7 +154,7 @@ def _category_plot(model: LcaModel, fit: CategoryCandidates, has_names: bool) ->
     """
     levels, number = model.fitted_points[model.factor], model.names.index(fit.name)
     over = np.geomspace(levels.min(), levels.max(), _DRAWN_POINTS)
-    measured, spread = model.fitted_values[number], np.nan_to_num(model.table().spread[:, number])
+    measured, spread = model.fitted_values[number], np.nan_to_num(model.category_table().spread[:, number])
     usable = [c for c in fit.candidates if None not in c.coefficients]
     marks: list[Mark] = []
     for number in range(len(usable) - 1, -1, -1):

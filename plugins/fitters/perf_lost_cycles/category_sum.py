@@ -388,7 +388,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Runs that each of these points stands for (n,)."""
         return np.array(self.observations.repetitions)[self.fitted]
 
-    def table(self) -> CategoryTable:
+    def category_table(self) -> CategoryTable:
         """The observations as the model was fitted to them."""
         points, values = self.observations.points, np.array(self.observations.values, dtype=np.float64).T
         spread = np.array(self.observations.spread, dtype=np.float64).T
@@ -436,7 +436,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             matrix[[place[text] for text in terms], number] = values
         return matrix
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if interval is not None:
             check_coverage(interval)
         coordinates, which = category_points(points, self.factors, self.names)

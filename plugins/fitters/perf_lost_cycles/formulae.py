@@ -65,7 +65,7 @@ def r2_cell(value: float | None, link: Link | None = None) -> Cell:
 
 def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultModel]) -> CategorySum:
     """The model that the fitter would make of the same observations."""
-    table, root = model.table(), np.array(model.root_weights)
+    table, root = model.category_table(), np.array(model.root_weights)
     new_model: CategorySum
     if isinstance(model, LcaModel):
         lca_options = build(LcaOptions, model.origin.options, "lca")

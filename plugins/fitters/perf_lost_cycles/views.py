@@ -166,7 +166,7 @@ def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]
 
 def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
     """Candidates with their constants, picture, and points."""
-    on_line, name, observed = model.lines(category, symbol)[line], model.shown_names[symbol], model.table()
+    on_line, name, observed = model.lines(category, symbol)[line], model.shown_names[symbol], model.category_table()
     candidates, number = model.fits_on(category, symbol, line), model.names.index(category)
     points = on_line.points[np.argsort(observed.points[symbol][on_line.points], kind="stable")]
     x, y, spread = observed.points[symbol][points], observed.values[points, number], observed.spread[points, number]

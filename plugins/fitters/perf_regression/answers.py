@@ -182,7 +182,7 @@ def _fit_plot(model: RegressionModel, influence: pd.DataFrame, data: Any) -> Plo
                 Line(places, model.predict(at), " ".join(group.names), f"series:{k}"),
             ]
             continue
-        predicted, mean = model.predict(at, 0.95), model.confidence(at)
+        predicted, mean = model.predict_array(at, 0.95), model.mean_array(at, 0.95)
         marks += [
             Band(places, predicted[:, 1], predicted[:, 2], "95% PI (one run)", opacity=0.15),
             Band(places, mean[:, 1], mean[:, 2], "95% CI (mean)", opacity=0.25),

@@ -264,12 +264,16 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             return f"bounds are a confidence interval of the {self.options.quantile:g} quantile"
         return "" if self.options.weights in WEIGHTS[:2] else "bounds are of a run of median weight"
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         """Values with prediction intervals of a single run; of quantiles with their confidence intervals."""
-        return self.confidence(points, interval, of_run=self.options.quantile is None)
+        return self._at(points, interval, of_run=self.options.quantile is None)
 
-    def confidence(self, points: Points, interval: float | None = 0.95, of_run: bool = False) -> Floats:
-        """Values with confidence intervals of the mean; NaN for groups that were not measured."""
+    def mean_array(self, points: Points, interval: float) -> Floats:
+        """Return values with confidence intervals of the mean."""
+        return self._at(points, interval, of_run=False)
+
+    def _at(self, points: Points, interval: float | None, of_run: bool) -> Floats:
+        """Return values and bounds; NaN for groups that were not measured."""
         if interval is not None:
             check_coverage(interval)
         places, index = named_points(points, self.columns, self.levels, signed=True)

@@ -325,12 +325,13 @@ def _tables(model: ScalingModel) -> list[Table]:
     shares = f"; {model.whole.shares_text}" if model.has_parts else ""
     columns, curve = _path_columns(model), model.speedup
     by_path = Table(columns, rows, f"At {_target_text(model)}{shares}", "verbose" if one else "default", _MOST_PATHS)
-    tables = [by_path, Table(columns, rows, importance="data")]
+    tables, data = [by_path], [Table(columns, rows, importance="data")]
     levels = curve.levels if curve is not None else model.levels_along
     if levels and (one or curve is not None):
         of = "" if one else "All paths together"
         tables.insert(0 if one else 1, _level_table(model, levels, curve, of))
-        tables.append(Table(_level_columns(model, curve), levels, importance="data"))
+        data.insert(0 if one else 1, Table(_level_columns(model, curve), levels, importance="data"))
+    tables += data
     if chosen := [row.path for row in rows[:_MOST_PATHS] if not row.determined][:_MOST_ADVICE]:
         entries = advice(model, [model.paths.index(path) for path in chosen])
         unsure = sum(not row.determined for row in rows)
@@ -408,7 +409,7 @@ def _candidate_table(model: ScalingModel, importance: Importance) -> Table:
         f"Candidates{'' if len(model.paths) > 1 else f' of {model.paths[0]}'} at {_target_text(model)}; "
         "each with its drift, they mix to the prediction"
     )
-    return Table(columns, model.candidates(), title, importance)
+    return Table(columns, model.candidate_rows(), title, importance)
 
 
 def _path_columns(model: ScalingModel) -> list[Column]:

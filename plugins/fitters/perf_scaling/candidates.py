@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perf_scaling.options import Given
 from perf_scaling.posterior import few_paths
-from perf_scaling.terms import Factor, product_text, product_values
+from perf_scaling.terms import Factor, function_slope, product_text, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
@@ -138,18 +139,12 @@ def candidate_rows(model: ScalingModel, path: int, point: Floats) -> tuple[Candi
     """Candidates of a path with their probabilities, which add up to 1, and predictions at a point, likeliest first."""
     (candidates,) = find_candidates(model, [path], every=True)
     posterior = model.posterior.of_paths([path])
-    laws, symbols = posterior.laws, model.symbols
+    symbols = model.symbols
     owners = [_form(tuple(_factors_of(symbols, factors)) for factors in own.products) for own in candidates]
     evidence = np.array([max(own.evidence, _LEAST_EVIDENCE) if k else 0.0 for k, own in enumerate(candidates)])
     shares = np.zeros((posterior.law.shape[1], len(candidates)))
     for law in np.unique(posterior.law[0][posterior.weight[0] > 0.0]).tolist():
-        present = laws.coefficients[law] > 0.0
-        own = _form(
-            tuple((p, e, j) for p, (e, j) in enumerate(zip(powers, logarithms, strict=True)) if e or j)
-            for powers, logarithms in zip(
-                laws.exponents[law][present].tolist(), laws.logarithms[law][present].tolist(), strict=True
-            )
-        )
+        own = _form(tuple(_factors_of(symbols, term.factors)) for term in model.laws[law])
         logs = evidence - np.array([_distance(own, owner) for owner in owners]) / _NEAR
         shares[posterior.law[0] == law] = np.exp(logs - logs.max())
     total = posterior.weight[0] @ (shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300))
@@ -247,15 +242,19 @@ def _blocks(model: ScalingModel, measured: Booleans, chosen: Ints) -> Iterator[I
 
 def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
     """Candidates of a path, and whether a power with free exponents is one of them."""
-    options = model.origin.options
-    named: tuple[Sequence[str], Sequence[int]] = (options.get("exponents") or (), options.get("logarithms") or ())
-    is_free = not any(named)
+    given = Given.of(model.origin.options, model.columns)
+    is_free = given is None
     if len(model.symbols) == 1:
-        rising, falling = _generic_terms(*named)
         symbol = model.symbols[0]
-        products = [_product(symbol, term) for term in (*rising, *falling)]
-        pairs = itertools.product(_FALLS, _RISES) if is_free else itertools.product(falling, rising)
-        both = [(_product(symbol, fall), _product(symbol, rise)) for fall, rise in pairs]
+        rising, falling = ([(Factor(symbol, *term),) for term in terms] for terms in _generic_terms(given))
+        if given is not None:
+            top = float(model.measured[:, 0].max())
+            for name in given.functions:
+                slope = function_slope(name, symbol, top)
+                (rising if slope >= 0.0 else falling).append((Factor(symbol, slope, 0, name),))
+        products: list[Product] = [*rising, *falling]
+        usual = ([(Factor(symbol, *term),) for term in terms] for terms in (_FALLS, _RISES))
+        both = list(itertools.product(*usual) if is_free else itertools.product(falling, rising))
         return [
             ((),),
             *((p,) for p in products),
@@ -263,7 +262,7 @@ def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
             *both,
             *(((), *p) for p in both),
         ], is_free
-    terms = {symbol: _likely_terms(model, path, symbol, named) for symbol in model.symbols}
+    terms = {symbol: _likely_terms(model, path, symbol, given) for symbol in model.symbols}
     terms = {symbol: own for symbol, own in terms.items() if own}
     products = [own for factors in terms.values() for own in factors]
     designs: list[Design] = [((),), *((p,) for p in products), *(((), p) for p in products)]
@@ -276,25 +275,16 @@ def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
     return designs, is_free
 
 
-def _generic_terms(
-    exponents: Sequence[str], logarithms: Sequence[int]
-) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
+def _generic_terms(given: Given | None) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
     """Terms that rise and terms that fall, as exponents and powers of the logarithm; only those that a user names."""
-    if exponents or logarithms:
-        powers = [float(Fraction(word)) for word in exponents] or [0.0, *_POWERS, *(-i for i in _POWERS)]
-        terms = [(i, j) for i in powers for j in logarithms or (0,) if i or j]
+    if given is not None:
+        terms = given.terms(("0", *_TEXTS.split(), *(f"-{text}" for text in _TEXTS.split())))
         return [term for term in terms if term[0] >= 0.0], [term for term in terms if term[0] < 0.0]
     rising = [(i, j) for i in (0.0, *_POWERS) for j in (0, 1, 2) if i or j]
     return rising, [(-i, j) for i in _FALLING for j in (0, 1)]
 
 
-def _product(symbol: str, term: tuple[float, int]) -> Product:
-    return (Factor(symbol, *term),)
-
-
-def _likely_terms(
-    model: ScalingModel, path: int, symbol: str, named: tuple[Sequence[str], Sequence[int]]
-) -> list[Product]:
+def _likely_terms(model: ScalingModel, path: int, symbol: str, given: Given | None) -> list[Product]:
     """Terms of one of several parameters near those that the posterior of a path has, the nearest first."""
     posterior = model.posterior
     place = model.symbols.index(symbol)
@@ -310,11 +300,11 @@ def _likely_terms(
     low, middle, high = exponents[has][order][np.searchsorted(cumulated, [0.1, 0.5, 0.9]).clip(max=len(order) - 1)]
     chosen = [
         (i, j)
-        for i, j in itertools.chain(*_generic_terms(*named))
-        if low - _APART <= i <= high + _APART and (j == 0 or named[1] or j == 1)
+        for i, j in itertools.chain(*_generic_terms(given))
+        if low - _APART <= i <= high + _APART and (j == 0 or (given and given.logarithms) or j == 1)
     ]
     chosen.sort(key=lambda term: (abs(term[0] - middle) + 0.1 * term[1], term))
-    return [_product(symbol, term) for term in chosen[:_MOST_TERMS]]
+    return [(Factor(symbol, *term),) for term in chosen[:_MOST_TERMS]]
 
 
 class _Regression:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perf_scaling.options import Given
 from perf_scaling.posterior.posterior import Posterior
 from perfcore.base.arrays import Floats
 
@@ -25,8 +25,7 @@ def fit_posterior(
     means: Floats,
     counts: Floats,
     spread: Floats,
-    exponents: Sequence[str] | None = None,
-    logarithms: Sequence[int] | None = None,
+    given: Given | None = None,
     reciprocal: bool = False,
 ) -> Posterior:
     """What the means (K, n) of K paths at points (n, q), each of so many runs of a relative variance (K,), leave open.
@@ -35,15 +34,15 @@ def fit_posterior(
     they would if their noise were Student's t of four degrees of freedom.
     """
     if reciprocal:
-        of_times = fit_posterior(points, 1.0 / means, counts, spread, exponents, logarithms)
+        of_times = fit_posterior(points, 1.0 / means, counts, spread, given)
         return replace(of_times, means=means, reciprocal=True)
-    posterior = _weighed(points, means, counts, spread, exponents, logarithms)
+    posterior = _weighed(points, means, counts, spread, given)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
     for _ in range(_ROUNDS if len(many) else 0):
         fitted = posterior.of_paths(many).quantiles(points, (0.5,), smooth=True)[:, :, 0]
         counts = posterior.counts.copy()
         counts[many] = _counting_less(np.log(means[many] / fitted), counts[many])
-        posterior = _weighed(points, means, counts, spread, exponents, logarithms)
+        posterior = _weighed(points, means, counts, spread, given)
     return posterior
 
 
@@ -60,16 +59,15 @@ def _weighed(
     means: Floats,
     counts: Floats,
     spread: Floats,
-    exponents: Sequence[str] | None,
-    logarithms: Sequence[int] | None,
+    given: Given | None,
 ) -> Posterior:
     if points.shape[1] == 1:
         from perf_scaling.posterior.one_parameter import weigh_one_parameter
 
-        return weigh_one_parameter(points[:, 0], means, counts, spread, exponents, logarithms)
+        return weigh_one_parameter(points[:, 0], means, counts, spread, given)
     from perf_scaling.posterior.several import weigh_several
 
-    return weigh_several(points, means, counts, spread, exponents, logarithms)
+    return weigh_several(points, means, counts, spread, given)
 
 
 _LEAST_LEVELS = 3  # that are left
@@ -113,8 +111,7 @@ def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     posterior = model.posterior.of_paths(paths)
     refit = fit_posterior(
         model.measured, np.where(last[paths], np.nan, posterior.means), np.where(last[paths], 0.0, posterior.counts),
-        posterior.spread, options.get("exponents"), options.get("logarithms"),
-        reciprocal=posterior.reciprocal,
+        posterior.spread, Given.of(options, model.columns), reciprocal=posterior.reciprocal,
     )  # fmt: skip
     last_points = np.flatnonzero(last[paths].any(axis=0))
     held_out, means = last[np.ix_(paths, last_points)], posterior.means[:, last_points]

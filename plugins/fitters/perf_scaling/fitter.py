@@ -11,14 +11,16 @@ import perfcore
 from perf_scaling.data import ScalingData, scaling_data
 from perf_scaling.engine import fit_posterior
 from perf_scaling.model import ScalingModel
-from perf_scaling.options import ScalingOptions
+from perf_scaling.options import Given, ScalingOptions
 from perf_scaling.posterior.family import run_variance
 from perf_scaling.posterior.posterior import Posterior, stored
 from perf_scaling.posterior.several import left_out
+from perf_scaling.terms import function_values
 from perf_tables.arguments import parse_values
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.contracts import Fitter
+from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
@@ -70,13 +72,13 @@ class ScalingFitter(Fitter):
     def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
         measurements = scaling_data(data, options)
         points = np.stack(list(measurements.points.values()), axis=1)
-        fewer = left_out(points, options.exponents, options.logarithms)
+        given = Given.of(to_dict(options), measurements.columns)
+        _check_functions(given, measurements)
+        fewer = left_out(points, given)
         runs = measurements.runs
         counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
         spread = run_variance(runs.variances, counts)
-        posterior = fit_posterior(
-            points, runs.means, counts, spread, options.exponents, options.logarithms, measurements.reciprocal
-        )
+        posterior = fit_posterior(points, runs.means, counts, spread, given, measurements.reciprocal)
         laws, settings, data = stored(posterior, tuple(measurements.points))
         return ScalingModel(
             origin=Origin(
@@ -97,6 +99,21 @@ class ScalingFitter(Fitter):
             scaling=measurements.scaling,
             reciprocal=measurements.reciprocal,
         )
+
+
+def _check_functions(given: Given | None, measurements: ScalingData) -> None:
+    """Refuse functions that are no terms: constants, and those that are negative at a measured level."""
+    if given is None or given.terms(("1",)):
+        return
+    if not given.functions:
+        raise OptionError("--functions: no function of a parameter; a constant is a term of every model anyway")
+    levels = measurements.points[given.symbol]
+    for name in given.functions:
+        values = function_values(name, given.symbol, levels)
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
+        if len(wrong):
+            at = f"{shown_names(measurements.columns)[given.symbol]}={levels[wrong[0]]:g}"
+            raise OptionError(f"--functions {name}: is {values[wrong[0]]:g} at {at}; terms are positive")
 
 
 def _far_levels(measurements: ScalingData, posterior: Posterior) -> list[str]:

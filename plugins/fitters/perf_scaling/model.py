@@ -32,7 +32,7 @@ from perf_scaling.growth import (
     slope_points,
     slopes_between,
 )
-from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
+from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
 from perf_scaling.terms import Law, PathData, point_text
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
@@ -304,7 +304,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         base = next((row for row in levels if row.measured), levels[0]).level
         return Speedup(self.symbols[0], base, levels, _falls_below_half(levels), kind, is_told)
 
-    def candidates(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
+    def candidate_rows(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
         """Candidate models of a path with their probabilities; they mix to the prediction at the target."""
         point = self.target_point if target is None else np.asarray(target, dtype=np.float64)
         return candidate_rows(self, path, point)
@@ -322,18 +322,23 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN."""
         counted = self.whole.counted
         sums = np.full((len(points), 2), np.nan)
+        variances = self.posterior_noise * student_variance(np.ones(len(self.data)), self.counts)[:, None]
         for place, point in np.argwhere((points[:, None] == self.measured).all(axis=2)):
-            means, noise = self.means[counted, point], self.posterior_noise[counted, point]
+            means, noise = self.means[counted, point], variances[counted, point]
             if np.isfinite(means).all():
                 sums[place] = means.sum(), math.sqrt(float((means**2 * noise).sum())) / means.sum()
         return sums
 
     @functools.cached_property
+    def counts(self) -> Floats:
+        """Runs of each mean (K, n)."""
+        return np.array([entry.counts for entry in self.data])
+
+    @functools.cached_property
     def posterior_noise(self) -> Floats:
         """Relative variance of each mean (K, n)."""
-        counts = np.array([entry.counts for entry in self.data])
         spread = np.array([entry.spread for entry in self.data])
-        return np.asarray(spread[:, None] / np.where(counts > 0.0, counts, np.nan))
+        return np.asarray(spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
 
     def _along(self, levels: npt.ArrayLike) -> Floats:
         """Points at levels of the first parameter, the others held at the target."""
@@ -392,7 +397,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,), run=True)
         return quantiles[:, :, [1, 0, 2]]
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
+        return self._at(points, interval, run=True)
+
+    def mean_array(self, points: Points, interval: float) -> Floats:
+        return self._at(points, interval, run=False)
+
+    def _at(self, points: Points, interval: float | None, run: bool) -> Floats:
         if interval is not None:
             check_coverage(interval)
         levels, path_numbers = self._places(points)
@@ -401,7 +412,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if interval is None:
             values = self.posterior.of_paths(paths).quantiles(distinct, [0.5], run=True)
         else:
-            values = self.band(distinct, interval, paths.tolist(), run=True)
+            values = self.band(distinct, interval, paths.tolist(), run=run)
         chosen = values[path.ravel(), place.ravel()]
         return chosen[:, 0] if interval is None else chosen
 
@@ -492,7 +503,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if len(self.paths) > 1 and not (isinstance(points, Mapping) and PATH in points):
             return ()
         places, path = self._places_of_one(points)
-        rows = [row for row in self.candidates(path, places[0]) if row.candidate.terms != self.named[path].terms]
+        rows = [row for row in self.candidate_rows(path, places[0]) if row.candidate.terms != self.named[path].terms]
         return tuple(
             Rival(
                 row.candidate.formula, f"probability {row.probability:.1%}", row.candidate.values(self.symbols, places)
@@ -551,7 +562,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             ],
             "candidates": [
                 {**row._asdict(), "candidate": row.candidate.formula, "fit_error": row.candidate.fit_error}
-                for row in (self.candidates() if len(self.paths) == 1 else ())
+                for row in (self.candidate_rows() if len(self.paths) == 1 else ())
             ],
             "share_of": self.whole.shares_text if self.has_parts else None,
             "advice": [entry._asdict() for entry in advice(self)],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from perf_tables.arguments import parse_places, parse_values
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
@@ -33,6 +33,47 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
     if not words or any(word.strip() not in map(str, range(MOST_LOGARITHM + 1)) for word in words):
         raise ValueError(f"powers of the logarithm from 0 to {MOST_LOGARITHM} are expected, such as 0,1,2")
     return tuple(sorted({int(word) for word in words}))
+
+
+def parse_functions(raw: Any) -> tuple[str, ...]:
+    """Functions by their registered names or as formulas: ``p^(-2/3),log2(p)``."""
+    from perf_formulas.formula import Formula, split_formulas
+    from perfcore.hooks.registry import registry
+
+    words = split_formulas(raw) if isinstance(raw, str) else list(map(str, raw))
+    registered = registry().entries("functions")
+    return tuple(dict.fromkeys(word if word in registered else Formula(word).canonical for word in words if word))
+
+
+class Given(NamedTuple):
+    """Terms that a user names, in place of the generic ones."""
+
+    exponents: tuple[str, ...] = ()
+    logarithms: tuple[int, ...] = ()
+    functions: tuple[str, ...] = ()  # of `symbol`
+    symbol: str = "p"
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], columns: Mapping[str, str]) -> Given | None:
+        """Return those of a fit's options, or None if it has none; `columns` are the parameters by symbol."""
+        exponents, logarithms, names = (tuple(options.get(name) or ()) for name in cls._fields[:3])
+        if not (exponents or logarithms or names):
+            return None
+        if names:
+            from perf_formulas.formula import find_function
+
+            if len(columns) > 1:
+                raise OptionError("--functions are terms of one parameter: hold the others with --where")
+            functions = [find_function(name, tuple(columns), columns) for name in names]
+            names = tuple(function.name for function in functions if function.variables)  # a constant is there anyway
+        return cls(exponents, logarithms, names, next(iter(columns)))
+
+    def terms(self, powers: tuple[str, ...]) -> list[tuple[float, int]]:
+        """Return exponents and powers of the logarithm; `powers` are the exponents if only logarithms are named."""
+        if not self.exponents and not self.logarithms:
+            return []
+        exponents = [float(Fraction(word)) for word in self.exponents or powers]
+        return [(i, j) for i in exponents for j in self.logarithms or (0,) if i or j]
 
 
 def _is_number(text: str) -> bool:
@@ -89,6 +130,10 @@ class ScalingOptions:
     logarithms: tuple[int, ...] | None = option(
         None, "powers of the logarithm (default: 0,1,2; with exponents, 0)",
         parse=parse_logarithms, metavar="J,..."
+    )  # fmt: skip
+    functions: tuple[str, ...] | None = option(
+        None, "terms of one parameter by name or formula, such as p^(-2/3),log2(p)",
+        parse=parse_functions, metavar="FUNCTION,...",
     )  # fmt: skip
     scaling: str = option(
         "auto", "weak: the problem grows with p; strong: it does not; auto: from the table",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _ROUNDING = 1e-6  # of weights that add up to 1
+_NEARBY = 1.001  # factor from the level that the slope of a function is taken at
 _LARGEST = 1e150  # squares of larger means overflow
 
 
@@ -25,11 +26,12 @@ class Factor(msgspec.Struct, frozen=True, array_like=True):
     symbol: str
     exponent: float
     logarithm: int
+    function: str = ""  # a registered or typed function in its place; the exponent is then its slope at the last level
 
     def __post_init__(self) -> None:
         if not abs(self.exponent) <= MOST_EXPONENT or not 0 <= self.logarithm <= MOST_LOGARITHM:
             raise ValueError(f"{self.exponent:g} and {self.logarithm} are no powers of a term and its logarithm")
-        if not self.exponent and not self.logarithm:
+        if not self.exponent and not self.logarithm and not self.function:
             raise ValueError("a term is constant")
 
 
@@ -80,7 +82,8 @@ _COARSEST = 12  # denominators of exponents that are written as fractions
 
 def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
     """A product of generic terms as a formula, with what each symbol is called in it."""
-    texts = [_text(names[factor.symbol], factor.exponent, factor.logarithm) for factor in factors]
+    texts = [_text(names[factor.symbol], factor.exponent, factor.logarithm) if not factor.function
+             else _function_text(factor, names[factor.symbol]) for factor in factors]  # fmt: skip
     above = [text for text in texts if not text.startswith("1/")]
     below = [text[2:] for text in texts if text.startswith("1/")]
     return "/".join(["*".join(above) or "1", *below])
@@ -96,10 +99,33 @@ def product_values(factors: Sequence[Factor], levels: dict[str, npt.NDArray[np.f
     product = np.ones(len(next(iter(levels.values()))))
     for factor in factors:
         level = levels[factor.symbol]
+        if factor.function:
+            product = product * function_values(factor.function, factor.symbol, level)
+            continue
         product = product * level**factor.exponent
         if factor.logarithm:
             product = product * np.log2(level) ** factor.logarithm
     return product
+
+
+def function_values(name: str, symbol: str, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Values of a registered or typed function of one parameter at its levels."""
+    from perf_formulas.formula import find_function
+
+    return np.asarray(find_function(name, (symbol,))({symbol: np.asarray(levels, dtype=np.float64)}))
+
+
+def function_slope(name: str, symbol: str, level: float) -> float:
+    """Exponent of the power that a function is like at a level; 0 where it is not above 0."""
+    low, high = function_values(name, symbol, np.array([level / _NEARBY, level * _NEARBY]))
+    return math.log(high / low) / (2.0 * math.log(_NEARBY)) if low > 0.0 < high else 0.0
+
+
+def _function_text(factor: Factor, name: str) -> str:
+    from perf_formulas.formula import renamed
+
+    text = renamed(factor.function, {factor.symbol: name})
+    return f"({text})" if " + " in text or " - " in text else text
 
 
 def _text(symbol: str, exponent: float, logarithm: int) -> str:

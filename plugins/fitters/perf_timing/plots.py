@@ -204,7 +204,7 @@ def _predicted(model: Any, places: Places) -> Floats:
         part = Places(
             {symbol: values[able] for symbol, values in places.points.items()}, places.code[able], places.system[able]
         )
-        bounds[able] = model.predict(_named_places(model, part), interval=COVERAGE)
+        bounds[able] = model.predict_array(_named_places(model, part), interval=COVERAGE)
     if model.is_joint and model.covariance is not None:
         bounds[np.isnan(bounds[:, 1])] = np.nan
     else:

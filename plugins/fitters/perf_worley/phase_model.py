@@ -187,7 +187,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     def breaks(self) -> tuple[float, ...]:
         return tuple(phase.start for phase in self.phases[1:])
 
-    def predict(self, points: Any, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Any, interval: float | None = None) -> Floats:
         times = np.atleast_1d(np.asarray(points, dtype=np.float64))
         starts = np.array([phase.start for phase in self.phases])
         which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(starts) - 1)

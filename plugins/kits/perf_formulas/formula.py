@@ -168,7 +168,8 @@ def find_function(text: str, variables: Collection[str], own_names: Mapping[str,
             ) from None
     registered = functions_of(variables, constant=True)
     if function.variables == (text,) and text not in (*variables, *registered):
-        raise UnknownNameError("function", text, (*registered, *(own_names.get(name, name) for name in variables)))
+        names = dict.fromkeys((*registered, *(own_names.get(name, name) for name in variables)))
+        raise UnknownNameError("function", text, names)
     unknown = [name for name in function.variables if name not in variables]
     if unknown:
         called = [own_names.get(name, name) for name in variables]

@@ -152,9 +152,10 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
     Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57,
     1995.
     """
-    from scipy.stats import false_discovery_control
-
-    return np.asarray(false_discovery_control(probabilities), dtype=np.float64)
+    order, count = np.argsort(-probabilities, kind="stable"), len(probabilities)
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum.accumulate(np.minimum(1.0, count / np.arange(count, 0, -1) * probabilities[order]))
+    return adjusted
 
 
 class Outcome(StrEnum):

@@ -25,10 +25,9 @@ _OVER = frozenset(
 )
 _PARSABLE = re.compile(r"(?P<job>[0-9]+)(?:;(?P<cluster>\S+))?")
 # These would change what a job is, or what sbatch prints; each run is one job, and where it writes is ours.
-_NOT_TAKEN = (
-    *("--array", "--wrap", "--wait", "--parsable", "--test-only", "--requeue", "--output", "--chdir"),
-    *("-a", "-W", "-o", "-D"),
-)
+_NOT_TAKEN = ("array", "wrap", "wait", "parsable", "test-only", "requeue", "output", "chdir")
+_KEY = re.compile(r"[a-z][a-z-]+")  # sbatch's long options, without the dashes
+_CALLED = {"memory": "mem"}
 _SACCT = ("--parsable2", "--noheader", "--allocations", "--format=JobIDRaw,State,ExitCode,ElapsedRaw,End")
 
 
@@ -53,17 +52,22 @@ class JobState:
 
 
 def sbatch_words(text: str) -> tuple[str, ...]:
-    """Options for `sbatch` as a user writes them."""
+    """Return options for `sbatch` from ``KEY=VALUE,FLAG`` as users write them; a value with commas is quoted."""
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = ",", True, ""
+    words, spelled = [], f"slurm:{text}"
     try:
-        words = tuple(shlex.split(text))
+        entries = list(lexer)
     except ValueError as error:
-        raise OptionError(f"sbatch options {text!r}: {error}") from None
-    for word in words:
-        if (word.partition("=")[0] if word.startswith("--") else word[:2]) in _NOT_TAKEN:
-            raise OptionError(f"sbatch options {text!r}: {word} does not go with one job for each run")
-        if not word.startswith("-"):
-            raise OptionError(f"sbatch options {text!r}: {word!r} is no option; write values as --option=value")
-    return words
+        raise OptionError(f"--parallel {spelled!r}: {error}") from None
+    for entry in entries:
+        key, equals, value = (part.strip() for part in entry.partition("="))
+        if not _KEY.fullmatch(key) or (equals and not value):
+            raise OptionError(f"--parallel {spelled!r}: {entry!r}: KEY=VALUE is expected, such as ntasks=4,exclusive")
+        if key in _NOT_TAKEN:
+            raise OptionError(f"--parallel {spelled!r}: {key} does not go with one job for each run")
+        words.append(f"--{_CALLED.get(key, key)}{equals}{value}")
+    return tuple(words)
 
 
 def check_commands(*names: str) -> None:

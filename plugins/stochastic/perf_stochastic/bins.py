@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.laws import Law
-from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.laws import Law, PiecewiseUniform
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 

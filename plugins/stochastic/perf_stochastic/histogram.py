@@ -16,9 +16,9 @@ from scipy.special import gammainc, gammaincinv, ndtr
 
 from perf_stochastic.bins import Bins, checked_bins, rebin, single_value, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
+from perf_stochastic.laws import PiecewiseUniform
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
-from perf_stochastic.piecewise_uniform import PiecewiseUniform
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, checked_samples

@@ -12,8 +12,21 @@ import numpy as np
 
 from perf_stochastic import laws
 from perf_stochastic.bins import Bins, rebin, single_value, spread
-from perf_stochastic.laws import EXP, LOG, SQRT, Law, LawOfTwo, Monotone, SumLaw, image, mixture, negated, power
-from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
+from perf_stochastic.laws import (
+    EXP,
+    LOG,
+    NARROW,
+    SQRT,
+    Law,
+    LawOfTwo,
+    Monotone,
+    PiecewiseUniform,
+    SumLaw,
+    image,
+    mixture,
+    negated,
+    power,
+)
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 

@@ -90,7 +90,7 @@ def without_correlation(process):
 
 
 def test_what_is_missing_is_one_line(write, tmp_path):
-    with pytest.raises(InputError, match="no kernel dispatches, copies or calls; rocprofv3 --runtime-trace"):
+    with pytest.raises(InputError, match="no kernel dispatches, copies or calls; `rocprofv3 --runtime-trace`"):
         perfcore.read(write(lambda process: process.update(buffer_records={})))
     calls = write(kernel_dispatch=[], memory_copy=[])
     assert "hipLaunchKernel" in perfcore.read(calls).states

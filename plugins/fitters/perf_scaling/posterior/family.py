@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_scaling.options import Given
+from perf_scaling.terms import Factor, function_slope, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 TAUS = (0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5)
@@ -170,7 +172,9 @@ _USUAL_FALLS = (0.5, 1.0)
 _SMALL_SHARES = ((0.08, 2.0), (0.04, 1.0), (0.02, 1.0), (0.01, 1.0), (0.005, 1.0))  # of a term at the last level
 FAR = 4.0  # times the last level: where what shapes predict is put in order
 
-_Row = tuple[int, float, str, float, int, float, float]  # group, weight, kind, exponent, logarithm, share, second
+# Group, weight, kind, exponent, logarithm, share; exponent and logarithm of the second term. A logarithm of -1, -2 ...
+# is the first of the functions that a user names, the second ..., and the exponent its slope.
+_Row = tuple[int, float, str, float, int, float, float, int]
 
 
 class Shapes(NamedTuple):
@@ -182,36 +186,51 @@ class Shapes(NamedTuple):
     exponents: Floats
     logarithms: Ints
     logs: Floats  # logarithm of each at the levels, and far beyond the last
+    functions: tuple[Factor, ...]  # that logarithms below 0 stand for
 
 
-def shapes_of(
-    levels: npt.ArrayLike, exponents: Sequence[str] | None = None, logarithms: Sequence[int] | None = None
-) -> Shapes:
-    """The shapes that can be told at some levels."""
+def shapes_of(levels: npt.ArrayLike, given: Given | None = None) -> Shapes:
+    """Return the shapes that can be told at some levels, of the terms that a user names if there are such."""
     x = np.asarray(levels, dtype=np.float64)
-    allowed = None if exponents is None and logarithms is None else (tuple(exponents or ()), tuple(logarithms or ()))
-    group, weight, kind, i, j, share, second = _table(allowed)
+    symbol, names = (given.symbol, given.functions) if given else ("", ())
+    functions = tuple(Factor(symbol, function_slope(name, symbol, float(x[-1])), 0, name) for name in names)
+    terms = [(factor.exponent, -1 - number) for number, factor in enumerate(functions)]
+    group, weight, kind, i, j, share, second, second_j = _table(
+        None if given is None else (*given.terms(("0", *_POWERS, *(f"-{word}" for word in _POWERS))), *terms)
+    )
+    at_levels = {level: [float(product_values((f,), {f.symbol: np.array([level])})[0]) for f in functions]
+                 for level in (*x, FAR * x[-1])}  # fmt: skip
+
+    def terms_at(level: Any, i: Floats, j: Ints) -> Floats:
+        values = np.power(level, i) * np.where(j > 0, np.log2(level) ** np.maximum(j, 0), 1.0)
+        for number in range(len(functions)):
+            own = j == -1 - number
+            at = np.broadcast_to(level, j.shape)[own]
+            values[own] = [at_levels[one][number] for one in at.tolist()]
+        return np.asarray(values)
+
     a, b = np.ones(len(group)), share.copy()
     first_power, first_log = np.where(kind == "p", i, 0.0), np.where(kind == "p", j, 0)
     second_power, second_log = np.where(kind == "p", 0.0, i), np.where(kind == "p", 0, j)
+    first_log = np.where(kind == "two", second_j, first_log)
     with np.errstate(all="ignore"):
         two = kind == "two"
         reference = np.where(kind == "first", x[0], x[-1])
         a = np.where((kind == "p") | (kind == "c"), 1.0, 1.0 - share)
-        a = np.where(two, (1.0 - share) * x[-1] ** -second, a)
-        b = np.where((kind == "p") | (kind == "c"), 0.0, share / _terms(reference, i, j))
+        a = np.where(two, (1.0 - share) / terms_at(x[-1], second, second_j), a)
+        b = np.where((kind == "p") | (kind == "c"), 0.0, share / terms_at(reference, i, j))
         first_power = np.where(two, second, first_power)
         rows = [
             np.log(
-                a * _terms(level, first_power, first_log)
-                + np.where(b > 0.0, b * _terms(level, second_power, second_log), 0.0)
+                a * terms_at(level, first_power, first_log)
+                + np.where(b > 0.0, b * terms_at(level, second_power, second_log), 0.0)
             )
             for level in (*x, FAR * x[-1])
         ]
     logs = np.array(rows).T
     usable = np.isfinite(logs).all(axis=1) & (a > 0.0) & np.isfinite(b)
     if x[0] < 1.0:  # logarithms are negative there
-        usable &= (first_log == 0) & (second_log == 0)
+        usable &= (first_log <= 0) & (second_log <= 0)
     chosen = np.flatnonzero(usable)
     sums = np.bincount(group[chosen], weight[chosen], len(GROUPS))
     return Shapes(
@@ -221,63 +240,58 @@ def shapes_of(
         exponents=np.stack([first_power, second_power], axis=1)[chosen],
         logarithms=np.stack([first_log, second_log], axis=1)[chosen],
         logs=logs[chosen],
+        functions=functions,
     )
 
 
-def _terms(x: npt.ArrayLike, i: Floats, j: Ints) -> Floats:
-    return np.asarray(np.power(x, i) * np.where(j > 0, np.log2(x) ** j, 1.0))
-
-
 @functools.lru_cache(maxsize=8)
-def _table(allowed: tuple[tuple[str, ...], tuple[int, ...]] | None) -> tuple[npt.NDArray[Any], ...]:
-    rows = _free_rows() if allowed is None else _given_rows(*allowed)
+def _table(terms: tuple[tuple[float, int], ...] | None) -> tuple[npt.NDArray[Any], ...]:
+    rows = _free_rows() if terms is None else _given_rows(terms)
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
 def _free_rows() -> list[_Row]:
-    rows: list[_Row] = [(0, 1.0, "c", 0.0, 0, 0.0, 0.0)]
-    rows += [(1, 1.0, "p", s, 0, 0.0, 0.0) for s in np.round(np.arange(-30, 0) * 0.1, 2).tolist()]
-    rows += [(1, 3.0 if s in _USUAL_FALLS else 1.0, "p", -s, 0, 0.0, 0.0) for s in _FALLING]
-    rows += [(2, 1.0, "p", s, 0, 0.0, 0.0) for s in np.round(np.arange(1, 36) * 0.1, 2).tolist()]
-    rows += [(2, 4.0 if (i, j) in _COMMON else 1.0, "p", i, 0, 0.0, 0.0) for i, j in _GRID if j == 0]
-    rows += _falling_to_floor(_FALLING_BESIDE_FLOOR)
-    rows += [(5, w, "last", i, j, u, 0.0) for i, j in _GRID if (i, j) in _COMMON for u, w in _shares()]
-    rows += [(6, w, "last", i, j, u, 0.0) for i, j in _GRID for u, w in _shares()]
+    rows: list[_Row] = [(0, 1.0, "c", 0.0, 0, 0.0, 0.0, 0)]
+    rows += [(1, 1.0, "p", s, 0, 0.0, 0.0, 0) for s in np.round(np.arange(-30, 0) * 0.1, 2).tolist()]
+    rows += [(1, 3.0 if s in _USUAL_FALLS else 1.0, "p", -s, 0, 0.0, 0.0, 0) for s in _FALLING]
+    rows += [(2, 1.0, "p", s, 0, 0.0, 0.0, 0) for s in np.round(np.arange(1, 36) * 0.1, 2).tolist()]
+    rows += [(2, 4.0 if (i, j) in _COMMON else 1.0, "p", i, 0, 0.0, 0.0, 0) for i, j in _GRID if j == 0]
+    rows += _falling_to_floor([(a, 0) for a in _FALLING_BESIDE_FLOOR])
+    rows += [(5, w, "last", i, j, u, 0.0, 0) for i, j in _GRID if (i, j) in _COMMON for u, w in _shares()]
+    rows += [(6, w, "last", i, j, u, 0.0, 0) for i, j in _GRID for u, w in _shares()]
     fine = np.round(np.arange(1, 16) * 0.2, 2).tolist()
-    rows += [(7, w, "last", i, j, u, 0.0) for i in fine for j in (0, 1) for u, w in _shares()]
-    rows += _falling_and_rising(_FALLING_BESIDE_RISING, _RISING_BESIDE_FALLING)
-    rows += [(9, 3.0 if (i, j) in _COMMON else 1.0, "p", i, j, 0.0, 0.0) for i, j in _GRID if j > 0]
-    rows += [(10, w, "last", i, j, u, 0.0) for i, j in _GRID if (i, j) in _COMMON for u, w in _SMALL_SHARES]
+    rows += [(7, w, "last", i, j, u, 0.0, 0) for i in fine for j in (0, 1) for u, w in _shares()]
+    rows += _falling_and_rising([(a, 0) for a in _FALLING_BESIDE_RISING], _RISING_BESIDE_FALLING)
+    rows += [(9, 3.0 if (i, j) in _COMMON else 1.0, "p", i, j, 0.0, 0.0, 0) for i, j in _GRID if j > 0]
+    rows += [(10, w, "last", i, j, u, 0.0, 0) for i, j in _GRID if (i, j) in _COMMON for u, w in _SMALL_SHARES]
     return rows
 
 
-def _given_rows(exponents: Sequence[str], logarithms: Sequence[int]) -> list[_Row]:
-    """Shapes of the exponents that a user names, and no others."""
-    powers = [float(Fraction(word)) for word in exponents or ("0", *_POWERS, *(f"-{word}" for word in _POWERS))]
-    terms = [(i, j) for i in powers for j in logarithms or (0,) if i or j]
+def _given_rows(terms: Sequence[tuple[float, int]]) -> list[_Row]:
+    """Shapes of the terms that a user names, and no others."""
     falling, rising = ([(i, j) for i, j in terms if (i < 0.0) == falls] for falls in (True, False))
-    rows: list[_Row] = [(0, 1.0, "c", 0.0, 0, 0.0, 0.0)]
-    rows += [(1, 1.0, "p", i, j, 0.0, 0.0) for i, j in falling]
-    rows += [(2 if j == 0 else 9, 1.0, "p", i, j, 0.0, 0.0) for i, j in rising]
-    rows += _falling_to_floor([-i for i, j in falling if j == 0])
-    rows += [(5, w, "last", i, j, u, 0.0) for i, j in rising for u, w in _shares()]
-    rows += _falling_and_rising([-i for i, j in falling if j == 0], rising)
-    rows += [(10, w, "last", i, j, u, 0.0) for i, j in rising for u, w in _SMALL_SHARES]
+    rows: list[_Row] = [(0, 1.0, "c", 0.0, 0, 0.0, 0.0, 0)]
+    rows += [(1, 1.0, "p", i, j, 0.0, 0.0, 0) for i, j in falling]
+    rows += [(9 if j > 0 else 2, 1.0, "p", i, j, 0.0, 0.0, 0) for i, j in rising]
+    rows += _falling_to_floor([(-i, j) for i, j in falling if j <= 0])
+    rows += [(5, w, "last", i, j, u, 0.0, 0) for i, j in rising for u, w in _shares()]
+    rows += _falling_and_rising([(-i, j) for i, j in falling if j <= 0], rising)
+    rows += [(10, w, "last", i, j, u, 0.0, 0) for i, j in rising for u, w in _SMALL_SHARES]
     return rows
 
 
-def _falling_to_floor(exponents: Sequence[float]) -> list[_Row]:
+def _falling_to_floor(terms: Sequence[tuple[float, int]]) -> list[_Row]:
     return [
-        (group, 3.0 if a in _USUAL_FALLS else 1.0, kind, -a, 0, u, 0.0)
+        (group, 3.0 if a in _USUAL_FALLS else 1.0, kind, -a, j, u, 0.0, 0)
         for group, kind in ((3, "last"), (4, "first"))
-        for a in exponents
+        for a, j in terms
         for u in ((np.arange(8) + 0.5) / 8).tolist()
     ]
 
 
-def _falling_and_rising(falling: Sequence[float], rising: Sequence[tuple[float, int]]) -> list[_Row]:
+def _falling_and_rising(falling: Sequence[tuple[float, int]], rising: Sequence[tuple[float, int]]) -> list[_Row]:
     shares = ((np.arange(6) + 0.5) / 6).tolist()
-    return [(8, 1.0, "two", i, j, u, -a) for a, (i, j), u in itertools.product(falling, rising, shares)]
+    return [(8, 1.0, "two", i, j, u, -a, k) for (a, k), (i, j), u in itertools.product(falling, rising, shares)]
 
 
 @functools.cache

@@ -155,22 +155,12 @@ class _AtPlaces:
         self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[:, None], 1e-12)
 
 
-def _log_laws(coefficients: Floats, exponents: Floats, logarithms: Ints, logs: Floats) -> Floats:
-    """Logarithms of laws at points (T, q), given by the logarithms of their levels: (L, T)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        binary = np.where(logarithms[:, :, None] > 0, (logs / math.log(2.0)) ** logarithms[:, :, None], 1.0)
-    terms = coefficients[:, :, None] * binary.prod(axis=3) * np.exp(np.einsum("lmq,tq->lmt", exponents, logs))
-    return np.asarray(np.log(np.maximum(np.where(coefficients[:, :, None] > 0.0, terms, 0.0).sum(axis=1), 1e-300)))
-
-
 def predict_components(
-    points: Floats, logs: Floats, noise: Floats, settings: Floats, coefficients: Floats, exponents: Floats,
-    logarithms: Ints, law: Ints, setting: Ints, level: Ints, count: Ints, deviating: Floats, places: Floats,
-    means: Floats, variances: Floats,
+    points: Floats, logs: Floats, noise: Floats, settings: Floats, laws_measured: Floats, laws_predicted: Floats,
+    law: Ints, setting: Ints, level: Ints, count: Ints, deviating: Floats, places: Floats, means: Floats,
+    variances: Floats,
 ) -> None:  # fmt: skip
     """Write the mean and variance of the logarithm at places, of each component of each path."""
-    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
-    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     for path, size in enumerate(count.tolist()):
         measured = np.flatnonzero(~np.isnan(logs[path]))
         used, h = np.unique(setting[path, :size], return_inverse=True)
@@ -270,13 +260,11 @@ def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def draw_paths(
-    points: Floats, logs: Floats, noise: Floats, settings: Floats, coefficients: Floats, exponents: Floats,
-    logarithms: Ints, law: Ints, setting: Ints, level: Ints, weight: Floats, count: Ints, deviating: Floats,
-    places: Floats, normals: Floats, values: Floats, component_of_draw: Ints,
+    points: Floats, logs: Floats, noise: Floats, settings: Floats, laws_measured: Floats, laws_predicted: Floats,
+    law: Ints, setting: Ints, level: Ints, weight: Floats, count: Ints, deviating: Floats, places: Floats,
+    normals: Floats, values: Floats, component_of_draw: Ints,
 ) -> None:  # fmt: skip
     """Write coherent draws of the logarithm at places, equally probable, and the component of each."""
-    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
-    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     for path, size in enumerate(count.tolist()):
         measured = np.flatnonzero(~np.isnan(logs[path]))
         k, laws = len(measured), law[path, :size]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_scaling.options import Given
 from perf_scaling.posterior import few_paths
 from perf_scaling.posterior.family import (
     DEVIATES,
@@ -38,8 +38,7 @@ def weigh_one_parameter(
     means: Floats,
     counts: Floats,
     spread: Floats,
-    exponents: Sequence[str] | None = None,
-    logarithms: Sequence[int] | None = None,
+    given: Given | None = None,
     prior: Floats = PRIOR,
     parts: int = PARTS,
 ) -> Posterior:
@@ -59,7 +58,7 @@ def weigh_one_parameter(
     patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
     for number, measured in enumerate(patterns):
         used = np.flatnonzero(measured)
-        shapes = shapes_of(x[used], exponents, logarithms)
+        shapes = shapes_of(x[used], given)
         paths = np.flatnonzero(pattern.ravel() == number)
         drifts = np.stack([_drift(np.log(np.append(x[used], FAR * x[used[-1]])), length) for length in LENGTHS])
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
@@ -104,6 +103,7 @@ def weigh_one_parameter(
         np.concatenate([shapes.coefficients for shapes in of_patterns]),
         np.concatenate([shapes.exponents for shapes in of_patterns])[:, :, None],
         np.concatenate([shapes.logarithms for shapes in of_patterns]).astype(np.int64)[:, :, None],
+        of_patterns[-1].functions,
     )
     law, setting, level = (array[:, :width].astype(np.int64, order="C") for array in indices)
     return Posterior(

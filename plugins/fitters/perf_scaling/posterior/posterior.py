@@ -32,7 +32,7 @@ from perf_scaling.posterior.family import (
     deviating_variances,
     spread_factor,
 )
-from perf_scaling.terms import Factor, Law, PathData, Term
+from perf_scaling.terms import Factor, Law, PathData, Term, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.executors import thread_count
 
@@ -76,13 +76,44 @@ _FINE_LEVELS = np.array([_NORMAL.cdf(score) for score in _FINE_SCORES])
 _SEED = 20260  # of the normal numbers that all paths share
 
 
+def student_variance(spread: Floats, counts: Floats) -> Floats:
+    """Variances (K,) with which a normal distribution has the ends of Student's t, of which `spread` are estimates.
+
+    The noise of few runs is known badly. `counts` (K, n) are runs at each point.
+    """
+    known, place = np.unique(np.maximum(counts - 1.0, 0.0).sum(axis=1).round(), return_inverse=True)
+    ratios = few_paths.stdtrit(known + 1.0, SIDES[2]) / _NORMAL.inv_cdf(SIDES[2])  # one more: the usual noise
+    return np.asarray(spread * np.where(known > 0.0, ratios, 1.0)[place] ** 2)
+
+
 @dataclass(frozen=True)
 class Laws:
     """Laws up to a factor: sums of M terms, products of powers and logarithms of q parameters."""
 
     coefficients: Floats  # 0 of terms that are none
     exponents: Floats
-    logarithms: Ints
+    logarithms: Ints  # -1, -2 ... stand for the first of the functions, the second ...
+    functions: tuple[Factor, ...] = ()  # of one parameter
+
+    def some(self, numbers: Ints) -> Laws:
+        """Return those of some numbers."""
+        return Laws(
+            self.coefficients[numbers], self.exponents[numbers], self.logarithms[numbers], self.functions
+        )  # fmt: skip
+
+    def logs(self, points: Floats) -> Floats:
+        """Return the logarithm of each law at points (T, q): (L, T)."""
+        logs = np.log(points)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            powers = np.where(
+                self.logarithms[:, :, None] > 0, (logs / math.log(2.0)) ** self.logarithms[:, :, None], 1.0
+            )
+        terms = powers.prod(axis=3) * np.exp(np.einsum("lmq,tq->lmt", self.exponents, logs))
+        for number, factor in enumerate(self.functions):
+            values = product_values((factor,), {factor.symbol: points[:, 0]})
+            terms[self.logarithms[:, :, 0] == -1 - number] = values
+        terms = np.where(self.coefficients[:, :, None] > 0.0, self.coefficients[:, :, None] * terms, 0.0)
+        return np.asarray(np.log(np.maximum(terms.sum(axis=1), 1e-300)))
 
 
 @dataclass(frozen=True)
@@ -116,6 +147,11 @@ class Posterior:
         """Components of each path (K,)."""
         return np.asarray((self.weight > 0.0).sum(axis=1))
 
+    @functools.cached_property
+    def run_variance(self) -> Floats:
+        """Relative variance of one run (K,), see `student_variance`."""
+        return student_variance(self.spread, self.counts)
+
     @property
     def noise(self) -> Floats:
         """Relative variance of each mean by the noise of its runs (K, n)."""
@@ -136,8 +172,8 @@ class Posterior:
         def part(chunk: slice) -> None:
             laws, law = self._laws_of(chunk)
             predict_components(
-                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
-                laws.logarithms, law, self.setting[chunk], self.level[chunk], count[chunk], deviating,
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.logs(self.points),
+                laws.logs(levels), law, self.setting[chunk], self.level[chunk], count[chunk], deviating,
                 np.log(levels), means[chunk], variances[chunk],
             )  # fmt: skip
 
@@ -292,7 +328,7 @@ class Posterior:
             means, variances, is_new = self._at_measured(places, means, variances, tau)
         kinds = [(np.ones_like(changed), np.zeros_like(variances))]
         if run:
-            variances = variances + is_new[:, :, None] * (tau**2)[:, None, :] + self.spread[:, None, None]
+            variances = variances + is_new[:, :, None] * (tau**2)[:, None, :] + self.run_variance[:, None, None]
             rate = is_new * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
             far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
             kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
@@ -351,8 +387,7 @@ class Posterior:
         is_used = np.zeros(len(self.laws.coefficients), dtype=np.bool_)
         is_used[self.law[paths]] = True
         used = np.flatnonzero(is_used)
-        laws = Laws(self.laws.coefficients[used], self.laws.exponents[used], self.laws.logarithms[used])
-        return laws, (np.cumsum(is_used) - 1)[self.law[paths]]
+        return self.laws.some(used), (np.cumsum(is_used) - 1)[self.law[paths]]
 
     @property
     def _logs_of_laws(self) -> Floats:
@@ -392,8 +427,8 @@ class Posterior:
         def part(chunk: slice) -> None:
             laws, law = self._laws_of(chunk)
             draw_paths(
-                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
-                laws.logarithms, law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.logs(self.points),
+                laws.logs(levels), law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
                 deviating, np.log(levels), normals, draw_logs[chunk], component_of_draw[chunk],
             )  # fmt: skip
 
@@ -440,7 +475,7 @@ class Draws:
     @functools.cached_property
     def noise(self) -> Floats:
         """How far one run is from its level, as a logarithm (K, N)."""
-        return np.asarray(np.sqrt(self.posterior.spread)[:, None] * self._chance.of_runs)
+        return np.asarray(np.sqrt(self.posterior.run_variance)[:, None] * self._chance.of_runs)
 
     @functools.cached_property
     def values(self) -> Floats:
@@ -492,8 +527,7 @@ def used_alone(posterior: Posterior, symbols: Sequence[str]) -> tuple[tuple[Law,
     used = posterior.weight > 0.0
     laws, law = _renumbered(posterior.law, used, len(posterior.laws.coefficients))
     settings, setting = _renumbered(posterior.setting, used, len(posterior.settings))
-    all_laws = posterior.laws
-    kept = Laws(all_laws.coefficients[laws], all_laws.exponents[laws], all_laws.logarithms[laws])
+    kept = posterior.laws.some(laws)
     renumbered = replace(posterior, laws=kept, settings=posterior.settings[settings], law=law, setting=setting)
     return tuple(_law(kept, number, symbols) for number in range(len(laws))), renumbered
 
@@ -536,9 +570,8 @@ def _law(laws: Laws, number: int, symbols: Sequence[str]) -> Law:
         strict=True,
     ):
         if coefficient > 0.0:
-            factors = [
-                Factor(*factor) for factor in zip(symbols, exponents, logarithms, strict=True) if factor[1] or factor[2]
-            ]
+            factors = [laws.functions[-1 - j] if j < 0 else Factor(symbol, i, j)
+                       for symbol, i, j in zip(symbols, exponents, logarithms, strict=True) if i or j]  # fmt: skip
             terms.append(Term(coefficient, tuple(factors)))
     return tuple(terms)
 
@@ -558,12 +591,16 @@ def posterior_of(
     coefficients = np.zeros((len(laws), most))
     exponents = np.zeros((len(laws), most, len(symbols)))
     logarithms = np.zeros(exponents.shape, dtype=np.int64)
+    functions: dict[str, Factor] = {}
     for number, law in enumerate(laws):
         for k, term in enumerate(law):
             coefficients[number, k] = term.coefficient
             for factor in term.factors:
                 exponents[number, k, place[factor.symbol]] += factor.exponent
                 logarithms[number, k, place[factor.symbol]] += factor.logarithm
+                if factor.function:
+                    functions.setdefault(factor.function, factor)
+                    logarithms[number, k, 0] = -1 - list(functions).index(factor.function)
     width = max(len(entry.laws) for entry in data)
     law_of, setting, level = (np.full((len(data), width), -1, dtype=np.int64) for _ in range(3))
     weight = np.zeros(law_of.shape)
@@ -571,7 +608,8 @@ def posterior_of(
         size = len(entry.laws)
         law_of[k, :size], setting[k, :size], level[k, :size] = entry.laws, entry.settings, entry.levels
         weight[k, :size] = entry.weights
+    all_laws = Laws(coefficients, exponents, logarithms, tuple(functions.values()))
     return Posterior(
         measured, means, np.array([entry.counts for entry in data]), np.array([entry.spread for entry in data]),
-        Laws(coefficients, exponents, logarithms), np.array(settings), law_of, setting, level, weight, reciprocal,
+        all_laws, np.array(settings), law_of, setting, level, weight, reciprocal,
     )  # fmt: skip

@@ -148,33 +148,12 @@ def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, 
 
 
 @kernel
-def _log_laws(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
-    """Logarithms of all laws, sums of terms, at points (T, q), given by the logarithms of their levels: (L, T)."""
-    log_values = np.empty((len(coefficients), len(logs)))
-    for law in range(len(coefficients)):
-        for t in range(len(logs)):
-            total = 0.0
-            for term in range(coefficients.shape[1]):
-                if coefficients[law, term] > 0.0:
-                    power, value = 0.0, coefficients[law, term]
-                    for p in range(logs.shape[1]):
-                        power += exponents[law, term, p] * logs[t, p]
-                        for _ in range(logarithms[law, term, p]):
-                            value *= logs[t, p] / 0.6931471805599453
-                    total += value * math.exp(power)
-            log_values[law, t] = math.log(max(total, 1e-300))
-    return log_values
-
-
-@kernel
 def predict_components(  # type: ignore[no-untyped-def]
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places,
+    points, logs, noise, settings, laws_measured, laws_predicted, law, setting, level, count, deviating, places,
     means, variances,
 ):  # fmt: skip
     """Mean and variance of the logarithm at points, of each component of each path."""
     n, n_places = logs.shape[1], len(places)
-    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
-    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
     covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
@@ -217,7 +196,7 @@ def predict_components(  # type: ignore[no-untyped-def]
 
 @kernel
 def draw_paths(  # type: ignore[no-untyped-def]
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
+    points, logs, noise, settings, laws_measured, laws_predicted, law, setting, level, weight, count, deviating,
     places, normals, values, component_of_draw,
 ):  # fmt: skip
     """Coherent draws of the logarithm at points, equally probable.
@@ -231,8 +210,6 @@ def draw_paths(  # type: ignore[no-untyped-def]
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
     weights, measured = np.empty((n_places, n)), np.empty(n, dtype=np.int64)
     adjusted, constant = np.empty((n_places, n)), np.empty(n_places)
-    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
-    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
     responses = np.zeros((len(half_variograms), n + n_places, normals.shape[1]))
     of_normals, is_known, known = np.empty((n_places, normals.shape[1])), np.zeros(n, dtype=np.bool_), -1

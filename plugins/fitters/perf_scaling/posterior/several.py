@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from perf_scaling.options import Given
 from perf_scaling.posterior.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
 from perf_scaling.posterior.forms import Form, weigh_forms
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
@@ -49,8 +49,7 @@ def weigh_several(
     means: Floats,
     counts: Floats,
     spread: Floats,
-    exponents: Sequence[str] | None = None,
-    logarithms: Sequence[int] | None = None,
+    given: Given | None = None,
 ) -> Posterior:
     """What the means of K paths at points (n, q) leave open."""
     q = points.shape[1]
@@ -59,9 +58,7 @@ def weigh_several(
     with np.errstate(divide="ignore", invalid="ignore"):
         base = np.log2(points) / np.where(top > 1.0, np.log2(top), 1.0)
     forms = list(_forms(q))
-    allowed = (
-        None if exponents is None and logarithms is None else _given(exponents, logarithms, bool((points >= 1.0).all()))
-    )
+    allowed = None if given is None else _given(given, bool((points >= 1.0).all()))
     free, fixed, logs, chosen = _laws(forms, allowed, q, bool((points > 1.0).all()))
     terms = max(1, *(len(form.terms) for form in chosen))
     uses = np.zeros((len(chosen), terms, q), dtype=np.int64)
@@ -140,12 +137,12 @@ def _terms_at(
     return np.einsum("tq,kq->tk", fixed, levels), factor, slopes, is_exponent
 
 
-def left_out(points: Floats, exponents: Sequence[str] | None, logarithms: Sequence[int] | None) -> str:
+def left_out(points: Floats, given: Given | None) -> str:
     """Which laws of several parameters would be too many for the exponents that a user names; empty where none."""
     q = points.shape[1]
-    if q == 1 or (exponents is None and logarithms is None):
+    if q == 1 or given is None:
         return ""
-    count = len(_given(exponents, logarithms, bool((points >= 1.0).all())))
+    count = len(_given(given, bool((points >= 1.0).all())))
     factors = max(sum(map(len, form.terms)) for form in _forms(q))
     most = int(_MOST_GIVEN ** (1.0 / q) + 1e-9)
     if count > most:
@@ -191,12 +188,9 @@ def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
             yield [*groups[:k], [items[0], *groups[k]], *groups[k + 1 :]]
 
 
-def _given(
-    exponents: Sequence[str] | None, logarithms: Sequence[int] | None, positive: bool
-) -> list[tuple[float, int]]:
+def _given(given: Given, positive: bool) -> list[tuple[float, int]]:
     """Generic terms that a user names; logarithms only where none is negative."""
-    powers = [float(Fraction(word)) for word in exponents or ("-1", "0", "1/2", "1", "3/2", "2", "3")]
-    return [(i, j) for i in powers for j in (logarithms or (0,)) if (i or j) and (positive or not j)]
+    return [(i, j) for i, j in given.terms(("-1", "0", "1/2", "1", "3/2", "2", "3")) if positive or not j]
 
 
 def _laws(

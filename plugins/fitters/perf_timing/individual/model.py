@@ -288,7 +288,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             if not set(pair.functions) <= set(self.functions):
                 raise ValueError(f"{pair.code} on {pair.system} has a function that the model does not have")
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if interval is not None:
             check_coverage(interval)
         places = self.places(points)

@@ -294,7 +294,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             if not right:
                 raise ValueError(f"{name} does not belong to the model's functions, codes and systems")
 
-    def predict(self, points: Points, interval: float | None = None) -> Floats:
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         places = self.places(points)
         factor = self.factor(places)
         problem = self.problem(places)

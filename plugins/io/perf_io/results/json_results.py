@@ -12,14 +12,14 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
-from perf_io.tables.measurement_table import numbers_of_commands
-from perf_io.text import decode_document, numbered_lines
+from perf_io.text import decode_content, decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
 from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 _FAILED = "since they failed: {} runs"
+PRINTED = "printed name"  # column of a benchmark's name as its tool prints it, with all arguments
 
 
 class _Command(msgspec.Struct):
@@ -75,6 +75,8 @@ class HyperfineReader(ResultReader):
         }
 
     def _take(self, content: _Commands, found: Found, options: Any) -> None:
+        from perf_io.tables.measurement_table import numbers_of_commands
+
         commands = [one_line(result.command) for result in content.results]
         series, numbers = numbers_of_commands(commands, [result.parameters for result in content.results])
         for name in numbers:
@@ -83,9 +85,11 @@ class HyperfineReader(ResultReader):
             if not result.times and result.mean is None:
                 found.refuse(f"`$.results[{index}]` has neither `times` nor `mean`")
             varied = {**result.parameters, **{name: values[index] for name, values in numbers.items()}}
+            names: Row = {"command": series[index]}
+            if series[index] != commands[index]:
+                names[PRINTED] = commands[index]
             if not result.times:
-                row = {"command": series[index], "time_s": result.mean, "stddev_s": result.stddev}
-                found.add(row, varied)
+                found.add({**names, "time_s": result.mean, "stddev_s": result.stddev}, varied)
             if len(result.exit_codes) not in (0, len(result.times)):
                 problem = f"has {len(result.exit_codes)} exit codes for {len(result.times)} times"
                 found.refuse(f"`$.results[{index}]` {problem}")
@@ -95,8 +99,7 @@ class HyperfineReader(ResultReader):
                 if status != 0:  # null where a signal ended the command
                     found.left_out[_FAILED] += 1
                     continue
-                row = {"command": series[index], "repetition": repetition, "time_s": time}
-                found.add(row, varied)
+                found.add({**names, "repetition": repetition, "time_s": time}, varied)
         found.code = ["command"] if len(set(series)) > 1 or not found.user_columns else []
 
 
@@ -201,17 +204,19 @@ class GoogleBenchmarkReader(ResultReader):
         for index, run, fields in runs:
             if run.real_time is None:
                 found.refuse(f"`$.benchmarks[{index}]` ({run.name[:60]!r}) has no `real_time`")
-            code, arguments = benchmark_arguments(run.run_name or run.name, run.threads)
+            run_name = run.run_name or run.name
+            code, arguments = benchmark_arguments(run_name, run.threads)
             factor = NANOSECONDS[run.time_unit] / NANOSECONDS[unit]
             columns = {
                 "benchmark": code,
+                **({} if code == run_name else {PRINTED: run_name}),
                 "repetition": run.repetition_index + 1,
                 "iterations": run.iterations,
                 f"real_time_{unit}": run.real_time * factor,
                 f"cpu_time_{unit}": None if run.cpu_time is None else run.cpu_time * factor,
             }
-            if (name := run.run_name or run.name) in alone:
-                _, deviation, _ = alone[name].get("stddev", (0, _GoogleRun(""), {}))
+            if run_name in alone:
+                _, deviation, _ = alone[run_name].get("stddev", (0, _GoogleRun(""), {}))
                 del columns["repetition"], columns["iterations"]
                 spread = None if deviation.real_time is None else deviation.real_time * factor
                 columns |= spread_columns(spread, run.repetitions or run.iterations, f"_{unit}")
@@ -391,12 +396,15 @@ class _BenchCommit(msgspec.Struct):
 class _BenchEntry(msgspec.Struct):
     commit: _BenchCommit
     benches: list[_Bench]
+    date: float | None = None  # in milliseconds
+    tool: str = ""
 
 
 class _BenchData(msgspec.Struct):
     entries: dict[str, list[_BenchEntry]]
 
 
+_BETTER = {"customBiggerIsBetter": "larger", "customSmallerIsBetter": "smaller"}
 _RANGE = re.compile(r"(?:±|\+/-|stddev:)?\s*([0-9.]+(?:e[-+]?[0-9]+)?)\s*(%?)", re.IGNORECASE)
 _ROUNDS = re.compile(r"\b(?:rounds|samples|runs): ([0-9]{1,9})\b|\b([0-9]{1,9}) (?:samples|runs)\b")
 
@@ -409,20 +417,31 @@ class BenchmarkActionReader(ResultReader):
     Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support".
     """
 
-    starts = re.compile(rb'\s*(?:\[\s*\{\s*"(?:name|unit|value|range|extra)"\s*:|\{\s*"(?:lastUpdate|repoUrl)"\s*:)')
-    holds = (re.compile(rb'"(?:value|entries)"\s*:'), re.compile(rb'"(?:unit|entries)"\s*:'))
-    shape, description = list[_Bench] | _BenchData, "JSON of github-action-benchmark"
+    starts = re.compile(
+        rb'\s*(?:\[\s*\{\s*"(?:name|unit|value|range|extra)"|(?:window\.BENCHMARK_DATA\s*=\s*)?\{\s*"(?:lastUpdate|repoUrl)"'
+        rb'|window\.BENCHMARK_DATA\s*=\s*\{\s*"entries")\s*:'
+    )
+    holds = tuple(re.compile(rb'"(?:' + word + rb'|entries)"\s*:|BENCHMARK_DATA') for word in (b"value", b"unit"))
+    shape, description = list[_Bench] | _BenchData, "data of github-action-benchmark"
     code = ("suite", "benchmark")
+
+    def _content(self, source: Source) -> Any:
+        if not source.head.lstrip().startswith(b"window"):
+            return super()._content(source)
+        with source.open() as stream:
+            content = stream.read().partition(b"=")[2].strip().removesuffix(b";")
+        return decode_content(content, _BenchData, self.description, source.name)
 
     def _take(self, content: list[_Bench] | _BenchData, found: Found, options: Any) -> None:
         rows: list[tuple[Row, _Bench]]
         if isinstance(content, _BenchData):
             rows = [
-                ({"suite": suite, "commit": entry.commit.id}, bench)
+                ({"suite": suite, "commit": entry.commit.id, "date": entry.date,
+                  "better": _BETTER.get(entry.tool, "")}, bench)
                 for suite, entries in content.entries.items()
                 for entry in entries
                 for bench in entry.benches
-            ]
+            ]  # fmt: skip
         else:
             rows = [({}, bench) for bench in content]
         for about, bench in rows:
@@ -432,6 +451,7 @@ class BenchmarkActionReader(ResultReader):
             runs = int(rounds[1] or rounds[2]) if rounds else None
             metric = "time" if is_time(bench.unit) else "rate" if is_rate(bench.unit) else "result"
             columns = {**about, "benchmark": code, "metric": metric, "value": bench.value}
+            columns |= {PRINTED: bench.name} if code != bench.name else {}
             columns["unit"] = same_unit(bench.unit)
             found.add(columns | spread_columns(float(spread[1]) * factor if spread else None, runs), arguments)
 
@@ -714,7 +734,9 @@ def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
     count = len(requests.ttfts)
     tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
     if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
-        found.refuse("does not hold the times of its requests; run the benchmark with --save-detailed")
+        found.refuse(
+            "does not hold the times of its requests; run the benchmark with `vllm bench serve --save-detailed`"
+        )
     for index, ttft in enumerate(requests.ttfts):
         if requests.errors[index : index + 1] not in ([], [""]):
             continue

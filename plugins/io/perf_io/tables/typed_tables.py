@@ -6,18 +6,18 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from perf_io.options import TableOptions, options_of_tables
-from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
-from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Column, Table
-from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
+
+if TYPE_CHECKING:  # any file of JSON is sniffed here, which needs no database
+    from perf_io.tables.duck import Database
+    from perf_io.tables.table import Table
 
 _MAGIC = b"PAR1"
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -48,6 +48,8 @@ class ParquetReader(Reader):
     def read(self, source: Source, options: TableOptions) -> Any:
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
+        from perf_io.tables.read_table import read_table
+
         with source.plain_file() as path:
             lasting = path == source.path and not source.is_stdin
             table = opened_parquet(source, path, lasting)
@@ -55,11 +57,15 @@ class ParquetReader(Reader):
             return read_table(table, options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        from perf_io.tables.table_write import write_table
+
         write_table(data, Path(path), "parquet")
 
 
 def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
     """A file as a table of which nothing but its columns was read."""
+    from perf_io.tables.duck import Database, parquet_scan
+
     database = Database(source.name)
     link = database.link(path)
     metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
@@ -68,6 +74,8 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
 
 def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
     """A relation whose columns have types as a table."""
+    from perf_io.tables.table import Column, Table
+
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
     columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)
 
@@ -103,6 +111,9 @@ def _kind(data_type: str) -> tuple[str, str]:
 
 def _facts(metadata: list[tuple[Any, ...]]) -> Mapping[str, Any]:
     """What the file's writer noted for us; nothing where it was someone else or the note is damaged."""
+    from perf_io.tables.duck import METADATA_KEY
+    from perf_io.tables.table_write import TableFacts
+
     for key, value in metadata:
         if bytes(key) == METADATA_KEY.encode() if isinstance(key, bytes) else key == METADATA_KEY:
             try:
@@ -144,6 +155,9 @@ class JsonRecordsReader(Reader):
         return 0.51 if follows and is_record else 0.0  # formats of benchmarks are surer of their files
 
     def read(self, source: Source, options: TableOptions) -> Any:
+        from perf_io.tables.duck import Database
+        from perf_io.tables.read_table import read_table
+
         layout = "array" if source.head.removeprefix(_BOM).lstrip().startswith(b"[") else "newline_delimited"
         with source.plain_file() as path:
             database = Database(source.name)

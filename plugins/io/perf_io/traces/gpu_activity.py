@@ -220,7 +220,7 @@ def require_gpu_activity(
     if activity is None:
         raise DataError(
             f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's or JAX's "
-            "profiler or JSON of rocprofv3 --runtime-trace"
+            "profiler or JSON of `rocprofv3 --runtime-trace`"
         )
     return activity
 

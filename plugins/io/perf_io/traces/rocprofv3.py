@@ -116,7 +116,7 @@ class RocprofReader(ChromeReader):
         rows = list(_rows(processes[0], {_number(gpu.id): number for number, gpu in enumerate(gpus)}))
         names = {number: gpu.product_name or gpu.name for number, gpu in enumerate(gpus)}
         return Converted(
-            source, rows, names, "kernel dispatches, copies or calls; rocprofv3 --runtime-trace records them"
+            source, rows, names, "kernel dispatches, copies or calls; `rocprofv3 --runtime-trace` records them"
         )
 
 

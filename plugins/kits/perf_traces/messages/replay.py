@@ -30,6 +30,7 @@ _OF_ALL = (
 )  # fmt: skip
 _ELSE_OF_ALL = ("init", "init_thread", "scan", "exscan")  # to BSC's tools; MPI says it of none of them
 _SYNCHRONOUS = ("ssend", "issend", "ssend_init")
+_INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -226,16 +227,29 @@ class Path:
         return int((self.kind == MESSAGE).sum())
 
 
-class Replay:
-    """A run that can be repeated under other conditions."""
+def startup_calls(communication: Communication) -> npt.NDArray[np.bool_]:
+    """Return which calls are MPI_Init, (n_calls,)."""
+    names = communication.calls.operations
+    codes = [code for code, name in enumerate(names) if _INIT.fullmatch(name)]
+    return np.isin(communication.calls.operation, codes)
 
-    def __init__(self, communication: Communication, rules: Rules | None = None) -> None:
+
+class Replay:
+    """A run that can be repeated under other conditions.
+
+    MPI_Init takes as long on another network if ``keeps_startup``: processes are started meanwhile.
+    """
+
+    def __init__(
+        self, communication: Communication, rules: Rules | None = None, *, keeps_startup: bool = False
+    ) -> None:
         if not len(communication.calls):
             raise DataError(f"{communication.source}: has no calls of a communication library; a replay needs them")
         if communication.not_replayed:
             raise DataError(f"{communication.source}: cannot be replayed: {communication.not_replayed}")
         self.communication, self.rules = communication, observed_rules(communication) if rules is None else rules
         self.graph: EventGraph = event_graph(communication, self.rules)
+        self.kept = startup_calls(communication) & keeps_startup
         calls, first = communication.calls, communication.first_call
         self._n_calls = len(calls)
         start = communication.start_ns
@@ -268,7 +282,7 @@ class Replay:
         several, n_bursts = burst_ns.shape
         cost = np.zeros((n_bursts + self._n_calls + 1, several), np.int64)
         cost[:n_bursts] = burst_ns.T
-        cost[n_bursts:-1] = np.rint(self.residual_ns * transfer)[:, None]
+        cost[n_bursts:-1] = self._residual(transfer)[:, None]
         times = np.empty((self.graph.n_nodes, several), np.int64)
         graph_kernels.longest_of_several(self.graph.begins, self.graph.source, self._index, cost, times)
         return np.asarray(times[self.graph.last].max(axis=0))
@@ -329,8 +343,13 @@ class Replay:
     def _table(self, transfer: float, burst_ns: Ints | None, edge_cost_ns: Ints | None) -> tuple[Codes, Ints]:
         if edge_cost_ns is not None:
             return np.arange(len(edge_cost_ns), dtype=np.int32), edge_cost_ns
-        residual = self.residual_ns if transfer == 1 else np.rint(self.residual_ns * transfer).astype(np.int64)
-        return self._index, np.concatenate([self.burst_ns if burst_ns is None else burst_ns, residual, [0]])
+        bursts = self.burst_ns if burst_ns is None else burst_ns
+        return self._index, np.concatenate([bursts, self._residual(transfer), [0]])
+
+    def _residual(self, transfer: float) -> Ints:
+        if transfer == 1:
+            return self.residual_ns
+        return np.where(self.kept, self.residual_ns, np.rint(self.residual_ns * transfer).astype(np.int64))
 
     def _residuals(self) -> tuple[Ints, Ints]:
         communication, graph = self.communication, self.graph

@@ -15,7 +15,7 @@ from perf_traces.nesting import NESTED, mark_nested
 from perf_traces.ranks import ASSUMED, RANK, check_job, is_synchronised, no_common_clock, notes_of_ranks, numbered
 from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.summary import FileFacts, Summary
+from perf_traces.summaries.sums import FileFacts, Summary
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -34,32 +34,33 @@ class SummarizedTrace(Trace):
     def __init__(self, summary: Summary, source: str) -> None:
         # Trace's own constructor takes arrays, which a summary does not have.
         self.summary, self.source = summary, source
-        parts = [_stored(summary.run, file) for file in summary.files]
-        several = len(summary.run.files) > 1
-        ranked = _ranked(summary.run, parts, source) if several else [(0, parts[0])]
+        facts = summary.facts
+        parts = [_stored(facts.run, file) for file in facts.files]
+        several = len(facts.run.files) > 1
+        ranked = _ranked(facts.run, parts, source) if several else [(0, parts[0])]
         ranks, traces = [rank for rank, _ in ranked], [part for _, part in ranked]
         place = {part.path: position for position, part in enumerate(parts)}
-        self._order = [place[part.path] for part in traces]  # positions in summary.files
-        self._zero = summary.span_ns[0] if several else 0
-        self.span_ns = summary.span_ns[0] - self._zero, summary.span_ns[1] - self._zero
+        self._order = [place[part.path] for part in traces]  # positions in facts.files
+        self._zero = facts.span_ns[0] if several else 0
+        self.span_ns = facts.span_ns[0] - self._zero, facts.span_ns[1] - self._zero
         self.time_unit = traces[0].time_unit
-        self.states = summary.states
-        self.busy_states = tuple(name for name, busy in zip(summary.states, summary.busy, strict=True) if busy)
-        self.markers = tuple((name, start - self._zero, end - self._zero) for start, end, name, _ in summary.markers)
+        self.states = facts.states
+        self.busy_states = tuple(name for name, busy in zip(facts.states, facts.busy, strict=True) if busy)
+        self.markers = tuple((name, start - self._zero, end - self._zero) for start, end, name, _ in facts.markers)
         notes = _notes(summary)
         if several:
             self.locations = tuple(
                 f"rank {rank} / {name}" for rank, part in zip(ranks, traces, strict=True) for name in part.locations
             )
             self.levels = levels_of_ranks(traces, ranks)
-            unaligned = summary.run.clocks == "unaligned"
+            unaligned = facts.run.clocks == "unaligned"
             clocks = "not aligned, each rank counts from its own first event" if unaligned else "as recorded"
             self.facts: dict[str, Any] = {"clocks": "unaligned" if unaligned else "recorded"}
             if (size := traces[0].facts.get("world_size")) is not None:
                 self.facts["world_size"] = size
             missing = check_job(ranked, source, "")
-            missing = [] if summary.missing() else missing  # reported already
-            assumed = [ASSUMED] if summary.run.clocks == "auto" and is_synchronised(traces) else []
+            missing = [] if facts.missing() else missing  # reported already
+            assumed = [ASSUMED] if facts.run.clocks == "auto" and is_synchronised(traces) else []
             self.notes = (*notes, *missing, f"clocks: {clocks}", *assumed, *notes_of_ranks(ranks, traces))
         else:
             self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
@@ -83,21 +84,21 @@ class SummarizedTrace(Trace):
 
     @property
     def n_intervals(self) -> int:
-        return self.summary.n_intervals
+        return sum(file.n_intervals for file in self.summary.facts.files)
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations compute: the mean of each cell, or of other states than `busy_states` of each window."""
-        summary = self.summary
+        facts = self.summary.facts
         mask = busy_mask(self.states, self.busy_states, busy, idle)
-        if (mask == np.array(summary.busy)).all():
+        if (mask == np.array(facts.busy)).all():
             return self._curve_of_cells
-        return self._curve(summary.windows[:, mask].sum(axis=1), summary.first_window, summary.window_bits)
+        return self._curve(self.summary.windows[:, mask].sum(axis=1), facts.bits[1])
 
     @functools.cached_property
     def _curve_of_cells(self) -> UtilizationCurve:
-        return self._curve(self.summary.cells, self.summary.first_cell, self.summary.cell_bits)
+        return self._curve(self.summary.cells, self.summary.facts.bits[0])
 
-    def _curve(self, sums: Ints, first: int, bits: int) -> UtilizationCurve:
+    def _curve(self, sums: Ints, bits: int) -> UtilizationCurve:
         """Means of stretches, part by part, with neighbours of one height joined."""
         if self.span_ns[1] <= self.span_ns[0]:
             raise DataError(f"{self.source}: the trace has no duration")
@@ -107,7 +108,7 @@ class SummarizedTrace(Trace):
         count, before = 0, np.nan
         for rows in chunks(len(sums)):
             part = sums[rows]
-            borders = self._edges(first + rows.start, len(part), bits)
+            borders = self._edges(rows.start, len(part), bits)
             means = part / np.diff(borders)
             begins = np.append(before, means[:-1]) != means
             stop = count + int(np.count_nonzero(begins))
@@ -122,22 +123,24 @@ class SummarizedTrace(Trace):
 
     def windows(self) -> tuple[Ints, Ints]:
         """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""
-        summary = self.summary
-        return self._edges(summary.first_window, len(summary.windows), summary.window_bits), summary.windows
+        windows = self.summary.windows
+        return self._edges(0, len(windows), self.summary.facts.bits[1]), windows
 
-    def _edges(self, first: int, count: int, bits: int) -> Ints:
-        """Where stretches begin and end, the outer ones as far as they are within the run."""
+    def _edges(self, number: int, count: int, bits: int) -> Ints:
+        """Where stretches from a number on begin and end, the outer ones as far as they are within the run."""
+        first = (self.summary.facts.span_ns[0] >> bits) + number
         edges: Ints = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
         return edges
 
     def times_and_entries(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Time of each location in each state, nanoseconds, and how often that began: (n_locations, n_states) each."""
         summary = self.summary
-        first = np.zeros(len(summary.run.files), np.int64)
+        files = summary.facts.files
+        first = np.zeros(len(summary.facts.run.files), np.int64)
         count = 0
         for position in self._order:
-            first[summary.files[position].at] = count
-            count += len(summary.files[position].locations)
+            first[files[position].at] = count
+            count += len(files[position].locations)
         times, entries = np.zeros((2, count, len(self.states)), np.int64)
         where = first[summary.places[:, 0]] + summary.places[:, 1], summary.places[:, 2]
         times[where], entries[where] = summary.times, summary.entries
@@ -195,17 +198,17 @@ def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[i
 
 
 def _notes(summary: Summary) -> list[str]:
-    run = summary.run
-    count, every = len(summary.files), len(run.files)
+    facts, run = summary.facts, summary.facts.run
+    count, every = len(facts.files), len(run.files)
     files = f"{count if count == every else f'{count} of {every}'} file{'s' if every > 1 else ''}"
-    cell, window = (readable(1 << bits, "ns") for bits in (summary.cell_bits, summary.window_bits))
+    cell, window = (readable(1 << bits, "ns") for bits in facts.bits)
     sums = f"{len(summary.cells):,} cells of {cell}, {len(summary.windows):,} windows of {window}"
     notes = [f"a summary of {files}: {sums}"]
-    if summary.left_out:
-        notes.append(f"left out, as they could not be read: {listing(summary.left_out.values(), _MOST_LEFT_OUT)}")
-    if missing := summary.missing():
+    if facts.left_out:
+        notes.append(f"left out, as they could not be read: {listing(facts.left_out.values(), _MOST_LEFT_OUT)}")
+    if missing := facts.missing():
         notes.append(f"missing: {listing([run.files[position].name for position in missing], _MOST_LEFT_OUT)}")
-    markers = sum(file.n_markers for file in summary.files)
-    if markers > len(summary.markers):
-        notes.append(f"of {markers:,} markers the first {len(summary.markers):,}")
+    markers = sum(file.n_markers for file in facts.files)
+    if markers > len(facts.markers):
+        notes.append(f"of {markers:,} markers the first {len(facts.markers):,}")
     return notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -14,8 +15,7 @@ import msgspec
 import numpy as np
 
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.summary import Gathered, Summary, ordered_columns
-from perf_traces.summaries.summary_file import decode, encode, load, save
+from perf_traces.summaries.sums import Facts, Summary, add_up, facts_of, joined, ordered_columns, save, sums_of
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
 from perfcore.base.executors import as_they_end
@@ -23,13 +23,56 @@ from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
 
+Named = str | os.PathLike[str]
+
 _EVERY_S = 30.0
 _TIMES = 10  # what writing took passes so often before it is done again: of very many cells it takes minutes
 _BYTES_OF_A_TASK = 1 << 26  # read in some seconds
 _LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
+_MOST_PARTS = 1 << 6  # on the disk, before they are added up
 _MOST_NAMED = 3
 
-Named = str | os.PathLike[str]
+
+class Parts:
+    """Sums of files of a run, in a folder, that are added up when asked for or when there are many."""
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        self.run, self.folder = run, folder
+        self.left_out: dict[int, str] = {}
+        self.facts: Facts | None = None
+        self._paths: list[Path] = []
+        self._count = 0
+
+    def add(self, facts: Facts, sums: Summary | Path) -> None:
+        """Add the sums of further files, which may be in a file that stays."""
+        combined = facts if self.facts is None else joined([self.facts, facts])
+        path = self._save(sums) if isinstance(sums, Summary) else sums
+        self.facts, self._paths = combined, [*self._paths, path]
+        if len(self._paths) >= _MOST_PARTS:
+            self.total()
+
+    def total(self) -> Summary:
+        """Return the sum; raises `DataError` if nothing was added."""
+        if not self._paths:
+            raise DataError("; ".join([*self.left_out.values()][:1]) or "there is nothing to be summarized")
+        summary = add_up(self._paths)
+        if len(self._paths) > 1:
+            earlier, self._paths = self._paths, [self._save(summary)]
+            for path in earlier:
+                if path.parent == self.folder:
+                    path.unlink()
+        left_out = {**summary.facts.left_out, **dict(sorted(self.left_out.items()))}
+        return replace(summary, facts=msgspec.structs.replace(summary.facts, left_out=left_out))
+
+    def path_of_next(self) -> Path:
+        """Return a new path in the folder."""
+        self._count += 1
+        return self.folder / f"{self._count}.summary"
+
+    def _save(self, summary: Summary) -> Path:
+        path = self.path_of_next()
+        save(summary, path)
+        return path
 
 
 class Checkpoint:
@@ -40,37 +83,38 @@ class Checkpoint:
         self._run, self._positions = run, positions
         self._next = time.monotonic() + _EVERY_S
 
-    def earlier(self) -> Summary | None:
-        """What an earlier call left, if it is of the same files and options."""
+    def earlier(self) -> Facts | None:
+        """Return what an earlier call left, if it is of the same files and options."""
         if not self.path.is_file():
             return None
         with contextlib.suppress(InputError):  # damaged, or none of ours
-            summary, _ = load(self.path)
-            if summary.run.identity == self._run.identity and summary.positions <= self._positions:
-                done = f"{len(summary.positions)} of {len(self._positions)} files"
+            facts = facts_of(self.path)
+            if facts.run.identity == self._run.identity and facts.positions <= self._positions:
+                done = f"{len(facts.positions)} of {len(self._positions)} files"
                 progress.note(f"going on after {done}, from {self.path}")
-                return summary
+                return facts
         return None
 
-    def save_if_due(self, gathered: Gathered) -> None:
+    def save_if_due(self, parts: Parts) -> None:
         if time.monotonic() >= self._next:
-            self.save(gathered)
+            self.save(parts)
 
-    def save(self, gathered: Gathered) -> int:
-        """Write the sums of files that could be read; how many these are. The others are tried again."""
+    def save(self, parts: Parts) -> int:
+        """Write the sums of files that could be read, and return how many these are. The others are tried again."""
         began = time.monotonic()
         try:
-            summary = replace(gathered.summary(), left_out={})
+            summary = parts.total()
+            summary = replace(summary, facts=msgspec.structs.replace(summary.facts, left_out={}))
             save(summary, self.path)
         except DataError:  # nothing is summed up yet
             return 0
-        except InputError as error:  # the sums in memory are still good
+        except InputError as error:  # the sums in the temporary folder are still good
             progress.note(f"what is summed up so far cannot be kept: {error}")
             return 0
         finally:
             ended = time.monotonic()
             self._next = ended + max(_EVERY_S, _TIMES * (ended - began))
-        return len(summary.files)
+        return len(summary.facts.files)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -85,54 +129,58 @@ def summarized(
     allow_missing: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Summary:
-    """The summary of some files of a run."""
-    gathered = Gathered(run)
-    if checkpoint is not None and (before := checkpoint.earlier()) is not None:
-        gathered.add(before)
-    left = [position for position in positions if position not in gathered.positions]
-    try:
-        with progress.bar("summarizing", len(positions)) as advance:
-            advance(len(positions) - len(left))
-            for count in _gathering(gathered, folder, left, executor):
-                advance(count)
-                if checkpoint is not None:
-                    checkpoint.save_if_due(gathered)
-    except BaseException:  # Ctrl-C, most of all
-        if checkpoint is not None and (n_saved := checkpoint.save(gathered)):
-            done = f"{n_saved} of {len(positions)} files"
-            progress.note(f"{done} are in {checkpoint.path}; the same call goes on from there")
-        raise
-    problems = [text for _, text in sorted(gathered.left_out.items())]
-    some = len(problems) < len(positions)
-    if problems and not (allow_missing and some):
-        if checkpoint is not None and some:
-            checkpoint.save(gathered)
-        raise DataError(listing(problems, 3) + ("; --allow-missing leaves out what cannot be read" if some else ""))
-    if problems:
-        progress.note(f"left out: {listing(problems, 3)}")
-    return gathered.summary()
+    """Return the summary of some files of a run."""
+    with tempfile.TemporaryDirectory(prefix="perf-sums-") as within:
+        parts = Parts(run, Path(within))
+        if checkpoint is not None and (before := checkpoint.earlier()) is not None:
+            parts.add(before, checkpoint.path)
+        done = frozenset() if parts.facts is None else parts.facts.positions
+        remaining = [position for position in positions if position not in done]
+        try:
+            with progress.bar("summarizing", len(positions)) as advance:
+                advance(len(positions) - len(remaining))
+                for count in _collect(parts, folder, remaining, executor):
+                    advance(count)
+                    if checkpoint is not None:
+                        checkpoint.save_if_due(parts)
+        except BaseException:  # Ctrl-C, most of all
+            if checkpoint is not None and (n_saved := checkpoint.save(parts)):
+                saved = f"{n_saved} of {len(positions)} files"
+                progress.note(f"{saved} are in {checkpoint.path}; the same call goes on from there")
+            raise
+        problems = [text for _, text in sorted(parts.left_out.items())]
+        some = len(problems) < len(positions)
+        if problems and not (allow_missing and some):
+            if checkpoint is not None and some:
+                checkpoint.save(parts)
+            raise DataError(listing(problems, 3) + ("; --allow-missing leaves out what cannot be read" if some else ""))
+        if problems:
+            progress.note(f"left out: {listing(problems, 3)}")
+        return parts.total()
 
 
-def _gathering(gathered: Gathered, folder: Path, positions: Sequence[int], executor: Executor | None) -> Iterator[int]:
+def _collect(parts: Parts, folder: Path, positions: Sequence[int], executor: Executor | None) -> Iterator[int]:
     """Add files, here or by an executor, and give how many with each step."""
-    run = gathered.run
+    run = parts.run
     if executor is None:
         for position in positions:
-            _gather(gathered, folder, [position])
+            _add_files(parts, folder, [position])
             yield 1
         return
     tasks = list(_tasks([run.files[position] for position in positions], positions))
     encoded = msgspec.json.encode(run)
     for number, content in as_they_end(executor, summary_of_files, [(encoded, str(folder), task) for task in tasks]):
         problems, _, summary = content.partition(b"\n")
-        gathered.left_out |= msgspec.json.decode(problems, type=dict[int, str])
+        parts.left_out |= msgspec.json.decode(problems, type=dict[int, str])
         if summary:
-            gathered.add(decode(summary, "a part")[0])
+            path = parts.path_of_next()
+            path.write_bytes(summary)
+            parts.add(facts_of(path), path)
         yield len(tasks[number])
 
 
 def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Positions of files that are read in some seconds together, or less where there are few."""
+    """Positions of files that are read in some seconds together, or less if there are few."""
     total = sum(file.size for file in files)
     size = max(min(_BYTES_OF_A_TASK, total // _LEAST_TASKS), total // _MOST_TASKS)
     task: list[int] = []
@@ -148,12 +196,14 @@ def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[li
 
 
 def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes:
-    """A task: which files cannot be summarized, on a line, and the summary of the others; all of it plain bytes."""
-    gathered = Gathered(msgspec.json.decode(run, type=Run))
-    _gather(gathered, Path(folder), positions)
-    left_out, gathered.left_out = gathered.left_out, {}
-    summary = b"" if len(left_out) == len(positions) else encode(gathered.summary())
-    return msgspec.json.encode(left_out) + b"\n" + summary
+    """Do a task: which files cannot be summarized, on a line, and the summary of the others; all of it plain bytes."""
+    with tempfile.TemporaryDirectory(prefix="perf-sums-") as within:
+        parts = Parts(msgspec.json.decode(run, type=Run), Path(within))
+        _add_files(parts, Path(folder), positions)
+        left_out, parts.left_out = parts.left_out, {}
+        if len(left_out) < len(positions):
+            save(parts.total(), path := parts.folder / "answer")
+        return msgspec.json.encode(left_out) + b"\n" + (b"" if len(left_out) == len(positions) else path.read_bytes())
 
 
 def prepare() -> None:
@@ -161,11 +211,11 @@ def prepare() -> None:
     nothing = np.zeros(1, np.int64)
     trace = Trace(nothing, nothing, nothing, nothing + 1, ("",), ("",))
     run = Run((ListedFile("", 0, ""),), 1 << 4, None, "recorded", {})
-    Gathered(run).add_trace(0, trace, ordered_columns(trace))
+    sums_of(run, 0, trace, ordered_columns(trace))
 
 
-def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
-    run = gathered.run
+def _add_files(parts: Parts, folder: Path, positions: Iterable[int]) -> None:
+    run = parts.run
     for position in positions:
         listed = run.files[position]
         path = folder / listed.name
@@ -179,49 +229,48 @@ def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
         except OptionError:  # of all files alike
             raise
         except PerfError as error:
-            gathered.left_out[position] = str(error).replace(f"{folder}{os.sep}", "")  # which differs between machines
-        else:
-            gathered.add_trace(position, trace, columns)  # what is wrong here concerns other files too
+            # Folders differ between machines.
+            parts.left_out[position] = str(error).replace(f"{folder}{os.sep}", "")
+        else:  # what is wrong here concerns other files too
+            summary = sums_of(run, position, trace, columns)
+            parts.add(summary.facts, summary)
 
 
 def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
-    """The sum of the summaries in files; what does not belong together, is doubled or missing is named."""
+    """Return the sum of the summaries in files; what does not belong together, is doubled or missing is named."""
     if not paths:
         raise OptionError("there are no parts; name those that perf summarize --part has made")
-    gathered: Gathered | None = None
     holder: dict[int, Named] = {}
     counts = set()
-    with progress.bar("merging", len(paths)) as advance:
+    run: Run | None = None
+    with tempfile.TemporaryDirectory(prefix="perf-sums-") as within, progress.bar("merging", len(paths)) as advance:
         for path in paths:
-            summary, part = load(path)
-            if gathered is None:
-                gathered = Gathered(summary.run)
-            elif (difference := gathered.run.difference(summary.run)) is not None:
+            facts = facts_of(path)
+            if run is None:
+                run = facts.run
+                parts = Parts(run, Path(within))
+            elif (difference := run.difference(facts.run)) is not None:
                 raise DataError(f"{os.fspath(path)} does not belong to {os.fspath(paths[0])}: {difference}")
-            if doubled := sorted(summary.positions & holder.keys()):
+            if doubled := sorted(facts.positions & holder.keys()):
                 other = holder[doubled[0]]
                 if other == path:
                     raise DataError(f"{os.fspath(path)} is named twice; name each part once")
-                names = listing([summary.run.files[position].name for position in doubled], _MOST_NAMED)
+                names = listing([facts.run.files[position].name for position in doubled], _MOST_NAMED)
                 both = f"{os.fspath(path)} and {os.fspath(other)}"
                 raise DataError(f"{both} both hold {names}; leave one of them out")
-            holder |= dict.fromkeys(summary.positions, path)
-            counts.add(None if part is None else part[1])
-            gathered.add(summary)
+            holder |= dict.fromkeys(facts.positions, path)
+            counts.add(None if facts.part is None else facts.part[1])
+            parts.add(facts, Path(path))
             advance(1)
-    assert gathered is not None
-    total = gathered.summary()
-    missing = total.missing()
+        total = parts.total()
+    missing = total.facts.missing()
     if missing and not allow_missing:
-        raise DataError(_missing(total.run, missing, counts.pop() if len(counts) == 1 else None))
+        names = listing([total.facts.run.files[position].name for position in missing], _MOST_NAMED)
+        text = f"{len(missing)} of {len(total.facts.run.files)} files are in none of the parts: {names}; "
+        n_parts = counts.pop() if len(counts) == 1 else None
+        if n_parts is None:
+            raise DataError(f"{text}--allow-missing merges without them")
+        numbers = sorted({position % n_parts + 1 for position in missing})
+        named = listing([f"--part {k}/{n_parts}" for k in numbers], _MOST_NAMED)
+        raise DataError(f"{text}summarize the same files with {named}, or merge without them by --allow-missing")
     return total
-
-
-def _missing(run: Run, missing: Sequence[int], n_parts: int | None) -> str:
-    names = listing([run.files[position].name for position in missing], _MOST_NAMED)
-    text = f"{len(missing)} of {len(run.files)} files are in none of the parts: {names}; "
-    if n_parts is None:
-        return f"{text}--allow-missing merges without them"
-    parts = sorted({position % n_parts + 1 for position in missing})
-    named = listing([f"--part {k}/{n_parts}" for k in parts], _MOST_NAMED)
-    return f"{text}summarize the same files with {named}, or merge without them by --allow-missing"

@@ -1,0 +1,107 @@
+"""Time and memory of commands by the size of their input: exponents between sizes, each in a process of its own.
+
+    python benchmarks/growth.py [--largest 1000000]
+
+Prints a row for each command: seconds and peak memory (MB) at each size, the exponent of the time above that of an
+empty start, and memory over the size of the input. Ends with status 1 where an exponent of time is above 1.1, memory of
+traces above 4 times, or of tables above 8 times the input, beyond that of the smallest size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+SMALLEST = 10_000
+MOST_EXPONENT = 1.1
+MOST_MEMORY = {"table": 8.0, "trace": 4.0}
+COMMANDS = (
+    ("info table", "table", "info {table}"),
+    ("fit table", "table", "fit {table} --parameter p --value time_s -o {made}/model.json"),
+    ("gate table", "table", "gate {table} {other}"),
+    ("stochastic summarize", "table", "stochastic summarize {series} --column load"),
+    ("fit series", "table", "fit {series} --fitter forecast --column load"),
+    ("info trace", "trace", "info {trace}"),
+    ("fit trace", "trace", "fit {trace} --fitter worley --phases 4"),
+    ("overheads trace", "trace", "overheads {trace}"),
+    ("profile trace", "trace", "profile {trace}"),
+)
+
+
+def write_inputs(folder: Path, size: int) -> dict[str, str]:
+    """Write inputs of as many rows, and return their paths by name."""
+    rng = np.random.default_rng(1)
+    p = 2 ** rng.integers(0, 6, size)
+    for name in ("table", "other"):
+        times = (1.0 + 10.0 / p) * rng.lognormal(0.0, 0.02, size)
+        lines = [f"{a},{b:.6f}" for a, b in zip(p.tolist(), times.tolist(), strict=True)]
+        (folder / f"{name}.csv").write_text("\n".join(["p,time_s", *lines, ""]))
+    load = np.clip(0.4 + 0.1 * np.sin(np.arange(size) / 300.0) + rng.normal(0.0, 0.05, size), 0.01, 0.99)
+    lines = [f"{10 * k},{v:.5f}" for k, v in enumerate(load.tolist())]
+    (folder / "series.csv").write_text("\n".join(["time_s,load", *lines, ""]))
+    n_ranks = 8
+    rows = ["location,state,start_ns,end_ns"]
+    each = size // n_ranks
+    for rank in range(n_ranks):
+        edges = np.cumsum(rng.integers(500, 1500, each + 1)).tolist()
+        names = ("computing", "MPI_Wait")
+        rows += [f"rank {rank},{names[k % 2]},{edges[k]},{edges[k + 1]}" for k in range(each)]
+    (folder / "trace.csv").write_text("\n".join([*rows, ""]))
+    return {name: str(folder / f"{name}.csv") for name in ("table", "other", "series", "trace")}
+
+
+def measure(arguments: list[str]) -> tuple[float, float]:
+    """Return user CPU seconds and peak memory (MB) of a command."""
+    program = shutil.which("perf", path=sysconfig.get_path("scripts"))
+    pid = os.fork()
+    if pid == 0:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        os.execv(str(program), ["perf", *arguments])
+    _, status, usage = os.wait4(pid, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1, 3):
+        raise SystemExit(f"perf {' '.join(arguments)}: exit status {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_utime, usage.ru_maxrss / 1024.0
+
+
+def main() -> int:
+    """Measure each command at each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--largest", type=int, default=1_000_000)
+    largest = parser.parse_args().largest
+    sizes = [SMALLEST * 10**k for k in range(int(math.log10(largest / SMALLEST)) + 1)]
+    failed = False
+    with tempfile.TemporaryDirectory() as name:
+        found: dict[str, list[tuple[float, float, float]]] = {title: [] for title, _, _ in COMMANDS}
+        for size in sizes:
+            folder = Path(name) / str(size)
+            folder.mkdir()
+            paths = write_inputs(folder, size)
+            for title, _, command in COMMANDS:
+                arguments = command.format(**paths, made=folder).split()
+                source = next(a for a in arguments if a.endswith(".csv"))
+                seconds, memory = measure(arguments)
+                found[title].append((seconds, memory, Path(source).stat().st_size / 2**20))
+        for title, kind, _ in COMMANDS:
+            rows = found[title]
+            grown = [max(row[0] - rows[0][0], 1e-2) for row in rows[1:]]
+            exponent = math.log10(grown[-1] / grown[-2]) if len(grown) > 1 else float("nan")
+            memory = (rows[-1][1] - rows[0][1]) / (rows[-1][2] - rows[0][2])
+            bad = exponent > MOST_EXPONENT or memory > MOST_MEMORY[kind]
+            failed |= bad
+            times = "  ".join(f"{seconds:6.2f} s {peak:6.0f} MB" for seconds, peak, _ in rows)
+            print(f"{title:22s}{times}   time^{exponent:.2f}  memory {memory:.1f}x{'  ABOVE' if bad else ''}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
