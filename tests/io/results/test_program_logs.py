@@ -142,7 +142,7 @@ def test_iperf3_gives_the_bandwidth_that_was_received(tmp_path):
         ("@ mpiP\n@ Command : ./a.out\n", "awk '/^@--- MPI Time/"),
         ("# darshan log version: 3.41\n# exe: ./ior\n", "darshan-dxt-parser LOG"),
         ("-----------------------\nCPU name:\tIntel\n-----\nGroup 1: FLOPS_DP\n+--+\n", "a row for each run"),
-        ("Connecting to host 10.0.0.2, port 5201\n[  5] local\n[ ID] Interval Transfer\n", "iperf3 --json"),
+        ("Connecting to host 10.0.0.2, port 5201\n[  5] local\n[ ID] Interval Transfer\n", "its JSON is read: iperf3"),
         ("HPCTOOLKITmeta\x04", "Pipit"),
     ],
 )
