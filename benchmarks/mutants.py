@@ -44,7 +44,7 @@ PARTS = {
     "segmentation": Part(
         "plugins/fitters",
         "perf_worley",
-        ("*_tree.py", "minimax.py", "segmenters/*.py"),
+        ("*_tree.py", "minimax.py", "segmenters.py"),
         tuple(f"tests/worley/test_{name}.py" for name in ("moment_tree", "minimax", "segmenters")),
     ),
     "arithmetic": Part(
@@ -62,7 +62,7 @@ PARTS = {
     "joint": Part(
         "plugins/fitters",
         "perf_timing",
-        ("joint/solver.py",),
+        ("joint_solver.py",),
         ("tests/timing/test_joint_solver.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
     ),
     "gate": Part(

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from perf_worley.moment_tree import MomentTree
 from perf_worley.options import HillClimbOptions
-from perf_worley.segmenters.hill_climb import HillClimb
-from perf_worley.segmenters.least_squares import LeastSquares
+from perf_worley.segmenters import HillClimb, LeastSquares
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 

@@ -29,13 +29,11 @@ from scipy.optimize import curve_fit
 from speed import process_seconds, timed
 
 import perfcore
-from perf_timing.characteristic import characteristics, design
-from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
-from perf_timing.joint.fitter import JointComparison
-from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.solver import JointFit, data_driven_start, single_thread, solve
+from perf_timing.individual_fits import IndividualFits, fit_individually, subsets
+from perf_timing.joint_fitter import JointComparison
+from perf_timing.joint_solver import JointFit, JointProblem, data_driven_start, single_thread, solve
 from perf_timing.options import JointOptions, registered_functions
-from perf_timing.prepared import prepare
+from perf_timing.prepared import characteristics, design, prepare
 from perfcore.hooks.options import build
 
 Floats = npt.NDArray[np.float64]

@@ -82,5 +82,5 @@ def _functions() -> dict[str, Entry]:
     """Public functions of plugins by name: those behind commands, and those that make models and other results."""
     from perfcore.hooks.registry import registry
 
-    entries = (entry for kind in ("commands", "models", "presenters") for entry in registry().entries(kind).values())
+    entries = (entry for kind in ("commands", "models") for entry in registry().entries(kind).values())
     return {name: entry for entry in entries for name in entry.functions}

@@ -254,6 +254,7 @@ class Report:
     next: str = ""  # a command that runs as printed, or a sentence on what to measure
     details: Sequence[str] = ()  # further lines, with --all
     formula: str = ""
+    part: Callable[[str], Report] | None = field(default=None, repr=False)  # of a row of the first table, by its name
 
     @cached_property
     def plots(self) -> Sequence[Plot]:

@@ -116,6 +116,7 @@ KINDS = {
     "JointModel": lambda: golden("strohmaier"),
     "Answers": lambda: perfcore.whatif(HALO, network="0"),
     "MessageTable": lambda: perfcore.messages(HALO),
+    "MessageRuns": lambda: perfcore.messages([HALO, "examples/halo/halo.prv"]),
     "OperatorTimes": lambda: perfcore.profile(gpu_trace("new", 30), by="operator"),
     "GpuMemory": lambda: perfcore.profile(gpu_trace("new", 30), by="memory"),
     "LaunchTimes": lambda: perfcore.overheads(gpu_trace("new", 30), by="launch"),

@@ -255,14 +255,19 @@ def _why_kept(target: Path, ending: str, head: bytes, file: BinaryIO) -> str | N
     return None if (mark := _MARKS.get(ending)) and re.search(mark, ends) else " and is no result of perf"
 
 
-def refuse_other_kind(path: str | os.PathLike[str], kind: Literal["model", "value", "trace"]) -> None:
-    """Keep a result in JSON from being replaced by one of another kind."""
+def refuse_other_kind(path: str | os.PathLike[str], kind: Literal["model", "value", "trace", "JUnit report"]) -> None:
+    """Keep a result from being replaced by one of another kind."""
     target = Path(path)
-    if REPLACES.get() or target.suffix.lower() != ".json" or not target.is_file():
+    if REPLACES.get() or not target.is_file() or (target.suffix.lower() != ".json" and kind != "JUnit report"):
         return
     with contextlib.suppress(OSError), target.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-        found = "trace" if not _DIGEST.match(head) else "model" if MODEL_SCHEMA.encode() in head else "value"
+        if _DIGEST.match(head):
+            found = "model" if MODEL_SCHEMA.encode() in head else "value"
+        else:
+            found = "JUnit report" if head.startswith(b"<?xml") else "trace or table"
+        if found == "trace or table" and kind == "trace":
+            return
         if found != kind:
             raise InputError(path, f"exists and holds a {found}, not a {kind}; --overwrite replaces it")
 

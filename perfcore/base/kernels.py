@@ -62,11 +62,15 @@ class Kernel:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """Numba's dispatcher; the machine code is kept on disk where a cache folder can be written."""
+        """Numba's dispatcher, whose machine code is kept on disk if a folder can be written; else the Python code."""
         with _lock:
             if "compiled" in self.__dict__:
                 return self.__dict__["compiled"]
-            compiled = _numba().njit(**_OPTIONS)(self._function)
+            numba = _numba()
+            if numba is None:
+                _note_once("numba is not installed: kernels run in Python, some 100 times slower on long data")
+                return self.interpreted
+            compiled = numba.njit(**_OPTIONS)(self._function)
             with contextlib.suppress(RuntimeError):  # no folder can be written
                 compiled.enable_caching()
             compiled._cache = _Cache(compiled._cache)
@@ -100,10 +104,19 @@ def kernel(function: Callable[..., Any] | None = None, *, small: int = 0) -> Any
     return functools.partial(Kernel, small=small) if function is None else Kernel(function, small)
 
 
+def can_compile() -> bool:
+    """Whether numba is installed; without it, what few array operations do is faster than kernels."""
+    return _numba() is not None
+
+
 @functools.cache
 def _numba() -> Any:
+    """Return numba, which needs no kernels to be compiled; None if it is not installed."""
     ignore_settings_of_folder()
-    import numba
+    try:
+        import numba
+    except ImportError:
+        return None
     from numba.extending import typeof_impl
 
     typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.compiled))  # type: ignore[no-untyped-call]

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from perfcore.data.trace import Trace
 
 # A curve of more steps than this is drawn as the band between its extremes: more than one value falls on each pixel.
-_MOST_STEPS = 1000
-_BAND_BINS, _MEAN_BINS = 2000, 300
 _SERIES_BINS, _MOST_COLUMNS = 1500, 8  # of a series
 _MOST_NAMED, _MOST_LINES = 30, 200  # series that a legend can name, and that a plot can distinguish
 _COLOURS, _SHAPES = 7, ("circle", "square", "triangle", "diamond", "cross")
@@ -139,20 +137,11 @@ def report_of_measurements(data: Measurements) -> Report:
 
 
 def plot_of_curve(curve: UtilizationCurve) -> Plot:
-    """Return a curve over time; a long one as the band between its extremes, with its mean over short times."""
+    """Return a curve over time; a renderer shows a long one as extremes and means of short times."""
     axis, origin = time_axis(curve.start, curve.end, curve.time_unit)
-    marks: list[Mark]
-    if curve.n_steps <= _MOST_STEPS:
-        marks = [Steps(np.subtract(curve.edges, origin), curve.heights, "data", "dark", width=0.8)]
-    else:
-        edges, low, high = curve.envelope(_BAND_BINS)
-        cuts, means = curve.averaged(_MEAN_BINS)
-        marks = [
-            Steps(edges - origin, high, "range", "faint", is_filled=True, base=low),
-            Steps(cuts - origin, means, "mean over short intervals", "dark", width=0.8),
-        ]
+    steps = Steps(np.subtract(curve.edges, origin), curve.heights, "measured", "dark", width=0.8)
     top = max(float(curve.heights.max()) * 1.05, 1e-9)
-    return Plot("data", marks, axis, Axis(curve.quantity, limits=(0.0, top)), legend="inside" if len(marks) > 1 else "")
+    return Plot("data", [steps], axis, Axis(curve.quantity, limits=(0.0, top)))
 
 
 def time_axis(start: float, end: float, time_unit: str) -> tuple[Axis, float]:

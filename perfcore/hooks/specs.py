@@ -31,7 +31,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
     "kinds", "readers", "classifiers", "joins", "segmenters", "functions", "representations", "fitters", "models",
-    "commands", "presenters",
+    "commands",
 )  # fmt: skip
 
 
@@ -60,8 +60,8 @@ class Register(Protocol):
         Parameters
         ----------
         name : str
-            What the user types; for presenters ``"module:Class"`` of what is presented. A command of two words, such as
-            ``"experiment run"``, stands in a group of the first, whose help is that of an entry with this name.
+            What the user types. A command of two words, such as ``"experiment run"``, stands in a group of the first,
+            whose help is that of an entry with this name.
         target : str
             ``"module:attribute"``, imported on first use; `COMMAND_GROUP` for a group of commands.
         help : str
@@ -155,14 +155,3 @@ def register_models(register: Register) -> None:
 @hookspec
 def register_commands(register: Register) -> None:
     """Announce commands: the target is a function whose parameters typer reads (see `perfcore.cli.parameters`)."""
-
-
-@hookspec
-def register_presenters(register: Register) -> None:
-    """Announce how results are shown (contract: `perfcore.contracts.Presenter`).
-
-    The name is ``"module:Class"``; the nearest base of what is shown counts. Data are presented alike: what `views`
-    gives of them stands on their page. ``"module:Class#name"`` adds a view to those of another plugin: it stands at the
-    path ``name``, led to by its `title` and the line of help, and its `views` is given the data and, where they are
-    shown with a model, the model (`perfcore.results.further_presenters`).
-    """

@@ -18,7 +18,7 @@ from perfcore.data.columns import shown_names
 from perfcore.hooks.registry import registry
 from perfcore.models.points import columns_of
 from perfcore.report import Report
-from perfcore.results import Result, has_presenter, presenter_of
+from perfcore.results import Result
 from perfcore.tables import Table
 
 if TYPE_CHECKING:
@@ -253,8 +253,6 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def formula(self) -> str:
         """The model as a formula that a person can read; empty where it has none."""
-        if has_presenter(self):
-            return presenter_of(self).formula(self)
         return "" if type(self).report is Model.report else self.report().formula
 
     def report(self, data: Any = None) -> Report:
@@ -262,8 +260,6 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         A model that has more to say overrides it; see `perfcore.report`.
         """
-        if has_presenter(self):
-            return Result.report(self, data)
         from perfcore.models.answers import report_of
 
         return report_of(self, data)

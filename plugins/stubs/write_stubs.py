@@ -40,7 +40,7 @@ def stub_text() -> str:
         for alias in node.names
         if alias.name in perfcore.__all__
     }
-    for entry in (each for kind in ("commands", "models", "presenters") for each in registry().entries(kind).values()):
+    for entry in (each for kind in ("commands", "models") for each in registry().entries(kind).values()):
         for name, target in entry.functions.items() if entry.distribution == GROUP else ():
             origins.setdefault(name, target.partition(":")[0])
     fitters = {n: e for n, e in registry().entries("fitters").items() if e.distribution == GROUP}

@@ -13,8 +13,8 @@ from perfcore.hooks.registry import Registry, registry
 
 
 def listed_kinds():
-    """Presenters and joins have no names that a user types."""
-    return set(registry().kinds) - {"joins", "presenters"}
+    """Joins have no names that a user types."""
+    return set(registry().kinds) - {"joins"}
 
 
 def test_lists_everything_that_is_registered(perf):

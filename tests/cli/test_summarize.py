@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from backwards import Backwards
 
-from perf_analysis.overhead_views import TracePresenter
 from perf_analysis.summarize import merge, summarize
+from perf_explore.opening import DataViews
 from perf_traces.summaries import summarizing
 from perfcore import Trace, overheads, profile, read
 from perfcore.base import executors
@@ -130,7 +130,8 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
     profile = overheads("whole").profiles[0]
     assert (profile.timeline_ns.sum(axis=1) == profile.by_category_ns).all()
     assert (profile.timeline_ns.sum(axis=0) == 7 * np.diff(profile.timeline_edges_ns)).all()
-    assert "pure computation" in str(TracePresenter().views(read("whole")).view((), {}))
+    page = DataViews(read("whole"), "whole", ("whole",)).view(("overheads",), {})
+    assert "parallel efficiency" in page.blocks[0].text
     for words in (["--phases", 2], ["--by", "phase", "--phases", 2]):
         assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
     own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')

@@ -136,3 +136,18 @@ def test_machine_code_of_other_arguments_is_not_taken(double, tmp_path):
     one, other = sorted(tmp_path.rglob("*.nbc"))
     one.write_bytes(other.read_bytes())
     assert (kernels.kernel(double)(2), kernels.kernel(double)(0.5)) == (4, 1.0)
+
+
+def test_without_numba_kernels_run_in_python(monkeypatch):
+    """Those that call each other, too; a note names it once."""
+    monkeypatch.setattr(kernels, "_numba", lambda: None)
+    kernels._note_once.cache_clear()
+    half = kernels.kernel(lambda values: 0.5 * values)
+    both = kernels.kernel(lambda values: half(values) + values.sum())
+    sink = Notes()
+    with progress.show_with(sink):
+        assert both(np.array([2.0, 4.0])).tolist() == [7.0, 8.0]
+        assert half(np.array([2.0])).tolist() == [1.0]
+    assert len(sink.notes) == 1
+    assert "numba is not installed" in sink.notes[0]
+    assert not kernels.can_compile()

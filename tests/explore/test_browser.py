@@ -24,7 +24,6 @@ from perf_explore.server import served
 from perf_explore.timeline.shown import timeline_data
 from perf_explore.timeline.views import TimelineViews
 from perfcore import Trace
-from perfcore.hooks.registry import registry
 
 from .conftest import accessibility_problems, missed_by_keyboard, settled
 
@@ -86,16 +85,14 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     slider.press("ArrowRight")  # scripts send the form, and the focus comes back
     tab.wait_for_url(f"**/fit/phases?phases={count + 1}*")
     settled(tab)
-    rows = tab.get_by_role("region", name="Phases", exact=True).locator("tbody tr")
+    rows = tab.get_by_role("region", name="table").first.locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
     assert tab.evaluate("document.activeElement.name") == "phases"
-    tab.get_by_role("main").get_by_role("link", name="Zoom in").click()
-    settled(tab)
-    assert "from=25&to=75" in tab.url
+    expect(tab.locator("figure.chart").first).to_have_attribute("data-drawn", "1")
+    tab.get_by_role("main").get_by_role("link", name="Lost time by phase").click()
+    assert heading(tab) == "Lost time"
     assert f"phases={count + 1}" in tab.url
-    tab.get_by_role("main").get_by_role("link", name="Lost cycles, phase by phase").click()
-    assert heading(tab).startswith("Lost cycles")
-    for _ in range(3):
+    for _ in range(2):
         tab.go_back()
         settled(tab)
     assert tab.url.endswith("/fit/phases")
@@ -137,7 +134,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     tab.on("console", lambda message: complaints.append(message.text))
     tab.goto((tmp_path / "report.html").as_uri())
     drawings = tab.locator("figure svg[role=img]").all()
-    assert len(drawings) >= 3
+    assert len(drawings) == 2  # the timeline, on the first page and on its own; of other charts tables hold the numbers
     for drawing in drawings:
         box = drawing.bounding_box()
         assert box["width"] > 600
@@ -363,8 +360,6 @@ def sections():
 
 
 def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
-    kinds = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
-    assert kinds - AS_ANOTHER <= set(SHOWN), "a kind of result whose views nobody looks at"
     monkeypatch.setattr(blocks, "chart_svg", lambda chart, name: SVG)
     (tmp_path / "kinds.html").write_text(document("kinds", "report.html", sections=sections(), **EMPTY))
     tab.goto(Path(tmp_path / "kinds.html").as_uri())

@@ -11,9 +11,10 @@ from playwright.sync_api import expect
 
 from perf_explore.page import report_text
 from perf_explore.server import served
-from perf_views.bokeh_marks import MOST_POINTS, chart_content, window_content
+from perf_views.bokeh_marks import chart_content, window_content
 from perf_views.contents import Graph, OneView, View
 from perf_views.drawable import report_blocks
+from perf_views.marks import MOST_POINTS
 from perfcore.report import Axis, Band, Bars, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table, Text
 from perfcore.tables import Column
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from dataclasses import replace
 
@@ -40,6 +41,23 @@ def test_without_the_secret_nothing_is_shown(ask, path, cookie):
     answer = ask(path, cookie=cookie)
     assert answer.status == 403
     assert "notebook" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/", "/-/undo"])
+def test_who_goes_away_within_a_request_is_not_waited_for(page, path):
+    async def gone():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        raise AssertionError(message)
+
+    headers = {"host": OWN.removeprefix("http://"), "cookie": f"perf-{PORT}=the-secret", "origin": OWN}
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", PORT),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }  # fmt: skip
+    asyncio.run(page.application()(scope, gone, send))
 
 
 @pytest.mark.parametrize("host", ["", "evil.example", f"evil.example:{PORT}", f"127.0.0.1.evil.example:{PORT}"])

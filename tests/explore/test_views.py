@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from result_kinds import gpu_trace
 
 import perfcore
 from perf_explore.opening import DataViews, Opening, open_subjects
@@ -15,9 +16,10 @@ from perf_explore.page import report_text
 from perf_explore.session import Session
 from perf_views.contents import Form, Headline, Notice, Table, Viewable
 from perf_views.drawable import views_of
-from perf_worley.curve_views import CurveSummary
+from perf_views.marks import thinned
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import PerfError
+from perfcore.report import Steps
 
 TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])
 CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.tile([0.0, 0.5], 150), source="c.csv")
@@ -150,24 +152,27 @@ def noisy(n_steps, seed=1):
     return UtilizationCurve(edges, rng.uniform(0.0, 9.0, n_steps))
 
 
-@pytest.mark.parametrize("n_steps", [3, 1000, 200_000])  # as they are, step by step, by blocks
+@pytest.mark.parametrize("n_steps", [5000, 200_000])
 @pytest.mark.parametrize(("start", "end"), [(0.0, 1.0), (0.2, 0.9), (0.41, 0.42)])
 def test_bins_hold_extremes_and_means_of_their_own_steps(n_steps, start, end):
     curve = noisy(n_steps)
     first, last = (curve.start + share * curve.duration for share in (start, end))
-    part = CurveSummary(curve).stretch(first, last, 50)
-    assert len(part.low) <= 50
-    assert part.edges[0] <= first
-    assert part.edges[-1] >= last
-    assert (np.diff(part.edges) > 0).all()
-    for k, (left, right) in enumerate(itertools.pairwise(part.edges)):
-        i, j = np.searchsorted(curve.edges, [left, right])
-        assert curve.edges[i] == left
-        assert curve.edges[j] == right
-        assert part.low[k] == curve.heights[i:j].min()
-        assert part.high[k] == curve.heights[i:j].max()
-        mean = np.average(curve.heights[i:j], weights=np.diff(curve.edges[i : j + 1]))
-        assert part.mean[k] == pytest.approx(mean, rel=1e-9)
+    band, line = thinned([Steps(curve.edges, curve.heights)], (first, last))
+    for mark in (band, line):
+        edges = np.r_[mark.x[::2], mark.x[-1]]
+        assert len(edges) <= 1001
+        assert edges[0] <= first
+        assert edges[-1] >= last
+        assert (np.diff(edges) > 0).all()
+        for k, (left, right) in enumerate(itertools.pairwise(edges)):
+            i, j = np.searchsorted(curve.edges, [left, right])
+            assert curve.edges[i] == left
+            assert curve.edges[j] == right
+            if mark is band:
+                assert (band.low[2 * k], band.high[2 * k]) == (curve.heights[i:j].min(), curve.heights[i:j].max())
+                continue
+            mean = np.average(curve.heights[i:j], weights=np.diff(curve.edges[i : j + 1]))
+            assert line.y[2 * k] == pytest.approx(mean, rel=1e-9)
 
 
 def test_every_page_begins_with_what_the_command_prints_first(subject):
@@ -188,6 +193,20 @@ def test_the_first_page_has_the_answer_of_the_command_or_of_the_data():
 
 def of_type(view, kind):
     return [block for block in view.blocks if isinstance(block, kind)]
+
+
+def test_a_model_of_a_trace_has_the_timeline_and_commands_phase_by_phase():
+    model = perfcore.fit(TRACE, phases=2, degree=0)
+    views = open_subjects([model, TRACE])
+    assert [way.text for way in views.ways((), {})][:3] == [model.title, "Timeline", "Lost time"]
+    assert [len(table.rows) for table in of_type(views.view(("timeline",), {}), Table) if table.title == "Phases"] == [
+        2
+    ]
+    lost = of_type(views.view(("overheads",), {}), Headline)[0].text
+    assert lost == perfcore.overheads(TRACE, phases=model).report().answer
+    page = DataViews(TRACE, "t.csv").view(("fit", "phases"), {"fit.phases": "2"})
+    links = {link.path: link.query for block in page.blocks for link in getattr(block, "links", ())}
+    assert links[("overheads",)] == {"phases": "2"}
 
 
 def test_options_of_a_command_stand_in_the_address():
@@ -213,6 +232,12 @@ def test_sliders_ask_what_the_command_is_asked():
     assert {item.name: item.value for item in sliders} == {
         "ask.network": "2", "ask.computing": "1.5", "ask.balance": "0", "ask.noise": "0",
     }  # fmt: skip
+    file = str(gpu_trace("path", 30))
+    gpu = open_subjects([file])
+    fields = [item.name for form in of_type(gpu.view(("whatif",), {}), Form) for item in form.fields]
+    assert [name for name in fields if name.startswith("ask.")] == ["ask.gpu", "ask.host"]  # it has no collectives
+    asked = perfcore.whatif(file, compute={"host": 2.0}).report().answer
+    assert of_type(gpu.view(("whatif",), {"ask.host": "2", "ask.gpu": "1"}), Headline)[0].text == asked
     plain = of_type(views.view(("whatif",), {}), Headline)[0].text
     assert plain == perfcore.whatif("examples/halo/halo.prv").report().answer
 
@@ -244,6 +269,13 @@ def test_two_files_of_benchmarks_are_two_versions(tmp_path):
     assert of_type(views.view((), {}), Headline)[0].text == expected
     assert expected.startswith("FAIL")
     assert [way.text for way in views.ways((), {})][1:] == ["Versions", "old.json", "new.json"]
+    table = of_type(views.view(("gate",), {}), Table)[0]
+    assert table.rows[0][0].link.path == ("gate", "./sort")
+    runs = of_type(views.view(("gate", "./sort"), {}), Table)[0]
+    medians = [np.median(json.loads(Path(file).read_text())["results"][0]["times"]) for file in (old, new)]
+    assert [float(row[runs.header.index("median [s]")]) for row in runs.rows] == pytest.approx(medians, rel=1e-3)
+    with pytest.raises(PerfError, match="no view"):
+        views.view(("gate", "other"), {})
 
 
 def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothing(tmp_path):

@@ -15,7 +15,7 @@ from trace_samples import pieces
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.state_table import TabularTrace
-from perf_worley.iterations.api import iterations
+from perf_worley.iterations_api import iterations
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 

@@ -104,3 +104,11 @@ def test_threads_without_messages_are_told_what_no_schedule_can_save_more_of(tmp
     report = perfcore.overheads(path).report()
     assert "keeping all 3 locations computing would save at most 50.0%, solve twice as fast 40.0%" in report.answer
     assert report.next == f"perf overheads {path} --by location"
+
+
+def test_a_run_of_which_most_is_not_recorded_is_told_apart(tmp_path):
+    """One of three locations is in a state until 20 us, the next one from 95 us on: 75 % of nothing."""
+    path = tmp_path / "run.csv"
+    path.write_text("location,state,start_us,end_us\nt0,solve,0,20\nt1,solve,5,20\nt0,solve,95,100\n")
+    notes = perfcore.overheads(path).report().notes_by_label()
+    assert notes["Uncertain"][0].startswith("nothing is recorded from 20 us to 95 us (75.0% of the run): the file is")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from result_kinds import CELL_ELEMENTS, Elements
+from result_kinds import CELL_ELEMENTS, KINDS, Elements
 
 import perfcore
 from perf_experiments import Replications, Run, Runs, Summary
@@ -28,7 +28,6 @@ from perf_views.contents import Chart
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import VERBOSE, print_findings
-from perfcore.hooks.registry import registry
 from perfcore.results import Shown
 from perfcore.stochastic import representation_named
 
@@ -211,6 +210,7 @@ SUBJECTS = {
     "UslModel": lambda: perfcore.fit(table(NAMES[2:3], "code"), fitter="usl", quantity="time"),
     "Answers": lambda: perfcore.whatif(messages(), network="0"),
     "MessageTable": lambda: perfcore.messages(messages()),
+    "MessageRuns": lambda: perfcore.messages([messages(), messages()]),
     "Iterations": lambda: perfcore.iterations(steps()),
     "PhaseComparison": lambda: perfcore.compare(phases(), phases()),
     "PhaseModel": phases,
@@ -236,8 +236,7 @@ _MOST_VIEWS, _MOST_WITH_CHARTS = 12, 3
 
 
 def test_every_kind_is_among_them():
-    named = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
-    assert named <= set(SUBJECTS) | WITHOUT_NAMES
+    assert set(KINDS) <= set(SUBJECTS) | WITHOUT_NAMES
 
 
 @cache

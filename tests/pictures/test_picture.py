@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from perf_structural import StructuralModel
 from perf_views.picture import plot
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.results import Result, presenter_of
+from perfcore.results import Result
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
@@ -48,8 +49,7 @@ def test_a_long_curve_shows_its_extremes():
     heights[12_345], heights[40_000] = 9.0, 1.0  # each 1/50,000 of the width: less than a pixel
     axes = Figure().add_subplot()
     plot(None, UtilizationCurve(np.arange(50_001), heights), ax=axes)
-    band = next(patch for patch in axes.patches if patch.get_fill())
-    drawn = band.get_path().vertices[:, 1]
+    drawn = axes.collections[0].get_paths()[0].vertices[:, 1]
     assert (drawn.min(), drawn.max()) == (1.0, 9.0)
 
 
@@ -111,7 +111,7 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
 
 WITHOUT = {
     "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Ranking", "Added",
-    "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes",
+    "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes", "MessageRuns",
 }  # fmt: skip
 TOO_WIDE = {
     "ScalingModel",
@@ -135,7 +135,7 @@ def subject(kind):
 
 def panel_names(model):
     """Of all panels but those that are like an earlier one."""
-    names = [plot.name for plot in model.report().plots] or presenter_of(model).panels(model)
+    names = [plot.name for plot in model.report().plots]
     return [name for name in names if "-" not in name]
 
 
@@ -185,3 +185,18 @@ def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
     with pytest.raises(OptionError, match=r"has no picture|name a column"):
         plot(model, data, tmp_path / "x.pdf", **COLUMN)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_drawn_at_their_times_and_no_runs_have_no_picture(tmp_path):
+    listed = perfcore.runs("examples/study/recorded/sor.db")
+    figure = plot(listed, None, tmp_path / "x.png").figure
+    drawn = np.concatenate(
+        [collection.get_offsets() for collection in figure.axes[0].collections] or [np.empty((0, 2))]
+    )
+    lines = [line.get_xydata() for line in figure.axes[0].lines]
+    points = np.concatenate([drawn, *lines])
+    expected = [(run.number, run.wall_ns / 1e9) for run in listed.listed]
+    assert np.array(sorted(map(tuple, points.tolist()))) == pytest.approx(np.array(sorted(expected)))
+    with pytest.raises(OptionError, match="has no picture"):
+        plot(replace(listed, listed=()), None, tmp_path / "none.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.png"]

@@ -86,3 +86,50 @@ def test_lu():
     low, high = StructuralModel.read(FOLDER / "lu.toml").predict().value.support
     assert low == pytest.approx(time(np.array([share[1] for share in shares])))
     assert high == pytest.approx(time(np.array([share[0] for share in shares])))
+
+
+def ten_million(time, tables):
+    """Draw 10^7 times of independent histograms, a million at once."""
+    generator, pieces = np.random.default_rng(7), []
+    levels = [np.concatenate([[0.0], np.cumsum(table["histogram"]["masses"])]) for table in tables]
+    for _ in range(10):
+        draws = [
+            np.interp(generator.random(10**6), level, table["histogram"]["edges"])
+            for level, table in zip(levels, tables, strict=True)
+        ]
+        pieces.append(time(*draws))
+    return np.concatenate(pieces)
+
+
+def assert_close(prediction, sample):
+    """A tenth of what bins may cost elsewhere; the sample's own error is a hundredth of that."""
+    found = prediction.statistics
+    assert found["mean"] == pytest.approx(sample.mean(), rel=1e-3)
+    assert found["std"] == pytest.approx(sample.std(), rel=5e-3)
+    quantiles = np.quantile(sample, [0.05, 0.5, 0.95], overwrite_input=True)
+    assert [found[name] for name in ("p05", "p50", "p95")] == pytest.approx(quantiles.tolist(), rel=2e-3)
+
+
+def test_sor_against_ten_million_draws():
+    given = inputs_of("sor.toml")
+
+    def time(bandwidth, *cpu):
+        return 200 * ((500 * 2000 / 2 * 12e-9 / np.min(cpu, axis=0)) + 2 * (90e-6 + 8e3 / (bandwidth * 1e6)))
+
+    prediction = StructuralModel.read(FOLDER / "sor.toml").predict()
+    assert prediction.evaluation.method == "arithmetic"
+    assert_close(prediction, ten_million(time, [given["bandwidth"], *given["cpu"]]))
+
+
+def test_lu_with_measured_loads_against_ten_million_draws():
+    """The load of a processor is in its right-hand sides and in its blocks, so that formulas alone can't be exact."""
+    loads = inputs_of("sor.toml")["cpu"]
+
+    def time(*cpu):
+        slowest = np.min(cpu, axis=0)
+        block = 32**2 * 1.6e-6 / slowest + 2 * (150e-6 + 5 * 8 * 32 / 9e6)
+        return 250 * (32**2 * 64 * 1.1e-6 / slowest + 2 * (64 + 2) * block)
+
+    prediction = StructuralModel.read(FOLDER / "lu.toml").predict({"cpu": loads})
+    assert prediction.evaluation.method.startswith("quasi-Monte Carlo")
+    assert_close(prediction, ten_million(time, loads))

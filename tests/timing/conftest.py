@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perf_timing.joint.problem import JointProblem
+from perf_timing.joint_solver import JointProblem
 
 FUNCTIONS = {
     "1/p^2": lambda p: p**-2.0,

@@ -8,9 +8,8 @@ from backwards import Backwards
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.resampling import bootstrap, leave_one_cell_out, leave_one_out_residuals
-from perf_timing.joint.solver import solve
+from perf_timing.joint_resampling import bootstrap, leave_one_cell_out, leave_one_out_residuals
+from perf_timing.joint_solver import JointProblem, solve
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 40))

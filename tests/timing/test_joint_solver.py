@@ -8,13 +8,15 @@ from scipy.optimize import curve_fit, least_squares, minimize
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from perf_timing.joint.problem import JointProblem, components, in_gauge
-from perf_timing.joint.resampling import profile_intervals, reciprocal
-from perf_timing.joint.solver import (
+from perf_timing.joint_resampling import profile_intervals, reciprocal
+from perf_timing.joint_solver import (
+    JointProblem,
     JointStatus,
     alternate,
     cell_fits,
+    components,
     data_driven_start,
+    in_gauge,
     random_start,
     rank_one,
     search,
@@ -52,7 +54,7 @@ def test_starts_that_end_higher_are_not_counted(joint, monkeypatch):
         found = search(*arguments, **named)
         return replace(found, objective=found.objective * next(objectives))
 
-    monkeypatch.setattr("perf_timing.joint.solver.search", ends_higher)
+    monkeypatch.setattr("perf_timing.joint_solver.search", ends_higher)
     assert solve(joint(noise=0.5, seed=3).problem, starts=4).starts_reached == 2
 
 

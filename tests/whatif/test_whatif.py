@@ -119,6 +119,7 @@ def test_what_may_not_be_asked():
         ({"compute": {"dgemm": 2}}, UnknownNameError, "class or state"),
         ({"compute": {"solve": 2}, "balance": "computing"}, OptionError, "the same states"),
         ({"noise": -1}, OptionError, "0 or more"),
+        ({"noise": 11}, OptionError, "at most 1000%"),
     ):
         with pytest.raises(error, match=said):
             whatif(trace, **options)

@@ -8,10 +8,9 @@ from scipy.signal import lfilter
 
 import perfcore
 from perf_worley.bounded_models import bounded_models, leaves_bounds
-from perf_worley.cells import TOLERANCE, Cells, cells_of
+from perf_worley.cells import TOLERANCE, Cells, autoregressive, cells_of, first_order, residuals
 from perf_worley.moment_tree import MomentTree
 from perf_worley.number_of_phases import likeliest
-from perf_worley.phase_errors import autoregressive, first_order, residuals
 from perfcore import UtilizationCurve
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import perfcore
 from perf_analysis.stretches import phase_edges
+from perf_worley.cells import processor_cycle
 from perf_worley.moment_tree import MomentTree
-from perf_worley.phase_errors import processor_cycle
 from perf_worley.phase_maker import knee, penalty, persistence
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError

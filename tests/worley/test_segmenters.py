@@ -5,12 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from perf_worley import segmenters as hill_climb
 from perf_worley.minimax import Minimax
 from perf_worley.moment_tree import BLOCK, MomentTree
 from perf_worley.options import HillClimbOptions
-from perf_worley.segmenters import hill_climb
-from perf_worley.segmenters.hill_climb import Greedy, HillClimb, best_split, climb
-from perf_worley.segmenters.least_squares import LeastSquares
+from perf_worley.segmenters import Greedy, HillClimb, LeastSquares, best_split, climb
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from perf_worley.moment_tree import MomentTree
-from perf_worley.segmenters.hill_climb import best_split
-from perf_worley.short_curves import ShortTree
+from perf_worley.moment_tree import MomentTree, ShortTree
+from perf_worley.segmenters import best_split
 from perfcore import UtilizationCurve
 
 

@@ -27,14 +27,6 @@ _PAGES = {  # kinds of data on whose pages they stand
     "messages": ("trace",),
     "whatif": ("trace",),
 }
-_PRESENTERS = (
-    ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
-    (
-        "perfcore.data.trace:Trace#messages",
-        "message_views:Trace",
-        "a trace's messages by sender and receiver, and their sizes",
-    ),
-)
 
 
 @hookimpl
@@ -59,10 +51,3 @@ def register_readers(register: Register) -> None:
         help="summaries of runs, by perf summarize",
         suffixes=(".summary",),
     )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how results are shown, and the views that a trace has."""
-    for result, presenter, text in _PRESENTERS:
-        register(result, f"perf_analysis.{presenter}Presenter", help=text)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perf_traces.options import CELLS
 from perf_traces.reading import HowToReadTraces
-from perf_traces.summaries.run import CELLS
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, reporting
 from perfcore.cli.parameters import Json, Overwrite

@@ -47,7 +47,6 @@ class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
     json_kind: ClassVar[str] = "gpu-whatif"
-    questions: ClassVar[tuple[str, ...]] = ("gpu", "host", "collectives")  # for the sliders of its page
 
     source: str
     region: str
@@ -65,6 +64,7 @@ class GpuAnswers(Result):
     details: str  # what a profile, or launches, can tell more by
     sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each scenario
     swept: str = ""
+    questions: tuple[str, ...] = _PARTS  # for the sliders of its page
 
     def report(self, data: Any = None) -> Report:
         from perf_analysis.whatif_answers import report_of_gpu
@@ -148,7 +148,7 @@ def gpu_answers(
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
         tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),
-        () if error else tuple(sweep), swept,
+        () if error else tuple(sweep), swept, parts,
     )  # fmt: skip
 
 

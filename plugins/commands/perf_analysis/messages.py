@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -143,44 +143,6 @@ def message_table(communication: Communication, trace: Trace | None = None) -> M
         of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
         *(((), ()) if trace is None else collective_speeds(communication, trace)),
     )  # fmt: skip
-
-
-def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of what is sent in each phase: messages, and collectives of data by when the first rank is
-    there.
-    """
-    messages = communication.messages
-    sent, begun = _phases(communication, edges_ns)
-    begun = begun[communication.collectives.of_data]
-    pairs = communication.sender.astype(np.int64) * len(communication.locations) + communication.receiver
-    rows = []
-    for phase in range(1, len(edges_ns)):
-        here = sent == phase
-        figures = here.sum(), messages.bytes[here].sum(), len(np.unique(pairs[here])), (begun == phase).sum()
-        rows.append([str(phase), *map(str, figures)])
-    return ["phase", "messages", "bytes", "pairs", "collectives"], rows
-
-
-def of_phase(communication: Communication, edges_ns: Sequence[int], phase: int) -> Communication:
-    """What `messages_by_phase` counts in one phase, from 1 on."""
-    sent, begun = _phases(communication, edges_ns)
-    return replace(
-        communication,
-        messages=communication.messages.only(sent == phase),
-        collectives=communication.collectives.only(begun == phase),
-        source=f"{communication.source}, phase {phase}",
-    )
-
-
-def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Ints, Ints]:
-    """The phase, from 1 on, that each message is sent in, and in which the first member of each collective is there."""
-    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
-    begins = np.full(len(collectives), np.iinfo(np.int64).max)
-    np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
-    edges = np.asarray(edges_ns)
-    sent: Ints = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
-    begun: Ints = np.searchsorted(edges, begins, side="right")
-    return sent, begun
 
 
 def trace_and_calls(

@@ -15,6 +15,7 @@ from perf_analysis.collective_speeds import collective_speeds
 from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
+from perf_traces.joined_trace import JoinedTrace
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
 from perf_traces.messages.replay import startup_calls
@@ -22,9 +23,11 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 from perfcore.report import Column, Report, Table
 from perfcore.results import Result
 
+_MOSTLY_EMPTY = 0.5  # share of a run without any state that is reported
 _OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the table of categories
 
 
@@ -287,6 +290,11 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
     """
     if isinstance(trace, SummarizedTrace):
         return profile
+    idle = sum(time for name, time in zip(profile.categories, profile.by_category_ns.tolist(), strict=True)
+               if name == "idle")  # fmt: skip
+    of_states = not profile.devices or idle > _MOSTLY_EMPTY * profile.total_ns  # else the host says what it does
+    if of_states and (gap := _unrecorded(trace)) is not None:
+        profile = replace(profile, notes=(gap, *profile.notes))
     if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
         return profile
     notes: list[str] = []
@@ -316,3 +324,22 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
         profile, replayed=replayed, bursts=bursts, threads=threads, exposed_ns=exposed, startup_ns=startup,
         notes=(*profile.notes, *notes),
     )  # fmt: skip
+
+
+def _unrecorded(trace: Trace) -> str | None:
+    """A note on the longest time without any state, if it is most of the run; None of traces that are on disk."""
+    if isinstance(trace, JoinedTrace) or hasattr(trace, "database"):
+        return None
+    order = np.argsort(trace.start_ns, kind="stable")
+    begins = np.append(trace.start_ns[order], trace.span_ns[1])
+    ends = np.maximum.accumulate(np.append(trace.span_ns[0], trace.end_ns[order]))
+    longest = int(np.argmax(begins - ends))
+    first, last = int(ends[longest]), int(begins[longest])
+    share = (last - first) / max(trace.span_ns[1] - trace.span_ns[0], 1)
+    if share < _MOSTLY_EMPTY:
+        return None
+    times = (readable(time - trace.span_ns[0], "ns") for time in (first, last))
+    return (
+        f"nothing is recorded from {' to '.join(times)} ({share:.1%} of the run): the file is cut short, or a clock "
+        "jumped; leave it out with --from or --to"
+    )

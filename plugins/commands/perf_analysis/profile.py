@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis.call_paths import call_paths
 from perf_analysis.categories import NO_STATE
 from perf_analysis.inclusive_times import UnitedCalls, counted_by_function
 from perf_analysis.profiles import By, RunProfile
@@ -115,10 +116,11 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
                 incomplete |= cut
     durations = stretches.durations_ns
     times[place[NO_STATE]] += durations - times.sum(axis=0)
-    inclusive, calls, united = times, begun, None
+    inclusive, calls, united, paths = times, begun, None, None
     if (nesting := nesting_of(trace)) is not None:
         united = UnitedCalls(trace, nesting, function, stretches, shape)
         inclusive, calls = united.times(times), united.calls(begun)
+        paths = call_paths(trace, nesting, function) if len(nesting) and shape[2] == 1 else None
     if (background := trace.facts.get(BACKGROUND)) in called:
         calls = calls.copy()
         calls[place[called[background]]] = 0
@@ -130,7 +132,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
         functions, trace.locations, stretches.names, times, inclusive, calls, durations,
         tuple(called[state] for state in trace.busy_states), trace.source,
         notes=(*notes, _INCOMPLETE) if incomplete else notes, has_calls=not incomplete,
-        counted=counted.exclusive, counted_inclusive=counted.inclusive,
+        counted=counted.exclusive, counted_inclusive=counted.inclusive, paths=paths,
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from perf_analysis.categories import NO_STATE
 from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
 from perf_analysis.scaling_efficiencies import time_column
-from perf_views.names import existing_file, plain_names
+from perf_views.names import existing_file, plain_names, shortened
 from perfcore.data.units import readable
-from perfcore.report import Axis, Bars, Column, Figure, Line, Note, Plot, Points, Report, Table
+from perfcore.report import Axis, Bars, Column, Figure, Line, Note, Plot, Points, Report, Spans, Table, Text
 
 if TYPE_CHECKING:
     from perf_analysis.profiles import Profiles, RunProfile
@@ -22,6 +22,7 @@ _LETTERS = 60  # of a name, where there is room
 _MOST_FUNCTIONS, _MOST_RUNS = 20, 8
 _MOST_BARS, _MOST_LINES, _MOST_AREAS = 15, 8, 10
 _MOST_PARTS = 40
+_NARROWEST, _MOST_BOXES, _LETTERS_ACROSS = 0.002, 1000, 130  # of an icicle: share of a box, boxes, and letters
 _MOST_IN_MIXTURE, _LEAST_SHARE = 4, 0.005  # functions, and of what is named in a mixture
 _IMBALANCED = 1.1  # longest by mean time, from which on it matters which location
 
@@ -45,7 +46,8 @@ def report_of(profiles: Profiles) -> Report:
     notes = [Note("Uncertain", text) for text in profiles.remarks()]
     return Report(
         f"Time by function: {profiles.source}", answer, figures, [data, *tables],
-        lambda: [_plot_of_run(profiles) if n_runs == 1 else _plot_of_runs(profiles)], notes, _next(profiles),
+        lambda: [_plot_of_runs(profiles)] if n_runs > 1 else [_plot_of_run(profiles), *_icicle(run)],
+        notes, _next(profiles),
     )  # fmt: skip
 
 
@@ -146,6 +148,11 @@ def _over_runs(profiles: Profiles) -> Table:
         columns.append(time_column(label_of(profiles, run), [_mean_ns(run, group) for group in groups]))
     shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
     imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
+    if len(runs) == 2:
+        before, after = (np.array([_mean_ns(run, group) for group in groups]) for run in runs)
+        columns.append(Column("difference", after - before, "ns", "time"))
+        ratios = np.divide(after, before, out=np.full(len(before), np.nan), where=before > 0)
+        columns.append(Column("ratio", ratios, format=".3g"))
     columns += [Column("last share", shares, format=".1%"), Column("last imbalance", imbalances, format=".2f")]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
     return Table(columns, title=f"Mean exclusive time per location{more}")
@@ -206,6 +213,41 @@ def _plot_of_run(profiles: Profiles) -> Plot:
     label = "share of runtime (mean, range)" if n > 1 else "share of runtime"
     of_names = Axis(scale="category", names=plain_names(names), is_reversed=True)
     return Plot("functions", bars, Axis(label, format=".0%", limits=(0.0, None)), of_names, legend="below")
+
+
+def _icicle(run: RunProfile) -> list[Plot]:
+    """Return the call paths as an icicle: callees below their caller, as wide as their share of the time."""
+    if run.paths is None:
+        return []
+    paths, depth = run.paths, run.paths.depth.tolist()
+    share = (paths.time_ns / run.total_ns).tolist()
+    begins, ends = [0.0] * len(share), dict[int, float]()  # where the next callee of a path begins
+    for path in sorted(range(len(share)), key=lambda path: (depth[path], -share[path])):
+        caller = int(paths.parent[path])
+        begins[path] = ends.get(caller, begins[caller] if caller >= 0 else 0.0)
+        ends[caller] = begins[path] + share[path]
+    shown = [path for path, width in enumerate(share) if width >= _NARROWEST][:_MOST_BOXES]
+    short = plain_names(run.functions, _LETTERS)
+    names: dict[int, str] = {}
+    for path, (function, caller) in enumerate(zip(paths.function.tolist(), paths.parent.tolist(), strict=True)):
+        names[path] = f"{names[caller]} → {short[function]}" if caller >= 0 else short[function]
+    rank = {int(k): place for place, k in enumerate(np.argsort(-run.by_function_ns, kind="stable"))}
+    tops = np.array([depth[path] for path in shown], float)
+    boxes = Spans(
+        [begins[path] for path in shown], [begins[path] + share[path] for path in shown], "",
+        [f"area:{rank[int(paths.function[path])]}" for path in shown], tops, tops + 0.94, 0.55,
+        [names[path] for path in shown],
+    )  # fmt: skip
+    wide = [path for path in shown if share[path] * _LETTERS_ACROSS >= 4]  # of a name at least four letters
+    texts = [shortened(short[int(paths.function[path])], int(share[path] * _LETTERS_ACROSS)) for path in wide]
+    marks: list[Any] = [
+        boxes,
+        Text([begins[path] + 0.002 for path in wide], [depth[path] + 0.47 for path in wide], texts),
+    ]
+    deepest = float(tops.max(initial=0.0)) + 1.0
+    y = Axis("call depth", limits=(0.0, deepest), ticks=[-1.0], is_reversed=True)
+    x = Axis("share of total time", format=".1%", limits=(0.0, max(ends.get(-1, 1.0), 1e-9)))
+    return [Plot("paths", marks, x, y, "Call paths", 1.2 + 0.28 * deepest, 1.0, legend="")]
 
 
 def _plot_of_runs(profiles: Profiles) -> Plot:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis.call_paths import CallPaths
 from perf_analysis.categories import NO_STATE
 from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
@@ -59,6 +60,7 @@ class RunProfile:
     has_calls: bool = True
     counted: Mapping[str, Ints] = field(default_factory=dict)
     counted_inclusive: Mapping[str, Ints] = field(default_factory=dict)  # with their callees
+    paths: CallPaths | None = None  # of a trace with calls within calls
 
     @property
     def elapsed_ns(self) -> int:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from perf_analysis.slurm_array import SlurmOptions, SubmittedJobs, submit
-from perf_traces.summaries.run import CELLS, Run, is_summary, run_of
+from perf_traces.options import CELLS
+from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
 from perf_traces.summaries.sums import load, save

@@ -87,7 +87,8 @@ def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:
 _MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
 _BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
 _REPLAYS_AT_ONCE = 8  # as many times of 8 bytes as a line of the processor's cache holds
-_USUAL_NOISE = 0.05
+_BURSTS_AT_ONCE = 1 << 20  # of 24 bytes and more
+_USUAL_NOISE, _LARGEST_NOISE = 0.05, 10.0  # of more, the mean of some hundred replays is no estimate
 _NEARLY_ALL = 0.999
 
 
@@ -158,8 +159,10 @@ def _read(reading: Mapping[str, Any], path: str, wanted: Sequence[type]) -> Any:
 
 
 def _questions(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[Any]:
-    if not 0 <= noise < np.inf:
-        raise OptionError(f"noise {noise:g}: a share of 0 or more is expected, such as 5%")
+    if not 0 <= noise <= _LARGEST_NOISE:
+        raise OptionError(
+            f"noise {noise:g}: a share of 0 or more, at most {_LARGEST_NOISE:.0%}, is expected, such as 5%"
+        )
     if network is None and not faster and not balance and not noise:
         return []
     chosen = None if network is None else network_from_text(network)
@@ -254,8 +257,9 @@ class _Run:
         rng = np.random.default_rng(self._seed)
         n_replays = max(_FEWEST_REPLAYS, min(_MOST_REPLAYS, _BURSTS_IN_ALL // len(bursts)))
         drawn = np.empty(n_replays, np.int64)
-        for first in range(0, n_replays, _REPLAYS_AT_ONCE):
-            rows = drawn[first : first + _REPLAYS_AT_ONCE]
+        at_once = min(_REPLAYS_AT_ONCE, max(_BURSTS_AT_ONCE // len(bursts), 1))
+        for first in range(0, n_replays, at_once):
+            rows = drawn[first : first + at_once]
             changed = np.array([noisy(bursts, noise, rng) for _ in rows])
             if network.latency_ns is None or network.bytes_per_ns is None:
                 rows[:] = self.replay.runtimes_ns(changed, network.factor)

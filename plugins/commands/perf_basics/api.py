@@ -113,7 +113,7 @@ _EXAMPLES = {
     "Series": "perf info {file}",
     "Measurements": "perf info {file}",
 }
-_HIDDEN = ("joins", "presenters")  # they have no names that a user types
+_HIDDEN = ("joins",)  # they have no names that a user types
 
 
 def info(data: Any, **options: Any) -> Facts:

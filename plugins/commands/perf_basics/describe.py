@@ -7,12 +7,13 @@ import glob
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_tables.confounders import column_meanings, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
+from perf_traces.joined_trace import run_of
 from perf_traces.messages.communication import communication_of
 from perf_traces.options import WARNING
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -30,7 +31,9 @@ from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
 from perfcore.reading.recognise import read
-from perfcore.results import further_presenters
+
+if TYPE_CHECKING:
+    from perf_traces.messages.communication import Communication
 
 
 def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -40,7 +43,7 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
         facts = _trace(data, named)
     elif isinstance(data, UtilizationCurve):
         facts = {"kind": "utilization curve", **_curve(data), **_seen_by_fitter(data, named)}
-        facts["next"] += [_plot(named), *_by_others(data, named)]
+        facts["next"].append(_plot(named))
     elif isinstance(data, Series):
         facts = {
             "kind": "time series",
@@ -59,10 +62,8 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
             if len(data.columns) == 1:
                 data.curve()
                 facts["next"].append(_plot(named))
-        facts["next"] += _by_others(data, named)
     elif isinstance(data, Measurements):
         facts = _measurements(data, named)
-        facts["next"] += _by_others(data, named)
         if (more := _more_files(data, name)) is not None:
             facts["next"] = [more + reading]
     else:
@@ -102,7 +103,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         "locations": len(trace.locations),
         "states": list(trace.states),
         "busy": list(trace.busy_states),
-        **_messages(trace),
+        **(communication.facts() if (communication := _communication(trace)) else {}),
         **({"markers": lines} if (lines := marker_lines(trace)) else {}),
     }
     try:
@@ -112,20 +113,30 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
     else:
         facts |= _seen_by_fitter(trace, name)
         facts["next"].append(_plot(name))
-    others = sorted(_by_others(trace, name), key=lambda line: not line.startswith("perf overheads"))
-    facts["next"] = [*others, *facts["next"]]
+    facts["next"] = [*_breakdowns(trace, name), *facts["next"]]
     if not isinstance(trace, SummarizedTrace):
         facts["next"].append(f"perf convert {name} -o trace.parquet")
     return facts
 
 
-def _messages(trace: Trace) -> dict[str, str]:
-    """How many messages and collectives a trace holds."""
+def _breakdowns(trace: Trace, name: str) -> list[str]:
+    """Return the commands that break down the time of a trace, and that of its messages."""
+    commands = []
+    with contextlib.suppress(PerfError):  # it does not last
+        run_of(trace)
+        commands.append(f"perf overheads {name}")
+    if communication := _communication(trace):
+        commands.append(f"perf messages {name}" if communication.not_replayed else f"perf whatif {name}")
+    return commands
+
+
+def _communication(trace: Trace) -> Communication | None:
+    """Return the messages and collectives of a trace; None if there are none, or if it is a part of a run."""
     try:
         communication = communication_of(trace)
-    except DataError:  # of a part of a run nothing is known
-        return {}
-    return communication.facts() if communication is not None and len(communication.calls) else {}
+    except DataError:
+        return None
+    return communication if communication is not None and len(communication.calls) else None
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
@@ -279,11 +290,6 @@ def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
     usual = [f"--fitter {fitter} --plot model.png"] if implementation.suits(data) else []
     suggested = facts.get("next", usual)
     return {**facts, "next": [f"perf fit {name} {options}{flags}" for options in suggested]}
-
-
-def _by_others(data: Any, name: str) -> list[str]:
-    """Commands of plugins that show something of such data."""
-    return [line for presenter, _ in further_presenters(data).values() for line in presenter.commands(data, name)]
 
 
 def _more_files(data: Measurements, name: str) -> str | None:

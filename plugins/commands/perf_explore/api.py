@@ -17,7 +17,8 @@ from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, write_bytes
 from perfcore.reading import Read, read_file
-from perfcore.results import Column, Presenter, Result, Table, Tables
+from perfcore.report import Column, Figure, Report, Table
+from perfcore.results import Result
 
 
 def report(
@@ -113,23 +114,18 @@ class Inline(Result):
     page: str
     height: int
 
+    def report(self, data: Any = None) -> Report:
+        """Return what stands where no frame can be shown: the name and the size."""
+        size = Figure("size", len(self.page.encode()) / 1e3, "kB", format=".0f", key="kB")
+        table = Table([Column("shown", [self.name]), Column("size", [size.value], "kB", ".0f", key="kB")])
+        return Report(self.name, self.name, [size], [table])
+
     def _repr_html_(self) -> str:
         # Its scripts run, but reach neither the notebook nor anything else.
         return (
             f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.page)}" sandbox="allow-scripts" '
             f'style="width:100%;height:{self.height}px;border:1px solid {_EDGE}"></iframe>'
         )
-
-
-class InlinePresenter(Presenter):
-    """Where no frame can be shown: what would be in it."""
-
-    def title(self, result: Inline) -> str:
-        return result.name
-
-    def tables(self, result: Inline) -> Tables:
-        columns = [Column("shown", 0), Column("size", 1, "kB", ".0f", key="kB")]
-        return [Table(columns, [(result.name, len(result.page.encode()) / 1e3)])]
 
 
 def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read = read_file, **options: Any) -> Inline:

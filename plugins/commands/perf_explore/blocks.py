@@ -339,7 +339,7 @@ class Writer:
 
     def feed(self, graph: Graph) -> str:
         """Where finer parts of a long chart are asked for; empty if there are none."""
-        from perf_views.bokeh_marks import is_long
+        from perf_views.marks import is_long
 
         return self.keep(graph.plot) if self.keep is not None and is_long(graph.plot) else ""
 

@@ -63,7 +63,7 @@ class CommandViews:
         self._name = function if function in entry.functions else next(iter(entry.functions))
         self._entry, self._subjects, self._files, self._given = entry, subjects, files, options
         self.title = title or _TITLES.get(entry.name, entry.name.capitalize())
-        self._answers: OrderedDict[tuple[tuple[str, str], ...], Result] = OrderedDict()
+        self._answers: OrderedDict[tuple[tuple[str, str], ...], tuple[Result, page.Viewable]] = OrderedDict()
         self.failed = False  # whether it answers nothing about these data
 
     @property
@@ -74,11 +74,11 @@ class CommandViews:
         """The report with the options that the address names; see `Viewable.view`."""
         forms = self._forms(query)
         try:
-            result = self.answer(query)
+            result, views = self._answer(query)
         except PerfError as error:
             self.failed = self.failed or not any(query.values())
             return page.View(self.title, (page.Notice(str(error), "error"), *forms))
-        inner = views_of(result).view(path, query)
+        inner = views.view(path, query)
         blocks = (*inner.blocks[:1], *self._sliders(result, query), *inner.blocks[1:], *forms)
         return replace(inner, title=self.title, blocks=blocks)
 
@@ -96,9 +96,13 @@ class CommandViews:
 
     def answer(self, query: page.Query) -> Result:
         """What the command finds, with the options of a query."""
+        return self._answer(query)[0]
+
+    def _answer(self, query: page.Query) -> tuple[Result, page.Viewable]:
         key = tuple(sorted((name, text) for name, text in query.items() if text))
         if key not in self._answers:
-            self._answers[key] = self._ask({**self._given, **self._options(query)})
+            result = self._ask({**self._given, **self._options(query)})
+            self._answers[key] = result, views_of(result)
             if len(self._answers) > _MOST_ANSWERS:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
@@ -118,7 +122,7 @@ class CommandViews:
     def _function(self) -> Callable[..., Any]:
         return self._entry.load_function(self._name)
 
-    def _parameters(self) -> dict[str, tuple[Any, Any, Option]]:
+    def parameters(self) -> dict[str, tuple[Any, Any, Option]]:
         """Options of the command by name: the default, the type of the value, and what is declared."""
         found = {}
         for name, (parameter, kind, notes) in parameters_of(self._function()).items():
@@ -135,7 +139,7 @@ class CommandViews:
     def _options(self, query: page.Query) -> dict[str, Any]:
         """Values of the options that a query names, and of the sliders."""
         options: dict[str, Any] = {}
-        for name, (_, kind, _) in self._parameters().items():
+        for name, (_, kind, _) in self.parameters().items():
             if text := query.get(name, "").strip():
                 options[name] = _value(name, text, kind)
         factors = {}
@@ -170,7 +174,7 @@ class CommandViews:
         """Choices in one row, which are shown at once, and all other options."""
         choices, others = [], []
         helps = help_of(self._function())[1]
-        for name, (default, kind, note) in self._parameters().items():
+        for name, (default, kind, note) in self.parameters().items():
             if name in _SLIDERS or name in ("compute", "balance") or name in self._given:
                 continue
             shown = name.replace("_", " ")
@@ -201,9 +205,12 @@ def _value(name: str, text: str, kind: Any) -> Any:
         raise OptionError(f"{name} {text!r}: a number is expected") from None
 
 
-def command_views(kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] = ()) -> dict[str, CommandViews]:
-    """Return the views of all commands that show data of a kind, by name."""
-    return {name: CommandViews(entry, subjects, files) for name, entry in entries_for(kind).items()}
+def command_views(
+    kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] = (), **options: Any
+) -> dict[str, CommandViews]:
+    """Return the views of all commands that show data of a kind by name; with options, of those that take them."""
+    found = {name: CommandViews(entry, subjects, files, **options) for name, entry in entries_for(kind).items()}
+    return {name: views for name, views in found.items() if options.keys() <= views.parameters().keys()}
 
 
 def history_views(path: str) -> CommandViews | None:

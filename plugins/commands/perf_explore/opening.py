@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -128,6 +129,7 @@ class DataViews:
         kind = _kind_of(data)
         self._commands = command_views(kind, (data,), files)
         self._timeline = TimelineViews.of(data) if isinstance(data, Trace) else None
+        self._first_blocks = functools.cache(self._answered)  # a report may take seconds
 
     @property
     def title(self) -> str:
@@ -233,12 +235,7 @@ class DataViews:
 
     def _start(self, query: page.Query) -> tuple[page.Block, ...]:
         """What the first command answers, or else what the data report; then the timeline, and what else there is."""
-        blocks: tuple[page.Block, ...] = ()
-        for views in self._commands.values():
-            with contextlib.suppress(PerfError):
-                blocks = brief_blocks(views.answer({}).report())
-                break
-        blocks = blocks or self._fit_blocks(given_options(query)[0]) or report_blocks(self._data.report())
+        blocks = self._first_blocks(tuple(sorted(given_options(query)[0].items())))
         if self._timeline is not None:
             chart = next(block for block in self._timeline.view((), query).blocks if isinstance(block, page.Chart))
             shown = page.View("", (replace(chart, title=self._timeline.title),)).mounted((_TIMELINE,))
@@ -252,6 +249,12 @@ class DataViews:
             for table in perfcore.info(self._data).tables(verbose=False)
         ]
         return (*blocks, page.Table(("view", "content"), cells, "Views and models"), *facts)
+
+    def _answered(self, options: tuple[tuple[str, str], ...]) -> tuple[page.Block, ...]:
+        for views in self._commands.values():
+            with contextlib.suppress(PerfError):
+                return brief_blocks(views.answer({}).report())
+        return self._fit_blocks(dict(options)) or report_blocks(self._data.report())
 
     def _fit_blocks(self, options: Mapping[str, str]) -> tuple[page.Block, ...]:
         """What the default model of a table of runs says, if it takes no long time; the runs are next to it."""
@@ -290,9 +293,17 @@ class DataViews:
         if path:
             return view
         form = option_form(fitter, options, prefix, is_folded=True)
-        return replace(
-            view, blocks=(*map(_prefixed, view.blocks), form, save_action(self._name, fitter, prefix, query))
-        )
+        blocks = (*map(_prefixed, view.blocks), *self._phase_links(fitter, options, view_state), form)
+        return replace(view, blocks=(*blocks, save_action(self._name, fitter, prefix, query)))
+
+    def _phase_links(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> list[page.Block]:
+        """Ways to what commands say phase by phase, if the fit that is shown has phases."""
+        shown = self._fits.get(self._key(fitter, options))
+        phases = getattr(shown[0], "phases", ()) if shown else ()
+        state = {"phases": view_state.get("phases") or str(len(phases))}
+        takers = [name for name, views in self._commands.items() if phases and "phases" in views.parameters()]
+        links = (page.Link(f"{self._commands[name].title} by phase", (name,), state) for name in takers)
+        return [page.Text(links=tuple(links))] if takers else []
 
     def _fitted(self, fitter: str, options: Mapping[str, Any]) -> page.Viewable:
         key = self._key(fitter, options)
@@ -309,6 +320,47 @@ class DataViews:
     @staticmethod
     def _key(fitter: str, options: Mapping[str, str]) -> _Key:
         return fitter, tuple(sorted(options.items()))
+
+
+class ModelOfTrace:
+    """The page of a model with phases, and below it the timeline with these and what commands say phase by phase."""
+
+    def __init__(self, model: Any, trace: Trace, file: Path | None) -> None:
+        self._own = views_of(model, trace, file)
+        timeline = TimelineViews.of(trace, model)
+        self._below: dict[str, Any] = {} if timeline is None else {_TIMELINE: timeline}
+        self._below |= command_views("trace", (trace,), phases=model)
+
+    @property
+    def title(self) -> str:
+        return self._own.title
+
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
+        """The model's page, the timeline, or a command's answer; see `Viewable.view`."""
+        if not path or path[0] not in self._below:
+            return self._own.view(path, query)
+        view: page.View = self._below[path[0]].view(path[1:], query)
+        return view.mounted(path[:1], trail=(page.Link(self.title, ()),))
+
+    def paths(self) -> Iterable[page.ViewPath]:
+        """The model's page, then the others that say anything."""
+        yield from self._own.paths()
+        for name, views in self._below.items():
+            yield from ((name, *path) for path in views.paths())
+
+    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
+        """The same, by their titles; see `Navigable`."""
+        yield page.Link(self.title, ())
+        for name, views in self._below.items():
+            if not getattr(views, "failed", False):
+                yield page.Link(views.title, (name,))
+
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
+        """Pass a question on to the timeline; see `DataEndpoint.feed`."""
+        if not path or path[0] not in self._below:
+            raise page.NoViewError(path)
+        feed: page.Feed = self._below[path[0]].feed(path[1:], query)
+        return feed
 
 
 def _prefixed(block: page.Block) -> page.Block:
@@ -411,16 +463,19 @@ def _name(subject: Any, existing: Mapping[str, Any]) -> str:
 def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.Viewable:
     file = Path(subject) if isinstance(subject, str) else None
     model = load(subject) if isinstance(subject, str) else subject
-    if not isinstance(follower, str):
-        return views_of(model, follower, file)
-    # Of a composed model it is what the components were fitted to, of any type.
-    types = () if model.kind in registry().entries("models") else registry().load("fitters", model.origin.fitter).takes
-    data = how.read(follower, types)
-    if types and not isinstance(data, types):
-        raise DataError(
-            f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it before "
-            "the model alone"
-        )
+    data = follower
+    if isinstance(follower, str):
+        # Of a composed model it is what the components were fitted to, of any type.
+        is_composed = model.kind in registry().entries("models")
+        types = () if is_composed else registry().load("fitters", model.origin.fitter).takes
+        data = how.read(follower, types)
+        if types and not isinstance(data, types):
+            raise DataError(
+                f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it "
+                "before the model alone"
+            )
+    if isinstance(data, Trace) and getattr(model, "phases", None):
+        return ModelOfTrace(model, data, file)
     return views_of(model, data, file)
 
 

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from perfcore.report import Plot
 
@@ -98,6 +99,29 @@ _HEADERS = {
 }
 
 
+class _Guard:
+    """Passes on what the page itself asks, with the headers of every answer; who goes away is not waited for."""
+
+    def __init__(self, app: ASGIApp, refusal: Callable[[Request], Response | None]) -> None:
+        self._app, self._refusal = app, refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.datastructures import MutableHeaders
+        from starlette.requests import ClientDisconnect, Request
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        if scope["type"] == "http":
+            answer = self._refusal(Request(scope)) or self._app
+            with contextlib.suppress(ClientDisconnect):
+                await answer(scope, receive, send_with_headers)
+
+
 class Page:
     """A session as a web application."""
 
@@ -127,7 +151,6 @@ class Page:
         from starlette.applications import Starlette
         from starlette.convertors import StringConvertor, register_url_convertor
         from starlette.middleware import Middleware
-        from starlette.middleware.base import BaseHTTPMiddleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.routing import Route
 
@@ -145,16 +168,9 @@ class Page:
         ]
         middleware = [
             Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"], www_redirect=False),
-            Middleware(BaseHTTPMiddleware, dispatch=self._guard),
+            Middleware(_Guard, refusal=self._refusal),
         ]
         return Starlette(routes=routes, middleware=middleware, exception_handlers={Exception: _bug})
-
-    async def _guard(self, request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Pass on what the page itself asks, with the headers of every answer."""
-        answer = self._refusal(request) or await call(request)
-        for name, value in _HEADERS.items():
-            answer.headers.setdefault(name, value)
-        return answer
 
     def _refusal(self, request: Request) -> Response | None:
         """What others than the page get, and who opens it by a link."""
@@ -176,7 +192,9 @@ class Page:
             matches = [each for each in self._keys if hmac.compare_digest(key.encode(), each.encode())]
             self._keys.difference_update(matches)
             if matches and not self._keys:
-                self._announce(f"opened; for another browser: {self.link()}")
+                line = f"opened; for another browser: {self.link()}"
+                # A terminal that is not read must not stop the page.
+                threading.Thread(target=self._announce, args=(line,), daemon=True).start()
         return bool(matches)
 
     def _script(self, request: Request) -> Response:

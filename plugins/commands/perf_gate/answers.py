@@ -15,9 +15,9 @@ import numpy as np
 from perf_statistics.gating import FEWEST_ROUNDS, NOISY, NOISY_LIMIT, Outcome
 from perf_views.names import shortened, shortened_apart
 from perfcore.base.errors import InputError, listing
-from perfcore.base.files import write_bytes
+from perfcore.base.files import refuse_other_kind, write_bytes
 from perfcore.data.units import is_rate, seconds_per
-from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Points, Report, Rule, Spans, Steps, Table
+from perfcore.report import Axis, Bars, Column, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -65,7 +65,39 @@ def report_of_versions(result: VersionGate) -> Report:
         draw=lambda: [_ratios(result)],
         notes=_notes_of_versions(result),
         next=_next_of_versions(result),
+        part=lambda name: _report_of_benchmark(result, name),
     )
+
+
+def _report_of_benchmark(result: VersionGate, name: str) -> Report:
+    """Return the runs of one benchmark in both versions; KeyError if there is no such benchmark."""
+    if name not in result.benchmarks:
+        raise KeyError(name)
+    k = result.benchmarks.index(name)
+    order, unit = result.orders[k], result.units[k]
+    sides = [np.exp(-logs if result.larger_is_better[k] else logs) for logs in (order.first, order.second)]
+    marks: list[Any] = []
+    for version, values, colour in zip(result.names, sides, ("data", "accent"), strict=True):
+        ranked = np.sort(values)
+        shares = np.arange(1, len(ranked) + 1) / len(ranked)
+        marks += [Line(np.repeat(ranked, 2)[1:], np.repeat(shares, 2)[:-1], version, colour),
+                  Points(ranked, shares, "", colour, size=3.0)]  # fmt: skip
+    quantiles = [np.quantile(values, [0.0, 0.25, 0.5, 0.75, 1.0]) for values in sides]
+    columns = [
+        Column("version", list(result.names)),
+        Column("runs", [len(values) for values in sides]),
+        *(
+            Column(heading, [float(each[place]) for each in quantiles], unit, ".4g")
+            for place, heading in enumerate(("lowest", "quartile 1", "median", "quartile 3", "highest"))
+        ),
+    ]
+    ratio, ends = float(np.exp(result.estimates.log_ratio[k])), np.exp(result.estimates.bounds()[k])
+    figure = Figure("ratio", ratio, "x", (float(ends[0]), float(ends[1])), format=".3f")
+    return Report(
+        name, f"{name}: {figure.sentence}, {result.judged.outcome_of(k).value}", [figure], [Table(columns)],
+        lambda: [Plot("runs", marks, Axis("value", unit), Axis("share of runs", format=".0%", limits=(0.0, 1.05)))],
+        [Note("Assumed", text) for text in _designs(result)],
+    )  # fmt: skip
 
 
 def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
@@ -558,6 +590,7 @@ def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
 
 def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
     """Write a suite of cases: name, outcome, and text; inconclusive is skipped."""
+    refuse_other_kind(path, "JUnit report")
     counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("fail", "inconclusive")]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',

@@ -16,6 +16,7 @@ def register_commands(register: Register) -> None:
         help="Project elapsed time and efficiency to another scale.",
         function="perf_project.api:project",
         shows=("plot", "table"),
+        default_for=("several traces",),
         saves="Write the projection, a model, to this JSON file.",
     )
 

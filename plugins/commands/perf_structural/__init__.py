@@ -29,7 +29,7 @@ def register_commands(register: Register) -> None:
         "stochastic",
         COMMAND_GROUP,
         group=group,
-        help="Compute with distributions: uncertainty, exactly or by Monte Carlo.",
+        help="Distributions and uncertainty, exact or by Monte Carlo.",
     )
     for name, text, function in (
         (

@@ -325,7 +325,7 @@ def report_of_solution(result: Solution) -> Report:
 def report_of_value(result: MeasuredValue) -> Report:
     """Report samples as a stochastic value, and what it leaves out of them."""
     value, samples, column = result.value, result.window.values, result.column
-    count = f"{len(samples):,} sample{'s' * (len(samples) != 1)}"
+    count = f"{result.count:,} sample{'s' * (result.count != 1)}"
     low, high = value.support
     if low == high:
         figures = [Figure("value", low)]
@@ -339,7 +339,8 @@ def report_of_value(result: MeasuredValue) -> Report:
         answer = f"{column}: between {low:.4g} and {high:.4g} ({count}); {value.name}, without probabilities"
     else:
         figures = [_central("median", value, ""), Figure("CDF error", result.cdf_error, format=".3f")]
-        bins = f"histogram of {len(value.binned[1])} bins" if value.binned is not None else value.name
+        n_bins = 0 if value.binned is None else len(value.binned[1])
+        bins = f"histogram of {n_bins} bin{'s' * (n_bins != 1)}" if n_bins else value.name
         answer = f"{column}: median {_bracketed(figures[0])} ({_USUAL:.0%} of {count})"
         answer += f"; {bins}, CDF error {result.cdf_error:.3f}"
         if result.run:

@@ -19,7 +19,7 @@ import numpy as np
 from perf_structural.algebra import Constant, leaves
 from perf_structural.model_file import error_context, read_candidates
 from perf_structural.options import EvaluationOptions, SamplingOptions, Statistic
-from perf_structural.prediction import Part, Prediction, predict_jointly, without_quantiles
+from perf_structural.prediction import Drawn, Part, Prediction, predict_jointly, without_quantiles
 from perf_structural.sampling import draw_sample
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.arrays import Floats
@@ -91,31 +91,6 @@ class Draws:
         return np.asarray(self.fixed + share * self.unit_time)
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """Draws as a statistic takes them."""
-
-    values: Floats
-
-    @property
-    def mean(self) -> float:
-        return float(self.values.mean())
-
-    @property
-    def std(self) -> float:
-        return float(self.values.std())
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return float(self.values.min()), float(self.values.max())
-
-    def quantile(self, q: float, /) -> float:
-        return float(np.quantile(self.values, q, method="hazen"))
-
-    def cdf(self, x: float, /) -> float:
-        return float((self.values <= x).mean())
-
-
 def balance(
     unit_times: Sequence[StochasticValue],
     total: int,
@@ -165,7 +140,7 @@ def _divisions(draws: Sequence[Draws], shares: Sequence[int], statistic: Statist
     every["by mean"] = _apportioned(1.0 / means, total)
     every["by mean + std"] = _apportioned(1.0 / (means + stds), total)
     thinned = [replace(each, unit_time=each.unit_time[::_THINNED], fixed=each.fixed[::_THINNED]) for each in draws]
-    best = min(every.values(), key=lambda each: statistic(_Drawn(_finish(thinned, each)), "all"))
+    best = min(every.values(), key=lambda each: statistic(Drawn(_finish(thinned, each)), "all"))
     every["optimized"] = _optimized(thinned, best, statistic)
     first = _finish(draws, shares)
     divisions = []
@@ -174,7 +149,7 @@ def _divisions(draws: Sequence[Draws], shares: Sequence[int], statistic: Statist
             continue
         last = _finish(draws, each)
         beaten = None if each == tuple(shares) else float((first < last).mean() + 0.5 * (first == last).mean())
-        divisions.append(Division(name, each, statistic(_Drawn(last), "all"), float(np.median(last)), beaten))
+        divisions.append(Division(name, each, statistic(Drawn(last), "all"), float(np.median(last)), beaten))
     return tuple(divisions)
 
 
@@ -188,7 +163,7 @@ def _apportioned(weights: Floats, total: int) -> tuple[int, ...]:
 
 def _optimized(draws: Sequence[Draws], shares: Sequence[int], statistic: Statistic) -> tuple[int, ...]:
     """Return shares from which no unit can be moved so that the statistic of the finish becomes smaller."""
-    current, least = list(shares), statistic(_Drawn(_finish(draws, shares)), "all")
+    current, least = list(shares), statistic(Drawn(_finish(draws, shares)), "all")
     step = max(1, sum(shares) // 8)
     while step:
         moves = [(a, b) for a in range(len(shares)) for b in range(len(shares)) if a != b and current[a] >= step]
@@ -196,7 +171,7 @@ def _optimized(draws: Sequence[Draws], shares: Sequence[int], statistic: Statist
             last = int(np.argmax([np.median(each.times(share)) for each, share in zip(draws, current, strict=True)]))
             moves = [(a, b) for a, b in moves if a == last]
         found = [[share + step * ((k == b) - (k == a)) for k, share in enumerate(current)] for a, b in moves]
-        figures = [statistic(_Drawn(_finish(draws, each)), "all") for each in found]
+        figures = [statistic(Drawn(_finish(draws, each)), "all") for each in found]
         if figures and min(figures) < least:
             least = min(figures)
             current = found[figures.index(least)]
@@ -217,7 +192,7 @@ class _Machine:
         draws: Draws | None,
     ) -> None:
         self.name, self.unit_time, self.fixed, self.statistic, self.draws = name, unit_time, fixed, statistic, draws
-        self.per_unit = statistic(unit_time if draws is None else _Drawn(draws.unit_time), name)
+        self.per_unit = statistic(unit_time if draws is None else Drawn(draws.unit_time), name)
         if self.per_unit <= 0.0:
             raise DataError(f"{name}: the {statistic.name} of its time for one unit is {self.per_unit:g}, not positive")
         self.seen: dict[float, float] = {}
@@ -234,7 +209,7 @@ class _Machine:
         if self.fixed is None:
             return share * self.per_unit
         if share not in self.seen:
-            time = self.time(share) if self.draws is None else _Drawn(self.draws.times(share))
+            time = self.time(share) if self.draws is None else Drawn(self.draws.times(share))
             self.seen[share] = self.statistic(time, self.name)
         return self.seen[share]
 

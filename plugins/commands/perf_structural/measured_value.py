@@ -42,10 +42,12 @@ _FIRST_DATE, _LAST_DATE, _DAY, _HOURS = 1e9, 4e9, 86_400.0, 24  # seconds since 
 _FEWEST_DAYS, _EXPLAINED = 3.0, 0.25  # share of the variance of ranks that the hour must explain
 CONFIDENCE = 0.95
 SUMMARY_LEVELS = (0.05, 0.5, 0.9, 0.95, 0.99)  # of the quantiles that are shown if none are asked for
+# Of n samples 1/U the largest is n/1.7 medians from the median on average; of means that exist it is sqrt(n).
+_FEWEST_OF_TAIL, _TAIL_GROWTH = 200, 0.05
 _LARGEST_ERROR = 0.02  # of probability, that a representation may have
 _NOTEWORTHY = 0.01  # of probability
 _INDEPENDENT = 0.8  # share of the samples from which on they count as independent
-_COMPARED, _HUGE = 0.95, 100.0  # quantile by which other representations are judged
+_COMPARED, _HUGE = (0.5, 0.95, 0.99), 100.0  # quantiles by which other representations are judged
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
@@ -198,7 +200,12 @@ class MeasuredValue(Result):
     @functools.cached_property
     def effective_size(self) -> float:
         """How many independent samples these are worth; as many as there are if they have no order."""
-        return effective_size(self.window.values) if isinstance(self.window, Window) else float(len(self.window.values))
+        return effective_size(self.window.values) if isinstance(self.window, Window) else float(self.count)
+
+    @property
+    def count(self) -> int:
+        """How many samples there are, of a long stream more than are kept."""
+        return (0 if isinstance(self.window, Window) else self.window.counted) or len(self.window.values)
 
     @functools.cached_property
     def others(self) -> dict[str, StochasticValue]:
@@ -231,17 +238,18 @@ class MeasuredValue(Result):
         if len(modes) > 1:
             text = ", ".join(f"{place:.3g} ({share:.0%})" for place, share in modes)
             notes.append(Note("Uncertain", f"{len(modes)} modes: {text}"))
-        count = len(self.window.values)
+        count = self.count
         if self.effective_size < _INDEPENDENT * count:
             text = (
                 f"samples depend on those before: {count:,} are worth about {self.effective_size:,.0f} independent ones"
             )
             notes.append(Note("Uncertain", text))
         if (normal := self.others.get(default_name("moments"))) is not None and normal.has_distribution:
-            right = float(np.quantile(self.window.values, _COMPARED))
-            off = abs(float(normal.quantile(_COMPARED)) / right - 1.0) if right else math.inf
-            share = f" off by {off:.0%}" if off < _HUGE else f" {float(normal.quantile(_COMPARED)):.3g}"
-            notes.append(Note("Check", f"--as {normal.name} would have {quantile_name(_COMPARED)}{share}"))
+            right, there = np.quantile(self.window.values, _COMPARED), np.asarray(normal.quantile(_COMPARED))
+            off = np.abs(np.divide(there, right, out=np.full(len(right), math.inf), where=right != 0.0) - 1.0)
+            worst = int(off.argmax())
+            share = f" off by {off[worst]:.0%}" if off[worst] < _HUGE else f" {there[worst]:.3g}"
+            notes.append(Note("Check", f"--as {normal.name} would have {quantile_name(_COMPARED[worst])}{share}"))
         return notes
 
     @property
@@ -270,6 +278,9 @@ class MeasuredValue(Result):
         """What is to be kept in mind, each once."""
         below, nothing = self._below_zero, "time" if self._is_duration else "sample"
         notes = []
+        off = np.abs(self.window.values - np.median(self.window.values))
+        if not self.run and len(off) >= _FEWEST_OF_TAIL and off.max() > _TAIL_GROWTH * len(off) * np.median(off) > 0.0:
+            notes.append("heavy tail: mean and std are those of few samples, and may not exist; use the quantiles")
         # What has no jumps is off by up to each sample's share, whatever its shape.
         if (
             not self.run
@@ -361,7 +372,7 @@ class MeasuredValue(Result):
         figures |= {"lowest": lowest, "highest": highest, "samples_mean": samples.mean()}
         figures |= {"samples_std": self.samples_std, "cdf_error": self.cdf_error}
         return {
-            "samples": len(self.window.values),
+            "samples": self.count,
             "effective_samples": self.effective_size,
             **{name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()},
             "variation": self.window.variation,

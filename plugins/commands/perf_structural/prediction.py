@@ -141,6 +141,31 @@ def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Draws, of which a statistic is taken as of a distribution."""
+
+    values: Floats
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def std(self) -> float:
+        return _std(self.values)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self.values.min()), float(self.values.max())
+
+    def quantile(self, q: float) -> float:
+        return float(np.quantile(self.values, q, method="hazen"))
+
+    def cdf(self, x: float) -> float:
+        return float((self.values <= x).mean())
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """The distribution of a result, and how it was found."""
 
@@ -153,36 +178,33 @@ class Evaluation:
     limit: float | None = None  # of which the probability was asked for
     has_moments: bool = True
 
+    @functools.cached_property
+    def _source(self) -> StochasticValue | Drawn:
+        """What figures are of: the sample and not its histogram."""
+        return self.value if self.sample is None else Drawn(self.sample)
+
     @property
     def mean(self) -> float:
-        """Mean; NaN where there is none, as of an interval."""
-        if not self.has_moments:
-            return math.nan
-        return self.value.mean if self.sample is None else float(self.sample.mean())
+        """Mean; NaN if there is none, as of an interval."""
+        return self._source.mean if self.has_moments else math.nan
 
     @property
     def std(self) -> float:
-        """Standard deviation; NaN where there is none."""
-        if not self.has_moments:
-            return math.nan
-        return self.value.std if self.sample is None else _std(self.sample)
+        """Standard deviation; NaN if there is none."""
+        return self._source.std if self.has_moments else math.nan
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest value; of a sample those that were met."""
-        return self.value.support if self.sample is None else (float(self.sample[0]), float(self.sample[-1]))
+        return self._source.support
 
     def quantile(self, probability: float) -> float:
-        """The value that is not exceeded with a probability; of a sample its own and not its histogram's."""
-        if self.sample is None:
-            return float(self.value.quantile(probability))
-        return float(_row_quantiles(self.sample[None], probability)[0])
+        """Return the value that is not exceeded with a probability."""
+        return float(self._source.quantile(probability))
 
     def cdf(self, x: float) -> float:
-        """Probability of at most ``x``; of a sample its own and not its histogram's."""
-        if self.sample is None:
-            return float(self.value.cdf(x))
-        return float(self.sample.searchsorted(x, "right") / self.sample.size)
+        """Return the probability of at most ``x``."""
+        return float(self._source.cdf(x))
 
     @property
     def quantiles(self) -> dict[str, float]:

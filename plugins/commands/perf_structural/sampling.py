@@ -225,7 +225,7 @@ class PointwiseEvaluation:
                 crossing.below + crossing.zero + crossing.above
             )
             names = leaves(divisor)
-            share = f"for {beyond:.1%} of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
+            share = f"for {100.0 * beyond:.2g}% of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
                 f"0 or beyond {share}; {self._fix_of(divisor, crossing)}"

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from perf_formulas.formula import renamed
-from perf_lost_cycles.forms import known, term_values
-from perf_statistics.goodness import r_squared
+from perf_lost_cycles.forms import term_values
+from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category
 from perf_tables.points import check_coverage, named_points
@@ -288,7 +288,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 def _columns(table: Floats) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(map(known, column)) for column in table.T.tolist())
+    return tuple(tuple(map(finite, column)) for column in table.T.tolist())
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import numpy as np
 
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models import VARIABLE
-from perf_lost_cycles.forms import Scores, criterion, known, term_values, weighted_r2
+from perf_lost_cycles.forms import Scores, criterion, term_values, weighted_r2
 from perf_statistics.batched import fit_subsets
+from perf_statistics.goodness import finite
 from perfcore.base.arrays import Floats
 
 # Above this the coefficients have lost half of their digits: they are large and cancel.
@@ -121,14 +122,14 @@ def in_factor(term: str, factor: str) -> str:
 
 
 def _fit_of(model: LinearModel, coefficients: Floats, errors: Floats, figures: Floats, note: str) -> DefaultFit:
-    squares, r2, r2_adjusted, r2_leave_one_out = map(known, figures.tolist())
+    squares, r2, r2_adjusted, r2_leave_one_out = map(finite, figures.tolist())
     return DefaultFit(
         formula=model.formula,
         origin=model.origin,
         terms=model.terms,
         names=model.coefficients,
-        coefficients=tuple(map(known, coefficients.tolist())),
-        standard_errors=tuple(map(known, errors.tolist())),
+        coefficients=tuple(map(finite, coefficients.tolist())),
+        standard_errors=tuple(map(finite, errors.tolist())),
         sum_of_squares=squares,
         r2=r2,
         r2_adjusted=r2_adjusted,

@@ -259,11 +259,6 @@ def weighted_r2(sum_of_squares: Floats, values: Floats, root_weight: Floats) -> 
     return np.asarray(1.0 - np.divide(sum_of_squares, centered, out=out, where=varies))
 
 
-def known(value: float) -> float | None:
-    """The number, or None if it is not finite."""
-    return value if math.isfinite(value) else None
-
-
 def term_values(terms: Sequence[str], points: Mapping[str, Floats]) -> Floats:
     """Values of terms (n, F), at factors by symbol (n,); not finite if a term is not."""
     return np.stack([_parsed(term).evaluate(points) for term in terms], axis=1)

@@ -13,12 +13,13 @@ import perfcore
 from perf_formulas.formula import Formula
 from perf_lost_cycles.category_sum import Measured
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
-from perf_lost_cycles.forms import Form, Grid, Terms, known, weighted_r2
+from perf_lost_cycles.forms import Form, Grid, Terms, weighted_r2
 from perf_lost_cycles.generate import Generated, generate
 from perf_lost_cycles.modgen import CategoryFit, Generation, ModgenModel, UsedModel, generation_of
 from perf_lost_cycles.options import ModgenOptions
 from perf_lost_cycles.table import category_facts, category_table, root_weights
 from perf_statistics.batched import fit_subsets
+from perf_statistics.goodness import finite
 from perf_tables.category_table import CategoryTable
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, PerfError, listing
@@ -183,12 +184,12 @@ def _model(
                     name=table.categories[members[series]],
                     terms=tuple(map(texts.__getitem__, form)),
                     coefficients=tuple(fit.coefficients[row].tolist()),
-                    standard_errors=tuple(map(known, fit.standard_errors[row].tolist())),
+                    standard_errors=tuple(map(finite, fit.standard_errors[row].tolist())),
                     covariance=tuple(map(tuple, fit.covariance.tolist())),
                     n_points=len(points),
                     sum_of_squares=float(squares[row]),
-                    r2_centered=known(float(r2[row])),
-                    r2_leave_one_out=known(float(loo[row])),
+                    r2_centered=finite(float(r2[row])),
+                    r2_leave_one_out=finite(float(loo[row])),
                 )
     used = {
         (category, symbol): models

@@ -483,8 +483,44 @@ def _plots(model: ScalingModel) -> list[Plot]:
     symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
     plots = [_curve_plot(model, path, symbol) for path in chosen for symbol in symbols]
     names = [f"curves-{number}" if number > 1 else "curves" for number in range(1, len(plots) + 1)]
-    height = 5.6 if len(plots) == 1 else 0.0
-    return [replace(plot, name=name, height=height) for name, plot in zip(names, plots, strict=True)]
+    if len(plots) > 1:
+        return [replace(plot, name=name) for name, plot in zip(names, plots, strict=True)]
+    others = [_efficiency_plot(model.speedup)] if model.speedup is not None else []
+    return [replace(plots[0], height=5.6, width=1.0), *others, _residual_plot(model)]
+
+
+def _efficiency_plot(curve: Speedup) -> Plot:
+    """Return measured and predicted efficiency over the processors, with their intervals."""
+    marks: list[Mark] = []
+    for is_measured, label, colour in ((True, "measured", "data"), (False, "predicted", "accent")):
+        chosen = [row for row in curve.levels if (row.predicted is None) == is_measured and row.efficiency is not None]
+        values, low, high = np.array([row.efficiency for row in chosen], dtype=float).reshape(-1, 3).T.tolist()
+        names = [f"speedup {row.speedup[0]:.3g}" for row in chosen if row.speedup is not None]
+        ends = ([], []) if is_measured else (low, high)
+        marks.append(Points([row.level for row in chosen], values, label, colour, *ends, names=names))
+    marks.append(Rule([0.5], "y"))
+    x = Axis(curve.symbol, scale="log", base=_tick_base([row.level for row in curve.levels]))
+    y = Axis("efficiency", format=".0%", limits=(0.0, None))
+    return Plot("efficiency", marks, x, y, "Efficiency and speedup", 3.4, 0.5)
+
+
+def _residual_plot(model: ScalingModel) -> Plot:
+    """Return measured means over the model, less 1, with their standard errors."""
+    symbol = model.symbols[0]
+    points = _measured(model, 0, symbol)
+    fitted = model.rows[0].model.values(model.symbols, curve_points(model, points.over, symbol, points.held))
+    residual, error = points.mean / fitted - 1.0, points.error * points.mean / fitted
+    ends = (residual - error).tolist(), (residual + error).tolist()
+    measured = Points(points.over.tolist(), residual.tolist(), "measured (mean ± SE)", "data", *ends)
+    x = Axis(model.columns[symbol], scale="log", base=_tick_base(points.over))
+    y = Axis("relative residual", format=".1%")
+    return Plot("residuals", [measured, Rule([0.0], "y")], x, y, "Residuals of the model", 3.4, 0.5)
+
+
+def _tick_base(levels: Any) -> int:
+    """2 if all levels are powers of two, which get ticks of their own, else 10."""
+    logs = np.log2(levels)
+    return 2 if np.allclose(logs, np.round(logs)) else 10
 
 
 def _measured(model: ScalingModel, path: int, symbol: str) -> _Measured:
@@ -556,8 +592,7 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
         Points([target], [predicted], "target", "accent", shape="diamond", size=5.0),
     ]
     share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
-    levels = np.log2(points.over)
-    base = 2 if np.allclose(levels, np.round(levels)) else 10
+    base = _tick_base(points.over)
     held = f" at {point_name(model, points.held)}" if points.held else ""
     title = f"{model.paths[path]}{share}: {row.model.text(3)}"
     title = title if len(model.paths) == 1 or len(title) <= _LONGEST else title[: _LONGEST - 3] + "..."

@@ -13,7 +13,7 @@ def register_fitters(register: Register) -> None:
     """Announce the bundled fitters."""
     register(
         "individual",
-        "perf_timing.individual.fitter:IndividualFitter",
+        "perf_timing.individual_fitter:IndividualFitter",
         options="perf_timing.options:IndividualOptions",
         help="separate timing models of every code on every system",
         # Times by category too: it says which rows to choose, and a selection leaves one category.
@@ -21,7 +21,7 @@ def register_fitters(register: Register) -> None:
     )
     register(
         "strohmaier",
-        "perf_timing.joint.fitter:JointFitter",
+        "perf_timing.joint_fitter:JointFitter",
         options="perf_timing.options:JointOptions",
         help="one timing model of all codes on all systems, with standard errors",
         default_for=("codes x systems",),

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_statistics.goodness import finite
 from perf_views.names import existing_file
 from perfcore.models.ranking import candidate_table
 from perfcore.report import Column, Figure, Note, Report, Table
 
 if TYPE_CHECKING:
-    from perf_timing.individual.fits import PairFit
-    from perf_timing.individual.model import IndividualModel
-    from perf_timing.joint.model import JointModel
+    from perf_timing.individual_fits import PairFit
+    from perf_timing.individual_model import IndividualModel
+    from perf_timing.joint_model import JointModel
 
 _MOST_PAIRS = 40
 _MOST_CANDIDATES = 20
@@ -32,7 +33,7 @@ _FAR_APART = 1.0  # relative standard error from which an asymptotic interval is
 
 def individual_report(model: IndividualModel, data: Any = None) -> Report:
     """Return the errors of the fits, and each pair with its coefficients."""
-    from perf_timing.individual.fits import LEAST_FREEDOM, freedom_warning
+    from perf_timing.individual_fits import LEAST_FREEDOM, freedom_warning
 
     count = len(model.pairs)
     name = f"{count} individual fit{'s' if count > 1 else ''} of {Path(model.origin.source).name}"
@@ -127,12 +128,17 @@ def _fit_line(figures: dict[str, Any]) -> str:
 
 def _uncertain(model: JointModel) -> list[str]:
     """Return what could make the answer wrong, most important first."""
-    from perf_timing.joint.solver import JointStatus
+    from perf_timing.joint_solver import JointStatus
 
     lines: list[str] = []
     if model.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
         lines.append("model not usable for prediction")
-    spread = _spread_of_cells(model)
+    # Of the means of codes on systems in the scale of the fit: the largest over the smallest.
+    places = model.measured_places
+    cell = places.code * len(model.systems) + places.system
+    scaled = np.array(model.observations.value) * model.factor(places)
+    means = np.bincount(cell, scaled)[np.unique(cell)] / np.bincount(cell)[np.unique(cell)]
+    spread = float(means.max() / means.min())
     if spread > _WIDE_SCALE and not model.relative:
         lines.append(
             f"values span x{spread:,.0f}, so the largest dominate the fit; reduce with --operations and --peak, "
@@ -147,9 +153,8 @@ def _uncertain(model: JointModel) -> list[str]:
         lines.append(f"cross-validation: {of_all} identifiable from the other pairs")
     if model.dropped:
         lines.append(f"outliers dropped: {'; '.join(model.dropped)}")
-    cells = len({*zip(model.observations.code, model.observations.system, strict=True)})
-    if model.origin.options["intervals"] == "bootstrap" and cells < _FEW_CELLS:
-        lines.append(f"bootstrap intervals from {cells} pairs are too narrow; use --intervals profile")
+    if model.origin.options["intervals"] == "bootstrap" and len(means) < _FEW_CELLS:
+        lines.append(f"bootstrap intervals from {len(means)} pairs are too narrow; use --intervals profile")
     wide = [p.name for p in model.parameters if p.standard_error and p.standard_error > _FAR_APART * abs(p.estimate)]
     if wide and not model.intervals:
         shown = ", ".join(wide[:6]) + (", ..." if len(wide) > 6 else "")
@@ -165,7 +170,7 @@ def _outliers(model: IndividualModel | JointModel, title: str) -> list[Table]:
         Column("observation", [model.describe(place) for place in places.tolist()]),
         Column(model.value_name, np.array(model.observations.value)[places], format=".6g"),
         Column("relative error", model.errors()[places], format=".1%"),
-        Column("leave-out residual", [_finite(value) for value in judged.studentized[places].tolist()], format="+.1f"),
+        Column("leave-out residual", [finite(value) for value in judged.studentized[places].tolist()], format="+.1f"),
         Column("robust residual", judged.robust[places], format="+.1f"),
     ]
     return [Table(columns, title=title, importance="verbose")] if len(places) else []
@@ -180,26 +185,25 @@ def _ranking(model: IndividualModel | JointModel, title: str, most: int) -> list
 
 def _pairs(model: IndividualModel) -> Table:
     pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
+
+    def coefficients(pair: PairFit) -> str:
+        return ", ".join(
+            f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
+            for coefficient, error in zip(pair.coefficients, pair.standard_errors, strict=True)
+        )
+
     columns = [
         *([Column("code", "code")] if len(model.codes) > 1 else []),
         *([Column("system", "system")] if len(model.systems) > 1 else []),
         Column("points", "n_observations"),
         Column("functions", lambda pair: " + ".join(pair.functions) or "none"),
-        Column("coefficients ± SE", _coefficients_of),
+        Column("coefficients ± SE", coefficients),
         Column("SSE", "sum_of_squares"),
         Column("R^2 uncentered", "r2_uncentered", format=".5f"),
         Column("note", "note"),
     ]
     more = f" (the worst {_MOST_PAIRS} of {len(pairs):,}; --json has all)" if len(pairs) > _MOST_PAIRS else ""
     return Table(columns, pairs, title=f"Pairs{more}", limit=_MOST_PAIRS)
-
-
-def _coefficients_of(pair: PairFit) -> str:
-    parts = [
-        f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
-        for coefficient, error in zip(pair.coefficients, pair.standard_errors, strict=True)
-    ]
-    return ", ".join(parts)
 
 
 def _coefficients(model: IndividualModel) -> Table:
@@ -223,15 +227,6 @@ def _coefficients(model: IndividualModel) -> Table:
                 ]
                 columns.append(Column(label, values, key=label))
     return Table(columns, importance="data")
-
-
-def _spread_of_cells(model: JointModel) -> float:
-    """Ratio of the largest to the smallest mean of a code on a system in the scale of the fit."""
-    places = model.measured_places
-    values = np.array(model.observations.value) * model.factor(places)
-    cell = places.code * len(model.systems) + places.system
-    means = np.bincount(cell, values)[np.unique(cell)] / np.bincount(cell)[np.unique(cell)]
-    return float(means.max() / means.min())
 
 
 def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
@@ -274,7 +269,7 @@ def _parameters(model: JointModel) -> Table:
         Column(
             f"{options['level']:.0%} interval",
             [None if math.isnan(low) else (low, high) for low, high in zip(lower, upper, strict=True)],
-            format=_end,
+            format=lambda end: "open" if np.isinf(end) else f"{end:.4g}",
             key=(),
         ),
         Column("", ["" if done else "at least" for done in converged], key=()),
@@ -340,14 +335,6 @@ def _correlations(model: JointModel) -> list[Table]:
     matrix = model.correlation
     columns = [Column("", names, key="parameter")]
     for k in range(len(names)):
-        values = [None if k > row else _finite(float(matrix[row, k])) for row in range(len(names))]
+        values = [None if k > row else finite(float(matrix[row, k])) for row in range(len(names))]
         columns.append(Column(str(k + 1), values, format=".2f"))
     return [Table(columns, title="Correlations of the parameters", drops_empty=False, importance="verbose")]
-
-
-def _end(value: float) -> str:
-    return "open" if np.isinf(value) else f"{value:.4g}"
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and np.isfinite(value) else None

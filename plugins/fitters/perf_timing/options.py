@@ -18,6 +18,13 @@ WEIGHTS = ("equal", "relative", "repetitions", "spread")
 SIGNS = ("nonnegative", "bounded", "any")
 _PREPARATIONS = ("auto", "none", "parameter", "operations", "peak")
 _MOST_TERMS = 3
+# What joint models are compared by: smaller is better.
+JOINT_CRITERIA = {
+    "aicc": "Akaike's information criterion, corrected for few points",
+    "bic": "Bayes' information criterion",
+    "sse": "sum of squared errors",
+}
+_LOSSES = ("linear", "huber", "soft_l1", "cauchy")
 
 
 def parse_functions(value: Any) -> tuple[str, ...]:
@@ -142,15 +149,6 @@ class IndividualOptions(ScalingOptions):
         "model selection criterion: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
         choices=tuple(CRITERIA),
     )
-
-
-# What joint models are compared by: smaller is better.
-JOINT_CRITERIA = {
-    "aicc": "Akaike's information criterion, corrected for few points",
-    "bic": "Bayes' information criterion",
-    "sse": "sum of squared errors",
-}
-_LOSSES = ("linear", "huber", "soft_l1", "cauchy")
 
 
 def parse_coverage(value: Any) -> float:

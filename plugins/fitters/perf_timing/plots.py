@@ -9,15 +9,15 @@ import numpy as np
 
 from perf_statistics.goodness import normal_quantiles
 from perf_tables.points import Places
-from perf_timing.characteristic import characteristics, design
+from perf_timing.prepared import characteristics, design
 from perf_views.names import shortened
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.report import Axis, Band, Line, Mark, Plot, Points, Rule, Text
 
 if TYPE_CHECKING:
-    from perf_timing.individual.model import IndividualModel
-    from perf_timing.joint.model import JointModel
+    from perf_timing.individual_model import IndividualModel
+    from perf_timing.joint_model import JointModel
 
 COVERAGE = 0.95  # of the intervals, for a single run
 _MOST_BANDS = 4  # systems in a plot whose intervals stay distinct

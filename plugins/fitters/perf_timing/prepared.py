@@ -6,84 +6,80 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from perf_formulas.formula import Formula
+from perf_formulas.formula import Formula, find_function, renamed
 from perf_formulas.parser import FormulaError
 from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_timing.options import ScalingOptions
-from perfcore.base.arrays import Floats
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.contracts import Function
 from perfcore.data.columns import is_processors, is_speed, shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, labels_of, no_number
 from perfcore.data.units import unit_in_name
 
-# Scales in which models of codes on systems are fitted: named transformations that can be chained and undone.
-#
-# Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 3: times over
-# four orders of magnitude become comparable when they are multiplied by the number of processors, divided by the
-# operation count of the code, and multiplied by the peak performance of the system (equation 4).
+# NPB prints a rate with two decimals, so that rate times time gives the operation count to some 1e-4 only; what
+# differs by more within one code is not a quantity of the code.
+_SPREAD = 0.01
+# Words in names of columns that count the size of a problem.
+_SIZE = re.compile(r"size|length|bytes|elements|atoms|cells|points|particles|edges?\b|^n$", re.IGNORECASE)
+# Values in the scale of the fit that differ by more than this count by their relative errors: with equal weights the
+# largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/how-we-know.md has the figures.
+WIDE = 10.0
+_LARGEST = 1e100  # in the scale of the fit
+# As if so many more runs had been made with the spread that all points share: a spread estimated from two or three
+# runs may be near zero by chance. The form is Smyth's moderated variance (Stat. Appl. Genet. Mol. Biol. 3, 2004).
+_SHARED_RUNS = 4.0
+_FAR = 1e6  # where functions that differ in growth differ by far
 
 
-class TimesParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="times parameter"):
-    """Times a parameter: ``t * p`` of a code that scales perfectly is the same for every p."""
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a value is multiplied by: a parameter, the reciprocal of a quantity of the code, or one of the system.
 
-    symbol: str
+    ``t * p`` of a code that scales perfectly is the same for every p; operation counts W_c and peak performances r_peak
+    make codes and systems comparable.
+    """
 
-    @property
-    def text(self) -> str:
-        return f"* {self.symbol}"
-
-    def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value is multiplied by (n,)."""
-        return np.asarray(points[self.symbol], dtype=np.float64)
-
-
-class OverCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="over code"):
-    """Over a quantity of the code, such as its operation count W_c."""
-
-    name: str
-    quantities: dict[str, float]
-
-    @property
-    def text(self) -> str:
-        return f"/ {self.name}"
-
-    def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value is multiplied by (n,)."""
-        return 1.0 / _looked_up(self.quantities, code, self.name, "code")
-
-
-class TimesSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="times system"):
-    """Times a quantity of the system, such as its peak performance r_peak."""
-
-    name: str
-    quantities: dict[str, float]
+    of: Literal["parameter", "code", "system"]
+    name: str  # symbol of the parameter, or what the quantity is called
+    quantities: dict[str, float] = {}  # by code or system
 
     @property
     def text(self) -> str:
-        return f"* {self.name}"
+        return f"{'/' if self.of == 'code' else '*'} {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
         """What a value is multiplied by (n,)."""
-        return _looked_up(self.quantities, system, self.name, "system")
-
-
-Step = TimesParameter | OverCode | TimesSystem
+        if self.of == "parameter":
+            return np.asarray(points[self.name], dtype=np.float64)
+        names = code if self.of == "code" else system
+        unknown = [name for name in dict.fromkeys(names) if name not in self.quantities]
+        if unknown:
+            raise DataError(
+                f"{self.name} is not known for {self.of} {listing(unknown, 5)}; it is for "
+                f"{listing(sorted(self.quantities), 8)}; add it, or leave such rows out with --where"
+            )
+        table, positions = np.unique(np.asarray(names, dtype=np.str_), return_inverse=True)
+        values = np.array([self.quantities[str(name)] for name in table])[positions]
+        return 1.0 / values if self.of == "code" else values
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Steps in sequence. Each multiplies, so the whole is one factor for each value, and division undoes it."""
+    """Steps in sequence. Each multiplies, so the whole is one factor for each value, and division undoes it.
+
+    Scales in which models of codes on systems are fitted: named transformations that can be chained and undone.
+
+    Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 3: times over
+    four orders of magnitude become comparable when they are multiplied by the number of processors, divided by the
+    operation count of the code, and multiplied by the peak performance of the system (equation 4).
+    """
 
     steps: tuple[Step, ...] = ()
-
-    def __add__(self, other: Preparation) -> Preparation:
-        return Preparation(self.steps + other.steps)
 
     @property
     def formula(self) -> str:
@@ -95,15 +91,13 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not self.steps:
             return "fitted as measured"
         names = shown_names(columns)
-        steps = (
-            TimesParameter(names[step.symbol]) if isinstance(step, TimesParameter) else step for step in self.steps
-        )
+        steps = (Step("parameter", names[step.name]) if step.of == "parameter" else step for step in self.steps)
         return f"response transformed to {Preparation(tuple(steps)).formula}"
 
     @property
     def of_parameters(self) -> Preparation:
         """The steps that depend on parameters; the others are constant for each code on each system."""
-        return Preparation(tuple(step for step in self.steps if isinstance(step, TimesParameter)))
+        return Preparation(tuple(step for step in self.steps if step.of == "parameter"))
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
         """What a value in the user's unit is multiplied by (n,), positive."""
@@ -111,30 +105,6 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for step in self.steps:
             result = result * step.factor(points, code, system)
         return result
-
-    def apply(self, values: Floats, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """Values in the user's unit as values of the scale (n,)."""
-        return values * self.factor(points, code, system)
-
-    def undo(self, values: Floats, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """Values of the scale as values in the user's unit (n,)."""
-        return values / self.factor(points, code, system)
-
-
-def _looked_up(quantities: Mapping[str, float], names: Sequence[str], quantity: str, role: str) -> Floats:
-    unknown = [name for name in dict.fromkeys(names) if name not in quantities]
-    if unknown:
-        raise DataError(
-            f"{quantity} is not known for {role} {listing(unknown, 5)}; it is for {listing(sorted(quantities), 8)}; "
-            "add it, or leave such rows out with --where"
-        )
-    table, positions = np.unique(np.asarray(names, dtype=np.str_), return_inverse=True)
-    return np.array([quantities[str(name)] for name in table])[positions]
-
-
-# NPB prints a rate with two decimals, so that rate times time gives the operation count to some 1e-4 only; what
-# differs by more within one code is not a quantity of the code.
-_SPREAD = 0.01
 
 
 def quantities_of(words: Sequence[str], data: Measurements, role: str, option: str) -> tuple[str, dict[str, float]]:
@@ -155,10 +125,10 @@ def _listed(words: Sequence[str], option: str) -> dict[str, float]:
         label, _, text = word.rpartition("=")
         name = label.strip()
         try:
-            value = _positive(float(text))
+            value = float(text)
         except ValueError:
-            value = None
-        if value is None or not name:
+            value = -1.0
+        if not (0.0 < value < float("inf") and name):
             raise OptionError(f"{option} {word!r}: NAME=VALUE with a positive number is expected")
         if name in quantities:
             raise OptionError(f"{option}: {name} is given twice")
@@ -223,7 +193,7 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
     return column, means
 
 
-def _evaluated(data: Measurements, column: str, option: str) -> npt.NDArray[np.float64]:
+def _evaluated(data: Measurements, column: str, option: str) -> Floats:
     table = data.table
     if column in table.columns:
         formula, names = None, [column]
@@ -245,7 +215,7 @@ def _evaluated(data: Measurements, column: str, option: str) -> npt.NDArray[np.f
     return np.broadcast_to(formula.evaluate(arrays), len(table))
 
 
-def _numbers(data: Measurements, name: str) -> npt.NDArray[np.float64]:
+def _numbers(data: Measurements, name: str) -> Floats:
     """A column as numbers (n,); NaN where it is empty."""
     import pandas as pd
 
@@ -256,26 +226,6 @@ def _numbers(data: Measurements, name: str) -> npt.NDArray[np.float64]:
         row = int(np.argmax(texts))
         data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
     return numbers
-
-
-def _positive(number: float) -> float:
-    if not 0.0 < number < float("inf"):
-        raise ValueError
-    return number
-
-
-# Words in names of columns that count the size of a problem.
-_SIZE = re.compile(r"size|length|bytes|elements|atoms|cells|points|particles|edges?\b|^n$", re.IGNORECASE)
-
-# Values in the scale of the fit that differ by more than this count by their relative errors: with equal weights the
-# largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/how-we-know.md has the figures.
-WIDE = 10.0
-
-_LARGEST = 1e100  # in the scale of the fit
-
-# As if so many more runs had been made with the spread that all points share: a spread estimated from two or three
-# runs may be near zero by chance. The form is Smyth's moderated variance (Stat. Appl. Genet. Mol. Biol. 3, 2004).
-_SHARED_RUNS = 4.0
 
 
 @dataclass(frozen=True)
@@ -290,7 +240,7 @@ class Prepared:
     root_weight: Floats  # square roots of the weights
     weights: str  # which weights they are, a name in `perf_timing.options.WEIGHTS`
 
-    def select(self, kept: npt.NDArray[np.bool_]) -> Prepared:
+    def select(self, kept: Booleans) -> Prepared:
         """The observations kept (n,) bool."""
         return replace(
             self,
@@ -304,8 +254,13 @@ class Prepared:
 
 def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:
     """Select, check, join and scale; see `ScalingOptions`."""
-    runs = _as_measurements(data, fitter)
-    runs = runs.with_roles(
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if not isinstance(data, Measurements):
+        raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
+    runs = data.with_roles(
         parameters=options.parameter, value=options.value, code=options.code, system=options.system, unit=options.unit
     )
     if options.where:
@@ -320,11 +275,18 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
             "rates added up"
         )
     preparation = _preparation(runs, observed, options)
-    codes, systems = _names(observed)
+    codes, systems = [observed.codes[k] for k in observed.code], [observed.systems[k] for k in observed.system]
     factor = preparation.factor(observed.points, codes, systems)
     by_point = preparation.of_parameters.factor(observed.points, codes, systems)
     target = observed.value * factor
-    _check_range(observed, target)
+    # Of others no number can hold the squares, or their reciprocals.
+    extreme = (target != 0.0) & ~((np.abs(target) >= 1.0 / _LARGEST) & (np.abs(target) <= _LARGEST))
+    if extreme.any():
+        raise DataError(
+            f"{observed.source}: {observed.value_name} is {observed.value[extreme][0]:g} at "
+            f"{observed.describe(int(np.argmax(extreme)))}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be "
+            "fitted: choose another unit"
+        )
     weights = options.weights
     if weights == "auto":
         weights = "relative" if span(target) > WIDE else "equal"
@@ -339,31 +301,10 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     )
 
 
-def _check_range(observed: Observations, target: Floats) -> None:
-    """Refuse values whose squares, or the reciprocals of whose squares, no number can hold."""
-    extreme = (target != 0.0) & ~((np.abs(target) >= 1.0 / _LARGEST) & (np.abs(target) <= _LARGEST))
-    if extreme.any():
-        raise DataError(
-            f"{observed.source}: {observed.value_name} is {observed.value[extreme][0]:g} at "
-            f"{observed.describe(int(np.argmax(extreme)))}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be "
-            "fitted: choose another unit"
-        )
-
-
 def span(values: Floats) -> float:
     """By what factor values (n,) differ, the largest and the smallest twentieth aside, where outliers are."""
     low, high = np.quantile(values, [0.05, 0.95])
     return float(high / low)
-
-
-def _as_measurements(data: Any, fitter: str) -> Measurements:
-    if isinstance(data, Measurements):
-        return data
-    import pandas as pd
-
-    if isinstance(data, pd.DataFrame):
-        return Measurements(data, source="table")
-    raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
 
 
 def _preparation(runs: Measurements, observed: Observations, options: ScalingOptions) -> Preparation:
@@ -383,15 +324,13 @@ def _preparation(runs: Measurements, observed: Observations, options: ScalingOpt
     if every or "parameter" in requested:
         symbol = _processors(observed, options) if every else next(iter(observed.points))
         if symbol is not None:
-            steps.append(TimesParameter(symbol))
-    for name, option, role, step in (
-        ("operations", options.operations, "code", OverCode),
-        ("peak", options.peak, "system", TimesSystem),
-    ):
+            steps.append(Step("parameter", symbol))
+    roles: tuple[Literal["code", "system"], ...] = ("code", "system")
+    for name, option, role in zip(("operations", "peak"), (options.operations, options.peak), roles, strict=True):
         if option is not None and (every or name in requested):
             label, quantities = quantities_of(option, runs, role, f"--{name}")
             used = {key: quantities[key] for key in getattr(observed, f"{role}s") if key in quantities}
-            steps.append(step(label.removeprefix("--"), used or quantities))
+            steps.append(Step(role, label.removeprefix("--"), used or quantities))
     return Preparation(tuple(steps))
 
 
@@ -404,10 +343,6 @@ def _processors(observed: Observations, options: ScalingOptions) -> str | None:
     words = (word.partition("=") for word in options.parameter or ())
     is_named = any(equals and name.strip() == "p" == symbol for name, equals, _ in words)
     return symbol if is_named or is_processors(column) else None
-
-
-def _names(observed: Observations) -> tuple[list[str], list[str]]:
-    return [observed.codes[k] for k in observed.code], [observed.systems[k] for k in observed.system]
 
 
 def _root_weights(observed: Observations, target: Floats, weights: str) -> Floats:
@@ -432,3 +367,71 @@ def _root_weights(observed: Observations, target: Floats, weights: str) -> Float
     moderated = (_SHARED_RUNS * shared + freedom * relative) / (_SHARED_RUNS + freedom)
     weight = runs / (moderated * target**2)
     return np.asarray(np.sqrt(weight / weight.mean()))
+
+
+@dataclass(frozen=True)
+class Characteristic:
+    """One function u of the parameters, normalised."""
+
+    name: str  # as the user spells it, over parameters as texts call them
+    function: Function
+    scale: float  # value at 1, by which it is divided; 1 where that is 0 or not finite
+
+    def __call__(self, points: Mapping[str, Floats]) -> Floats:
+        """Values at points (n,); not finite where the function is not defined."""
+        return self.function(points) / self.scale
+
+
+def characteristics(names: Sequence[str], columns: Mapping[str, str]) -> tuple[Characteristic, ...]:
+    """Functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2)."""
+    own_names = shown_names(columns)
+    ones = {symbol: np.ones(1) for symbol in columns}
+    functions = []
+    for name in names:
+        function = find_function(name, tuple(columns), own_names)
+        value = float(function(ones)[0])
+        scale = value if np.isfinite(value) and value != 0.0 else 1.0
+        functions.append(Characteristic(renamed(name, own_names), function, scale))
+    return tuple(functions)
+
+
+def refuse_unused(functions: Sequence[Characteristic], data: Observations) -> None:
+    """Refuse data over a parameter that no function has: what differs by it would pass for error."""
+    for symbol, column in data.points.items():
+        if len(levels := np.unique(column)) < 2:
+            continue
+        constant = {other: np.full(len(levels), values[0]) for other, values in data.points.items()}
+        varied = {**constant, symbol: levels}
+        with np.errstate(all="ignore"):
+            is_used = any(not np.array_equal(each(varied), each(constant), equal_nan=True) for each in functions)
+        if not is_used:
+            name = data.columns[symbol]
+            raise OptionError(
+                f"{data.source}: {name} was varied, {levels[0]:g} to {levels[-1]:g}, and no function has it; add "
+                f"functions of it, such as --function {name}, or take one level, such as --where {name}={levels[-1]:g}"
+            )
+
+
+def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> tuple[Characteristic, ...]:
+    """From the one that falls fastest to the one that grows fastest, the order of equation 3."""
+    far = {name: np.full(1, _FAR) for name in variables}
+    return tuple(sorted(functions, key=lambda function: float(np.nan_to_num(function(far)[0], nan=np.inf))))
+
+
+def design(functions: Sequence[Characteristic], points: Mapping[str, Floats]) -> Floats:
+    """Values of the functions at the points, (n, number of functions)."""
+    length = len(next(iter(points.values())))
+    return np.column_stack([function(points) for function in functions]) if functions else np.empty((length, 0))
+
+
+def measured_design(functions: Sequence[Characteristic], data: Observations) -> Floats:
+    """Values of the functions at the measured points."""
+    values = design(functions, data.points)
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        k, which = (int(number) for number in np.argwhere(wrong)[0])
+        raise OptionError(
+            f"function {functions[which].name!r} is {values[k, which]} at {data.describe(k)}; leave it out, or leave "
+            "such points out with --where"
+        )
+    return values

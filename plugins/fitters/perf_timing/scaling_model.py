@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
-from perf_timing.characteristic import characteristics, design
-from perf_timing.prepared import OverCode, Preparation, TimesParameter
+from perf_timing.prepared import Preparation, characteristics, design
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
@@ -78,8 +77,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             if not names or min(indices) < 0 or max(indices) >= len(names):
                 raise ValueError("an observation is of a code or system that has no name")
         for step in self.preparation.steps:
-            if isinstance(step, TimesParameter) and step.symbol not in self.columns:
-                raise ValueError(f"the scale needs {step.symbol!r}, which is no parameter of the model")
+            if step.of == "parameter" and step.name not in self.columns:
+                raise ValueError(f"the scale needs {step.name!r}, which is no parameter of the model")
         try:
             characteristics(self.functions, self.columns)
         except PerfError as error:
@@ -135,10 +134,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return values * self.preparation.of_parameters.factor(places.points, *self._names(places))[:, None]
 
     @property
-    def fitted_points(self) -> Mapping[str, Any]:
-        seen = self.observations
-        named = {"code": [self.codes[k] for k in seen.code], "system": [self.systems[k] for k in seen.system]}
-        return {**seen.points, **{name: column for name, column in named.items() if name in self.levels}}
+    def fitted_points(self) -> dict[str, npt.NDArray[Any]]:
+        """Where the model was fitted, by variable (m,)."""
+        observed = self.observations
+        points: dict[str, npt.NDArray[Any]] = {symbol: np.array(values) for symbol, values in observed.points.items()}
+        for role, names, indices in (("code", self.codes, observed.code), ("system", self.systems, observed.system)):
+            if role in self.variables:
+                points[role] = np.array(names)[list(indices)]
+        return points
 
     def remarks(self, points: Points) -> list[str]:
         places, measured_places = self.places(points), self.measured_places
@@ -166,19 +169,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         """Square roots of the weights that new observations of these values in the scale of the fit get (n,)."""
         return 1.0 / np.abs(scaled) if self.relative else np.ones(len(scaled))
 
-    def measured_points(self) -> dict[str, npt.NDArray[Any]]:
-        """Where the model was fitted, by variable (m,)."""
-        observed = self.observations
-        points: dict[str, npt.NDArray[Any]] = {symbol: np.array(values) for symbol, values in observed.points.items()}
-        for role, names, indices in (("code", self.codes, observed.code), ("system", self.systems, observed.system)):
-            if role in self.variables:
-                points[role] = np.array(names)[list(indices)]
-        return points
-
     def errors(self) -> Floats:
-        observed = self.observations
-        names = {"code": [self.codes[k] for k in observed.code], "system": [self.systems[k] for k in observed.system]}
-        return relative_errors(self.predict({**observed.points, **names}), np.array(observed.value))
+        return relative_errors(self.predict(self.fitted_points), np.array(self.observations.value))
 
     def describe(self, place: int) -> str:
         """One observation as a person reads it."""
@@ -192,15 +184,15 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     @property
     def coefficient_unit(self) -> str | None:
         """Unit of a coefficient in the scale of the fit; multiplying by a parameter does not change it."""
-        constants = [step.text for step in self.preparation.steps if not isinstance(step, TimesParameter)]
+        constants = [step.text for step in self.preparation.steps if step.of != "parameter"]
         return None if self.unit is None else " ".join([self.unit, *constants])
 
     def in_unit(self, terms: str) -> str:
         """A sum of terms of the scale of the fit as one of the user's unit."""
         undone = [
-            f"* {step.name}" if isinstance(step, OverCode) else f"/ {step.name}"
+            f"* {step.name}" if step.of == "code" else f"/ {step.name}"
             for step in self.preparation.steps
-            if not isinstance(step, TimesParameter)
+            if step.of != "parameter"
         ]
         return f"({terms}) {' '.join(undone)}" if undone else terms
 

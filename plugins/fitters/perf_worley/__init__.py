@@ -3,7 +3,7 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_fitters", "register_joins", "register_presenters", "register_segmenters"]
+__all__ = ["register_commands", "register_fitters", "register_joins", "register_segmenters"]
 
 
 @hookimpl
@@ -28,19 +28,19 @@ def register_segmenters(register: Register) -> None:
     )
     register(
         "least-squares",
-        "perf_worley.segmenters.least_squares:LeastSquares",
+        "perf_worley.segmenters:LeastSquares",
         options="perfcore.hooks.options:NoOptions",
         help="Hawkins' exact dynamic programme",
     )
     register(
         "greedy",
-        "perf_worley.segmenters.hill_climb:Greedy",
+        "perf_worley.segmenters:Greedy",
         options="perfcore.hooks.options:NoOptions",
         help="Friedman and Silverman: one breakpoint at a time",
     )
     register(
         "hill-climb",
-        "perf_worley.segmenters.hill_climb:HillClimb",
+        "perf_worley.segmenters:HillClimb",
         options="perf_worley.options:HillClimbOptions",
         help="moves breakpoints to the least sum of squares",
     )
@@ -69,18 +69,11 @@ def register_commands(register: Register) -> None:
     """Announce the command, and the function behind it."""
     register(
         "iterations",
-        "perf_worley.iterations.api:iterations",
+        "perf_worley.iterations_api:iterations",
         group="Model",
         help="Detect iterations: count, duration, outliers.",
-        function="perf_worley.iterations.api:iterations",
+        function="perf_worley.iterations_api:iterations",
         shows=("plot", "table"),
         saves="Write an iteration's duration in seconds as a value.",
         default_for=("trace",),
     )
-
-
-@hookimpl
-def register_presenters(register: Register) -> None:
-    """Announce how curves, and the curves of traces, are shown."""
-    for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
-        register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time (zoomable)")

@@ -11,16 +11,24 @@ from msgspec.structs import replace
 
 from perf_traces.states import COMPUTING, OTHER, state_classes
 from perf_views.names import plain_names
+from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace, busy_mask
 
-Integers = npt.NDArray[np.int64]
-
 _CHUNK = 1 << 18  # intervals at a time: temporaries stay within the cache
+_MOST_STATES = 20  # that are kept by name
+_MOST_NAMED = 3
+_NAMED = 0.95  # share of the computing time that a name need not exceed
+_LEAST = 0.05  # share of what a name mentions after its first word
+_REASON = 0.2  # share of the idle time that a state must take to be mentioned
+_ALONE = 0.995  # share from which on a state is all there is
+_NEVER = 0.01  # of a stretch: who computes less is idle in it
+_WHOLE = 0.8  # of the idle time: when so much is of idle locations, they are counted
+_NO_STATE = "no state"
 
 
 def clipped_sums(
-    start_ns: Integers, end_ns: Integers, edges_ns: Integers, codes: Sequence[tuple[npt.NDArray[np.integer], int]]
-) -> list[Integers]:
+    start_ns: Ints, end_ns: Ints, edges_ns: Ints, codes: Sequence[tuple[npt.NDArray[np.integer], int]]
+) -> list[Ints]:
     """Sum up the intervals' time by stretch and code, to the nanosecond."""
     n_stretches = len(edges_ns) - 1
     sums = [np.zeros((n_stretches, n_codes), np.int64) for _, n_codes in codes]
@@ -41,17 +49,6 @@ def clipped_sums(
             np.subtract.at(whole, (last, chunk_codes[cut]), 1)
     widths = np.diff(edges_ns)[:, None]
     return [total + np.cumsum(whole, axis=0) * widths for total, whole in zip(sums, crossings, strict=True)]
-
-
-_MOST_STATES = 20  # that are kept by name
-_MOST_NAMED = 3
-_NAMED = 0.95  # share of the computing time that a name need not exceed
-_LEAST = 0.05  # share of what a name mentions after its first word
-_REASON = 0.2  # share of the idle time that a state must take to be mentioned
-_ALONE = 0.995  # share from which on a state is all there is
-_NEVER = 0.01  # of a stretch: who computes less is idle in it
-_WHOLE = 0.8  # of the idle time: when so much is of idle locations, they are counted
-_NO_STATE = "no state"
 
 
 class StateTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,13 +94,17 @@ class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def activities(
     trace: Trace,
-    edges_ns: Sequence[int] | npt.NDArray[np.int64],
+    edges_ns: Sequence[int] | Ints,
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
 ) -> list[Activity]:
     """What runs in each stretch of a trace."""
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
-    categories = _categories(trace.states, computes.tolist())
+    # States that count as computing are of that class, whatever they are called, and no others.
+    categories = [
+        COMPUTING if counts else OTHER if name == COMPUTING else name.replace("_", " ")
+        for name, counts in zip(state_classes(trace.states), computes.tolist(), strict=True)
+    ]
     edges = np.asarray(edges_ns, np.int64)
     n_states, n_locations = len(trace.states), len(trace.locations)
     computing_at = np.where(computes[trace.state], trace.location, n_locations)
@@ -179,15 +180,6 @@ def _named(activity: Activity, short: Mapping[str, str]) -> Activity:
             parts[-1] += f" ({_listed(waiting, idle)})"
     categories = activity.categories_ns | ({_NO_STATE: activity.no_state_ns} if activity.no_state_ns else {})
     return replace(activity, name="; ".join(part for part in parts if part), categories_ns=categories)
-
-
-def _categories(states: Sequence[str], computes: Sequence[bool]) -> list[str]:
-    """The class of each state; those that count as computing are, whatever they are called, and no others."""
-    classes = state_classes(states)
-    return [
-        COMPUTING if counts else OTHER if name == COMPUTING else name.replace("_", " ")
-        for name, counts in zip(classes, computes, strict=True)
-    ]
 
 
 def _summed(times: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -402,7 +402,7 @@ def _break_plot(model: PhaseModel, x: Axis, origin: float) -> Plot:
 
 def _error_plot(model: PhaseModel) -> Plot:
     """Return the error of each model over its number of phases."""
-    from perf_views.data_pictures import readable_unit
+    from perf_views.marks import readable_unit
 
     counts = [entry.n_phases for entry in model.sequence]
     factor, unit = readable_unit(model.end - model.start, model.time_unit)  # that of the plots over time

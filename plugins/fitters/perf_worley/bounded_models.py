@@ -17,15 +17,16 @@ import numpy.typing as npt
 
 from perf_worley.cells import Cells, cells_of
 from perf_worley.factor_tree import moment_tree
-from perf_worley.segmenters.hill_climb import HillClimb
-from perf_worley.segmenters.least_squares import traced
+from perf_worley.segmenters import HillClimb, traced
 from perfcore import UtilizationCurve
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
 _STARTS_AT_ONCE = 32  # of stretches: some arrays of 512 cells that a processor's cache holds
-
-Floats = npt.NDArray[np.float64]
+MOST_BOUNDED = 128  # phases that are looked for on cells
+# As with trees: kept while someone uses the curve.
+_made: weakref.WeakKeyDictionary[UtilizationCurve, dict[bool, CurveModels]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class BoundedModels:
 
     degree: int
     squares: Floats  # sum over cells of (mean - model)^2
-    breaks: tuple[npt.NDArray[np.int64], ...]  # in cells
-    degrees: tuple[npt.NDArray[np.int64], ...]  # of each phase: `degree`, or lower where that would leave the bounds
+    breaks: tuple[Ints, ...]  # in cells
+    degrees: tuple[Ints, ...]  # of each phase: `degree`, or lower where that would leave the bounds
 
 
-def leaves_bounds(c0: Floats, c1: Floats, c2: Floats, length: Floats, low: float, high: float) -> npt.NDArray[np.bool_]:
+def leaves_bounds(c0: Floats, c1: Floats, c2: Floats, length: Floats, low: float, high: float) -> Booleans:
     """Whether ``c0 + c1 x + c2 x^2`` leaves [low, high] for x in [0, length]."""
     x = np.clip(-c1 / (2.0 * c2), 0.0, length)  # an end where the vertex lies outside
     values = np.stack([c0, c0 + length * (c1 + length * c2), np.where(c2 == 0.0, c0, c0 + x * (c1 + x * c2))])
@@ -102,9 +103,6 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
     return BoundedModels(degree, total[1:, n_cells].copy(), tuple(breaks), degrees)
 
 
-MOST_BOUNDED = 128  # phases that are looked for on cells
-
-
 class CurveModels:
     """Cells of one curve and the best models on them."""
 
@@ -119,10 +117,6 @@ class CurveModels:
         if degree not in self._models or len(self._models[degree].squares) < enough:
             self._models[degree] = bounded_models(self.cells, degree, most)
         return self._models[degree]
-
-
-# As with trees: kept while someone uses the curve.
-_made: weakref.WeakKeyDictionary[UtilizationCurve, dict[bool, CurveModels]] = weakref.WeakKeyDictionary()
 
 
 def curve_models(curve: UtilizationCurve, *, fine: bool = False) -> CurveModels:

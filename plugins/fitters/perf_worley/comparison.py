@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Which phases of two runs are the same: the cheapest pairing that keeps their order. A phase is what runs in it, where
-# that is known, and its shape: its share of the run, its level as a share of the processors, and how far it rises from
-# its first half to its second. Phases with nothing in common that runs in them are never the same. Pairs are of one
-# phase with one, two or three neighbours of the other run, or a phase has no partner.
-
 # Measured on simulated pairs of runs of one program, and on recorded ones.
 _RISE, _SHARE, _JOINED, _ALONE = 0.5, 0.15, 0.03, 0.5
 _RUNS = 0.5  # of two phases with nothing in common: as dear as both without partner
 _MOST_JOINED = 3
 ALIKE = 0.25  # cost above which two runs are not one program's: one program's cost 0.03 to 0.22, others' 0.24 to 0.82
+_NORMAL = 1.959964
+_NUMBERS = ("duration", "duration_within", "processor_time", "level", "level_within")
+_SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class Shape(NamedTuple):
@@ -50,7 +49,13 @@ class Pair(NamedTuple):
 def match_phases(
     counts: tuple[int, int], shapes: tuple[Callable[[int, int], Shape], Callable[[int, int], Shape]], ratio: float = 1.0
 ) -> tuple[list[Pair], float]:
-    """Match the phases of two runs."""
+    """Match the phases of two runs.
+
+    Which phases of two runs are the same: the cheapest pairing that keeps their order. A phase is what runs in it,
+    where that is known, and its shape: its share of the run, its level as a share of the processors, and how far it
+    rises from its first half to its second. Phases with nothing in common that runs in them are never the same. Pairs
+    are of one phase with one, two or three neighbours of the other run, or a phase has no partner.
+    """
     n, m = counts
     spans = [(1, 1), *((1, q) for q in range(2, _MOST_JOINED + 1)), *((q, 1) for q in range(2, _MOST_JOINED + 1))]
     all_shapes = [
@@ -72,7 +77,13 @@ def match_phases(
                 if i >= k and j >= q:
                     one, other = all_shapes[0][i - k, i], all_shapes[1][j - q, j]
                     size = one.share + other.share
-                    price = (_distance(one, other, ratio) + _JOINED * (k + q - 2)) * size
+                    level = abs(one.level - other.level)
+                    if ratio != 1.0:
+                        level = min(level, abs(one.level * ratio - other.level) / max(1.0, ratio))
+                    distance = (
+                        level + _RISE * abs(one.rise - other.rise) + _SHARE * abs(math.log(one.share / other.share))
+                    )
+                    price = (distance + _JOINED * (k + q - 2)) * size
                     named = of_names[i - k, j - q, i, j] = _RUNS * unlike(one.runs, other.runs) * size
                     options.append((cost[i - k, j - q] + price + named, (i - k, j - q)))
             if options:
@@ -93,19 +104,6 @@ def unlike(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -
     if not one or not other:
         return 0.0
     return 0.5 * sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in one.keys() | other.keys())
-
-
-def _distance(one: Shape, other: Shape, ratio: float) -> float:
-    level = abs(one.level - other.level)
-    if ratio != 1.0:
-        level = min(level, abs(one.level * ratio - other.level) / max(1.0, ratio))
-    return level + _RISE * abs(one.rise - other.rise) + _SHARE * abs(math.log(one.share / other.share))
-
-
-_NORMAL = 1.959964
-_NUMBERS = ("duration", "duration_within", "processor_time", "level", "level_within")
-_SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class _HasPhases(Protocol):

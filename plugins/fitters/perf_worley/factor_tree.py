@@ -7,19 +7,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.scratch_arrays import zeros
-from perf_worley.moment_tree import MomentTree, Reach, relative_edges
-from perf_worley.short_curves import SHORT, ShortTree
+from perf_worley.moment_tree import SHORT, MomentTree, Reach, ShortTree, relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError
-from perfcore.base.kernels import kernel
+from perfcore.base.kernels import can_compile, kernel
 from perfcore.contracts import Basis
 
 _MACHINE_EPSILON = 2.0**-52
 _MAX_EVALUATIONS = 400
+BLOCK = 64
+_BLOCKS_AT_ONCE = 256
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+# A panel is halved until the integrals of all products agree with those of its halves to this share; the rounding of
+# times alone is some 1e-13 for exp at 700 time constants.
+_QUADRATURE = 1e-11
+_MAX_HALVINGS = 60
+_MOST_PANELS = 1 << 18
+_NEGLIGIBLE = 1e-280
+# A column whose part outside of the columns before it is this small is noise there and is left out.
+_DEPENDENT = 1e-10
+# The functions as given must be better conditioned than that over the whole curve, or the model has no meaning.
+_SINGULAR = 1e-7
+# A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
+_moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
+_factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[PhaseBasis, FactorTree]] = weakref.WeakKeyDictionary()
 
 
 def bracket_root(
@@ -57,34 +72,6 @@ def bracket_root(
                 f_upper *= factor if factor > 0.0 else 0.5
             lower, f_lower, moved = middle, f_middle, -1
     return lower, upper
-
-
-# Local errors for other functions than polynomials: a tree of triangular least-squares factors.
-#
-# Each block of steps is a weighted least-squares problem, rows from a Gauss rule with positive weights on every step.
-# Its triangular factor sums it up; two blocks join by factoring their triangles stacked. The squared error is the last
-# diagonal entry squared, a sum of squares, so nothing cancels. Algorithm K runs on it unchanged.
-#
-# Functions count time from the start of the curve, not of the phase: the space of functions on an interval is then the
-# same seen from any larger one, and the local error is monotone, which Algorithm K needs (Theorem 2.3).
-#
-# Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", section 6.
-
-Floats = npt.NDArray[np.float64]
-
-BLOCK = 64
-_BLOCKS_AT_ONCE = 256
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-# A panel is halved until the integrals of all products agree with those of its halves to this share; the rounding of
-# times alone is some 1e-13 for exp at 700 time constants.
-_QUADRATURE = 1e-11
-_MAX_HALVINGS = 60
-_MOST_PANELS = 1 << 18
-_NEGLIGIBLE = 1e-280
-# A column whose part outside of the columns before it is this small is noise there and is left out.
-_DEPENDENT = 1e-10
-# The functions as given must be better conditioned than that over the whole curve, or the model has no meaning.
-_SINGULAR = 1e-7
 
 
 @kernel
@@ -148,7 +135,19 @@ class PhaseBasis(Basis):
 
 
 class FactorTree:
-    """Tree of triangular factors of one curve; the same face as `MomentTree`."""
+    """Tree of triangular factors of one curve; the same face as `MomentTree`.
+
+    Local errors for other functions than polynomials: a tree of triangular least-squares factors.
+
+    Each block of steps is a weighted least-squares problem, rows from a Gauss rule with positive weights on every step.
+    Its triangular factor sums it up; two blocks join by factoring their triangles stacked. The squared error is the
+    last diagonal entry squared, a sum of squares, so nothing cancels. Algorithm K runs on it unchanged.
+
+    Functions count time from the start of the curve, not of the phase: the space of functions on an interval is then
+    the same seen from any larger one, and the local error is monotone, which Algorithm K needs (Theorem 2.3).
+
+    Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", section 6.
+    """
 
     def __init__(self, curve: UtilizationCurve, basis: PhaseBasis) -> None:
         self.functions = basis.functions
@@ -194,10 +193,10 @@ class FactorTree:
             columns.append(values)
         return np.stack(columns, axis=-1)
 
-    def _rows(self, left: Floats, right: Floats, heights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def _rows(self, left: Floats, right: Floats, heights: Floats) -> tuple[Floats, Ints]:
         """Weighted rows of the steps, and for each the step that it belongs to."""
         owner = np.arange(len(left))
-        accepted: list[tuple[Floats, npt.NDArray[np.int64]]] = []
+        accepted: list[tuple[Floats, Ints]] = []
         for _ in range(_MAX_HALVINGS):
             middle = 0.5 * (left + right)
             whole = self._weighted(left, right)
@@ -354,14 +353,9 @@ def _dependent(triangle: Floats) -> list[int]:
     return [i for i in range(n) if abs(triangle[i, i]) <= _DEPENDENT * float(np.linalg.norm(triangle[: i + 1, i]))]
 
 
-# A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
-_moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
-_factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[PhaseBasis, FactorTree]] = weakref.WeakKeyDictionary()
-
-
 def moment_tree(curve: UtilizationCurve, often: bool = False) -> MomentTree:
     """The moment tree of a curve; one that is asked often, as for mixed forms, is compiled for short curves, too."""
-    kind = MomentTree if often or curve.n_steps > SHORT else ShortTree
+    kind = MomentTree if curve.n_steps > SHORT or (often and can_compile()) else ShortTree
     kept = _moment_trees.get(curve)
     if type(kept) is not kind:
         kept = _moment_trees[curve] = kind(curve)

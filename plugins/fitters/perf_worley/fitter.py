@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Modules that compile are imported where something is fitted: help and completion ask this module for options only.
 
 _AUTO = "1..20"  # Worley's own range (Figures 6 and 18)
+_LARGEST = 1e100
 
 
 class WorleyFitter(Fitter):
@@ -93,9 +94,8 @@ class PhasesFitter(Fitter):
     def fit(self, data: Any, options: PhasesOptions, **parts: Any) -> PhaseModel:
         from perf_traces.summaries.summarized_trace import SummarizedTrace
         from perf_worley.factor_tree import PhaseBasis
-        from perf_worley.iterations.iterations import by_markers, merge_repeated_phases, repetition
-        from perf_worley.phase_maker import PhaseMaker
-        from perf_worley.search import by_errors, by_rule_auto
+        from perf_worley.iterations import by_markers, merge_repeated_phases, repetition
+        from perf_worley.phase_maker import PhaseMaker, by_errors, by_rule_auto
 
         segmenter: Segmenter = parts["segmenter"]
         curve = as_curve(data, options)
@@ -148,9 +148,6 @@ def _model(
         n_locations=curve.n_locations,
         **more,
     )
-
-
-_LARGEST = 1e100
 
 
 def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCurve:

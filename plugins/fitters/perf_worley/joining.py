@@ -20,6 +20,10 @@ from perfcore.data.columns import guess_roles
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import NANOSECONDS
 
+_PHASE, _DURATION, _PROCESSOR_TIME, _FILE = "phase", "duration_s", "processor_time_s", "file"
+# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
+_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
+
 
 def join_curves(
     parts: Iterable[tuple[Path, UtilizationCurve]],
@@ -98,11 +102,6 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
         each = [[phase for of, phase in nodes if of == run] for run in range(len(models))]
         result.append([range(min(phases), max(phases) + 1) if phases else range(0) for phases in each])
     return result
-
-
-_PHASE, _DURATION, _PROCESSOR_TIME, _FILE = "phase", "duration_s", "processor_time_s", "file"
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
 
 
 def join_runs(

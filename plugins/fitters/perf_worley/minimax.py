@@ -16,10 +16,10 @@ from perfcore.base import progress
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-# Worley's Algorithm K: the phases that one error tolerance gives, from left to right.
-#
-# Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", Figure 1 and equation (5); the mixed
-# constant, linear and quadratic heuristic with its rules for the final element is section 5.1.
+_SHARE = (0.5, 0.75, 1.0)
+_RATIO = 1.001  # between two tolerances of the grid
+_RELATIVE = 1e-12
+_SMALLEST = 1e-300  # no tolerance is sought below this
 
 
 class ErrorTree(Protocol):
@@ -63,11 +63,6 @@ class Uniform:
         """The last element of the partition."""
         error = math.sqrt(tree.error(tree.rest(begin, step), self.degree))
         return Element(tree.duration, tree.n_steps - 1, self.degree, error, 1)
-
-
-# Worley's measure of simplicity: a constant takes two parameters (place and value), a line three, a quadratic four.
-# Each degree may have the share parameters/4 of the squared tolerance and must win time in the same proportion.
-_SHARE = (0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,15 @@ class Partition:
 
 
 def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule, gap: float = 0.0) -> Partition:
-    """Run Algorithm K."""
+    """Run Algorithm K.
+
+    Worley's Algorithm K: the phases that one error tolerance gives, from left to right.
+
+    Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", Figure 1 and equation (5); the mixed
+    constant, linear and quadratic heuristic with its rules for the final element is section 5.1. Worley's measure of
+    simplicity: a constant takes two parameters (place and value), a line three, a quadratic four. Each degree may have
+    the share parameters/4 of the squared tolerance and must win time in the same proportion.
+    """
     result = Partition(tolerance)
     begin, step = 0.0, 0
     for number in range(1, n_phases + 1):
@@ -138,22 +141,6 @@ def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule,
         begin, step = element.end, element.step
     result.objective = (n_phases - len(result.degrees) + 1) - element.error / tolerance
     return result
-
-
-# The least tolerance that n phases of the mixed basis can meet.
-#
-# Worley's heuristic takes for each phase the simplest degree that wins enough time, so that a larger tolerance may take
-# another degree, end a phase earlier and need more phases: what is feasible has gaps. A search that halves a bracket
-# ends at one edge of one gap, and at another one where it starts elsewhere. Here tolerances are scanned upwards on a
-# grid that depends on the curve alone, from the least one of quadratics, below which no mixed partition can be; the
-# first feasible one is then narrowed down to the edge below it. So the answer for n does not depend on what else is
-# asked for. Only where the feasible tolerances make an island narrower than the grid's 0.1 % can it be missed.
-
-_RATIO = 1.001  # between two tolerances of the grid
-_RELATIVE = 1e-12
-
-
-_SMALLEST = 1e-300  # no tolerance is sought below this
 
 
 class _Objective:
@@ -191,7 +178,18 @@ class _Objective:
 
 
 class MixedTolerances:
-    """Least tolerances of one curve."""
+    """Least tolerances of one curve.
+
+    The least tolerance that n phases of the mixed basis can meet.
+
+    Worley's heuristic takes for each phase the simplest degree that wins enough time, so that a larger tolerance may
+    take another degree, end a phase earlier and need more phases: what is feasible has gaps. A search that halves a
+    bracket ends at one edge of one gap, and at another one where it starts elsewhere. Here tolerances are scanned
+    upwards on a grid that depends on the curve alone, from the least one of quadratics, below which no mixed partition
+    can be; the first feasible one is then narrowed down to the edge below it. So the answer for n does not depend on
+    what else is asked for. Only where the feasible tolerances make an island narrower than the grid's 0.1 % can it be
+    missed.
+    """
 
     def __init__(self, tree: ErrorTree, most: int, gap: float = 0.0) -> None:
         self.tree, self.most, self.gap, self.rule = tree, most, gap, Mixed()

@@ -23,23 +23,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_worley.bounded_models import BoundedModels, bounded_models
-from perf_worley.cells import LONGEST_OUTLIER, Cells, averaged_over_period, without_outliers
-from perf_worley.phase_errors import autoregressive, block_variance, event_variance, first_order, residuals
-
-# Whether phases say more than a level that wanders would, as a random walk or 1/f noise does.
-#
-# Such noise has no scale: whatever the length of its stretches, the level of one differs from that of the next, so
-# phases gain far more than noise that is forgotten after a while. So two models are compared that have such noise,
-# which is autoregressive with an error of its own in each cell (a state-space model; J. Durbin, S. J. Koopman, Time
-# Series Analysis by State Space Methods, 2012, chapters 2 and 7): one curve, and the phases. Each has its likeliest
-# correlation and error; what phases must gain is G. Schwarz' criterion (Annals of Statistics 6, 1978). Deviations:
-# means are by least squares; the price has a factor; cells on both sides of a break do not count, as the break may lie
-# within them.
-
-Floats = npt.NDArray[np.float64]
+from perf_worley.cells import (
+    LONGEST_OUTLIER,
+    Cells,
+    autoregressive,
+    averaged_over_period,
+    block_variance,
+    event_variance,
+    first_order,
+    residuals,
+    without_outliers,
+)
+from perfcore.base.arrays import Booleans, Floats
 
 _CORRELATIONS = np.array([0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999])  # of neighbouring cells
 _STEPS = np.geomspace(1e-4, 100.0, 14)  # variance of what is new in the level, over that of the error of a cell
@@ -50,6 +47,14 @@ _PRICE, _ONCE = 0.9, 1.0
 # On 15 runs each of levels that rise or fall slowly, up to five phases (up and down again) lead by 18 to 114; of those
 # that wander with Gaussian steps by 2 at most.
 _CLEARLY, _MOST_ASKED = 20.0, 5
+FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
+MATERIAL = 0.5  # also, of the mean square about one level
+_LEVEL = 0.01  # of the processors: differences between levels that are too small to matter
+_EVENTS = 3.0
+_GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
+_LEAST_STRETCHES = 8.0
+WANDERS = "not identifiable: a random walk fits as well"
+FEW = 16.0  # stretches that are too few to tell
 
 
 def is_random_walk(values: Floats) -> bool:
@@ -58,7 +63,18 @@ def is_random_walk(values: Floats) -> bool:
 
 
 class RandomWalk:
-    """A level that wanders about one curve, which phases are compared with."""
+    """A level that wanders about one curve, which phases are compared with.
+
+    Whether phases say more than a level that wanders would, as a random walk or 1/f noise does.
+
+    Such noise has no scale: whatever the length of its stretches, the level of one differs from that of the next, so
+    phases gain far more than noise that is forgotten after a while. So two models are compared that have such noise,
+    which is autoregressive with an error of its own in each cell (a state-space model; J. Durbin, S. J. Koopman, Time
+    Series Analysis by State Space Methods, 2012, chapters 2 and 7): one curve, and the phases. Each has its likeliest
+    correlation and error; what phases must gain is G. Schwarz' criterion (Annals of Statistics 6, 1978). Deviations:
+    means are by least squares; the price has a factor; cells on both sides of a break do not count, as the break may
+    lie within them.
+    """
 
     def __init__(self, values: Floats, models: Mapping[int, BoundedModels]) -> None:
         self._values, self._models = values, models
@@ -82,12 +98,12 @@ class RandomWalk:
             for n in range(2, min(_MOST_ASKED, len(models.squares)) + 1)
         )
 
-    def _likelihood(self, degree: int, n_phases: int, counts: npt.NDArray[np.bool_]) -> float:
+    def _likelihood(self, degree: int, n_phases: int, counts: Booleans) -> float:
         errors = residuals(self._values, self._models[degree].breaks[n_phases - 1], np.full(n_phases, degree))
         return likeliest(errors, counts, _CORRELATIONS, _STEPS)
 
 
-def likeliest(errors: Floats, counts: npt.NDArray[np.bool_], correlations: Floats, steps: Floats) -> float:
+def likeliest(errors: Floats, counts: Booleans, correlations: Floats, steps: Floats) -> float:
     """Largest log-likelihood of residuals (n,), those that ``counts`` marks, over what their level may do.
 
     By Kalman's filter, with the likeliest variance of the error.
@@ -109,16 +125,6 @@ def likeliest(errors: Floats, counts: npt.NDArray[np.bool_], correlations: Float
     n = int(counts.sum())
     likelihoods = n * np.log(np.maximum(squares / max(n, 1), 1e-300)) + np.log(expected).sum(axis=0)
     return -0.5 * float(likelihoods.min())
-
-
-FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
-MATERIAL = 0.5  # also, of the mean square about one level
-_LEVEL = 0.01  # of the processors: differences between levels that are too small to matter
-_EVENTS = 3.0
-_GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
-_LEAST_STRETCHES = 8.0
-WANDERS = "not identifiable: a random walk fits as well"
-FEW = 16.0  # stretches that are too few to tell
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import Formula, functions_of
 from perf_statistics.goodness import r_squared
 from perf_worley.activity import Activity
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS, readable
@@ -27,6 +27,7 @@ from perfcore.results import Result
 
 _FEWEST_SHOWN = 2  # iterations of a phase
 _NEARLY_ALL = 0.8  # of the time of the iterations
+WORTH = 0.05  # of the sum of squares, that phases at the knee must explain; `worley` takes the fewest otherwise
 
 
 class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +47,7 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Iterations of the run; see `perf_worley.iterations.iterations.Iterations`."""
+    """Iterations of the run; see `perf_worley.iterations.Iterations`."""
 
     count: int
     period: float  # mean duration, in the model's time unit
@@ -81,9 +82,6 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     period: float = 0.0  # in the model's time unit, that the curve was averaged over
 
 
-WORTH = 0.05  # of the sum of squares, that phases at the knee must explain; `worley` takes the fewest otherwise
-
-
 class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One model of a sequence of numbers of phases: Worley's Figures 6, 7 and 18, and the persistence of its breaks."""
 
@@ -107,9 +105,6 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def bound_name(self) -> str:
         """Name of `bound`, for a heading."""
         return "sum of squared errors" if self.tolerance is None else "tolerance of local errors"
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,11 @@ import numpy.typing as npt
 from perfcore.base.arrays import Booleans, Floats
 
 _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it
+
+
+def finite(value: float | None) -> float | None:
+    """Return the number, or None if it is not finite."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def r_squared(sum_of_squares: Any, total: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from perfcore.hooks.options import option
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
+CELLS = 1 << 17  # of a summary, by default at most; some 3 bytes each in the file
 WARNING = "warning: "  # begins a note of a trace that every command prints
 CLOCKS = ("auto", "recorded", "collectives", "unaligned")
 

@@ -23,6 +23,7 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 from perfcore.base.executors import LocalProcesses, in_order, thread_count
 from perfcore.data.columns import guess_roles, is_processors
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
@@ -260,7 +261,7 @@ def known_files(name: str, skip: Callable[[bytes], bool] = lambda head: False) -
 def _trace(name: str, read: Read) -> Trace:
     trace = read(name, (Trace,))
     if not isinstance(trace, Trace):
-        raise DataError(f"{name} holds {type(trace).__name__}; the states of each location are needed: give a trace")
+        raise DataError(f"{name} holds {type_in_words(trace)}; the states of each location are needed: give a trace")
     return trace
 
 

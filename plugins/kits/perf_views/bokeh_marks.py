@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_views.colours import GRID, INK, RULE
-from perf_views.data_pictures import readable_unit
-from perf_views.marks import colour_of, extent
+from perf_views.marks import colour_of, extent, is_long, readable_unit, thinned
 from perf_views.names import shortened
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import MissingDependencyError
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from bokeh.models import Glyph, GlyphRenderer
     from bokeh.models import Plot as BokehPlot
 
-MOST_POINTS = 4000  # of a line or a step function; longer ones come in bins of the window that is shown
-_BINS = 1000
 _INCH, _HEIGHT, _ROW, _FRAME = 100, 340, 24, 90  # pixels: of an inch, of a plot, of a name on its axis, around these
 _LABEL, _TICK, _SMALL = "13px", "12px", "11px"
 _NAME_LETTERS = 36  # of a name on an axis
@@ -48,17 +45,6 @@ def bokeh_script() -> str:
     except ImportError:
         raise MissingDependencyError("charts need Bokeh: pip install 'perfcore[view]'") from None
     return resources.files("bokeh").joinpath("server/static/js/bokeh.min.js").read_text(encoding="utf-8")
-
-
-def is_long(plot: Plot) -> bool:
-    """Whether a plot has lines that come in bins of the window that is shown."""
-    return any(map(_is_long, plot.marks))
-
-
-def _is_long(mark: Mark) -> bool:
-    if isinstance(mark, Steps):
-        return len(mark.values) > MOST_POINTS and not mark.is_filled
-    return isinstance(mark, Line) and len(mark.x) > MOST_POINTS
 
 
 @dataclass
@@ -108,7 +94,7 @@ def chart_content(plot: Plot) -> dict[str, Any]:
         min_border_right=14, min_border_top=8,
     )  # fmt: skip
     chart = _Chart(drawn, 0, {name: factor for name, (factor, _) in units.items()})
-    for chart.number, mark in enumerate(_thinned(plot.marks, None)):
+    for chart.number, mark in enumerate(thinned(plot.marks, None)):
         _DRAW[type(mark)](chart, mark)
     axes = {}
     for name, axis in (("x", plot.x), ("y", plot.y)):
@@ -127,7 +113,7 @@ def window_content(plot: Plot, window: tuple[float, float]) -> dict[str, Any]:
     factor, _ = _unit(plot.x, plot.marks, "x")
     y_factor, _ = _unit(plot.y, plot.marks, "y")
     content: dict[str, Any] = {}
-    for number, mark in enumerate(_thinned(plot.marks, (window[0] / factor, window[1] / factor))):
+    for number, mark in enumerate(thinned(plot.marks, (window[0] / factor, window[1] / factor))):
         if isinstance(mark, Band):
             columns: dict[str, Any] = {"low": np.asarray(mark.low) * y_factor, "high": np.asarray(mark.high) * y_factor}
         elif isinstance(mark, Line):
@@ -154,44 +140,6 @@ def _unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
         return 1.0, axis.unit
     ends = [abs(end) for end in axis.limits if end is not None]
     return readable_unit(max(ends or [abs(value) for value in extent(marks, name)]), axis.unit or "ns")
-
-
-def _thinned(marks: Sequence[Mark], window: tuple[float, float] | None) -> list[Mark]:
-    """Marks, of which long lines and steps are ranges and means in bins of a window."""
-    drawn: list[Mark] = []
-    for mark in marks:
-        if not _is_long(mark) or not isinstance(mark, (Steps, Line)):
-            drawn.append(mark)
-            continue
-        x = np.asarray(mark.edges if isinstance(mark, Steps) else mark.x, float)
-        values = np.asarray(mark.values if isinstance(mark, Steps) else mark.y, float)
-        edges, low, high, mean = _binned(x if isinstance(mark, Steps) else np.r_[x, x[-1:]], values, window)
-        corners, *heights = (np.repeat(edges, 2)[1:-1], *(np.repeat(part, 2) for part in (low, high, mean)))
-        names = [f"{mark.label}, range", f"{mark.label}, mean"] if mark.label else ["", ""]
-        drawn += [
-            Band(corners, heights[0], heights[1], names[0], mark.colour, 0.25),
-            Line(corners, heights[2], names[1], mark.colour, width=1.0),
-        ]
-    return drawn
-
-
-def _binned(edges: Floats, values: Floats, window: tuple[float, float] | None) -> tuple[Floats, Floats, Floats, Floats]:
-    """Edges of bins, and lowest, highest and mean value in each; single steps if there are few in the window."""
-    first, last = 0, len(values)
-    if window is not None:
-        first = max(int(np.searchsorted(edges, window[0], "right")) - 1, 0)
-        last = min(max(int(np.searchsorted(edges, window[1], "left")), first + 1), len(values))
-    starts = np.unique(np.linspace(first, last, _BINS + 1).astype(np.int64))[:-1] if last - first > _BINS else None
-    if starts is None:
-        part = values[first:last]
-        return edges[first : last + 1], part, part, part
-    part, offsets = values[first:last], starts - first
-    durations = np.diff(edges[first : last + 1])
-    total = np.add.reduceat(durations, offsets)
-    mean = np.add.reduceat(part * durations, offsets) / np.where(total > 0, total, 1.0)
-    return (
-        np.r_[edges[starts], edges[last]], np.minimum.reduceat(part, offsets), np.maximum.reduceat(part, offsets), mean,
-    )  # fmt: skip
 
 
 def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> dict[str, Any]:

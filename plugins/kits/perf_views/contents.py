@@ -86,20 +86,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class RunStretch:
-    """A part of a run that a table describes."""
-
-    start_ns: int  # on the clock of the trace
-    end_ns: int
-    location: str = ""  # where to look; empty for no place in particular
-    states: tuple[str, ...] = ()  # what to look for
-
-    @property
-    def duration_ns(self) -> int:
-        return self.end_ns - self.start_ns
-
-
-@dataclass(frozen=True)
 class Cell:
     """One cell of a table."""
 
@@ -110,7 +96,6 @@ class Cell:
     bar: float | None = None  # length of a bar next to the text, which says the same as a number
     step: int | None = None  # A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`
     is_sure: bool = True  # whether that class is sure; else its colour is pale and striped
-    stretch: RunStretch | None = None  # of the run that the cell describes: next to a timeline the cell leads there
 
 
 @dataclass(frozen=True)
@@ -368,25 +353,6 @@ def nav_links(subject: Viewable, path: ViewPath, query: Query) -> tuple[Link, ..
     else:
         ways = (Link("" if target else subject.title, target) for target in subject.paths())
     return tuple(islice(ways, MOST_WAYS))
-
-
-@runtime_checkable
-class Timeline(Protocol):
-    """Views of a trace in which every stretch of the run has an address."""
-
-    def way_to(self, text: str, stretch: RunStretch) -> Link:
-        """The way to a stretch, with a path of the timeline's own views."""
-
-
-def link_to_timeline(view: View, timeline: Timeline, path: ViewPath, query: Query) -> View:
-    """The view, in whose tables every cell that stands for a stretch of the run leads there."""
-
-    def led(cell: Cell) -> Cell:
-        way = cell.stretch and timeline.way_to(cell.text, cell.stretch).mounted(path, query)
-        return replace(cell, link=way) if way else cell
-
-    blocks = (_with_cells(block, led) if isinstance(block, (Chart, Table)) else block for block in view.blocks)
-    return replace(view, blocks=tuple(blocks))
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +27,9 @@ from perf_views.colours import (
     pale,
     size_colour,
 )
-from perf_views.data_pictures import readable_unit
 from perf_views.names import shortened
 from perf_views.style import (
+    BELOW,
     LABEL_POINTS,
     MOST_VECTORS,
     SMALL_POINTS,
@@ -39,11 +40,12 @@ from perf_views.style import (
     set_plain,
 )
 from perfcore.base.arrays import Floats
+from perfcore.data.units import DAY_NS, NANOSECONDS
 from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Report, Rule, Spans, Steps, Text
-from perfcore.results import Panel, Panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _COLOURS = {
     "data": INK, "model": MODEL, "accent": SERIES[0], "muted": RULE, "dark": DARK, "faint": FAINT, "good": GOOD,
@@ -51,6 +53,9 @@ _COLOURS = {
 }  # fmt: skip
 _STYLES = {"solid": "-", "dashed": "--", "dotted": ":"}
 _SHAPES = {"circle": "o", "diamond": "D", "square": "s", "triangle": "^", "cross": "x", "bar": "|"}
+MOST_POINTS = 4000  # of a line or a step function; longer ones come in bins of the window that is shown
+_RANGES, _MEANS = 1000, 250  # bins of their extremes and of their means
+_USUAL_HEIGHT, _PAGE_WIDTH = 3.1, 11.0  # inches, of plots and of the picture
 _TOP = 0.965  # height of texts at the top of a plot, as a share
 
 
@@ -73,9 +78,50 @@ def colour_of(name: str) -> str:
     return colours[int(which) % len(colours)]
 
 
-def panels_of(report: Report) -> Panels:
-    """What draws each plot of a report, by name."""
-    return {plot.name: Panel(partial(draw_plot, plot), plot.height, plot.width) for plot in report.plots}
+def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
+    """Lay plots out in rows; names that several of them explain are explained once, below all."""
+    usual = {1: 1.0, 2: 0.5, 4: 0.5}.get(len(plots), 1.0 / 3.0)
+    heights: list[float] = []
+    places: list[tuple[int, float, float]] = []  # row, and the ends within it
+    end = 1.0
+    for plot in plots:
+        width = plot.width or usual
+        start = 0.0 if end + width > 1.01 else end
+        end = round(start + width, 2)
+        end = 1.0 if end > 0.98 else end  # as three thirds are
+        heights = [*heights, 0.0] if start == 0.0 else heights
+        heights[-1] = max(heights[-1], plot.height)
+        places.append((len(heights) - 1, start, end))
+    if len(heights) > 1 or heights[0]:
+        heights = [height or _USUAL_HEIGHT for height in heights]
+        figure.set_size_inches(_PAGE_WIDTH, sum(heights) + 0.9)
+    else:
+        heights = [1.0]
+    edges = sorted({0.0, *(edge for _, *ends in places for edge in ends)})  # no more columns than these, for labels
+    widths = [after - before for before, after in itertools.pairwise(edges)]
+    grid = figure.add_gridspec(len(heights), len(widths), height_ratios=heights, width_ratios=widths)
+    for (row, start, end), plot in zip(places, plots, strict=True):
+        draw_plot(plot, figure.add_subplot(grid[row, edges.index(start) : edges.index(end)]))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, parse_math=False)
+    _join_legends(figure)
+
+
+def _join_legends(figure: Figure) -> None:
+    """Make one of the legends that share names with others, or are to stand below."""
+    found = (legend for axes in figure.axes if (legend := axes.get_legend()) is not None)
+    legends = {legend: [text.get_text() for text in legend.get_texts()] for legend in found}
+    count = Counter(name for names in legends.values() for name in set(names))
+    handles: dict[str, Any] = {}
+    for legend, names in legends.items():
+        if legend.get_gid() == BELOW or any(count[name] > 1 for name in names):
+            handles = {**dict(zip(names, legend.legend_handles, strict=True)), **handles}
+            legend.remove()
+    if handles:
+        numbers = [str(number) for number in range(len(handles))]  # a name may begin with an underscore
+        where: Any = {"loc": "outside lower center", "ncols": 5, "fontsize": 8, "frameon": False}
+        joint = figure.legend(list(handles.values()), numbers, **where)
+        for text, name in zip(joint.get_texts(), handles, strict=True):
+            text.set(text=name, parse_math=False)
 
 
 def heading_of(report: Report) -> str:
@@ -88,13 +134,68 @@ def draw_plot(plot: Plot, axes: Axes) -> None:
     """Draw a plot into axes of any size."""
     set_plain(axes)
     x, y = (_scaling(axis, plot.marks, name) for axis, name in ((plot.x, "x"), (plot.y, "y")))
-    for mark in plot.marks:
+    for mark in thinned(plot.marks):
         _DRAW[type(mark)](axes, mark, x, y)
     _set_axis(axes, "x", plot.x, plot.marks)
     _set_axis(axes, "y", plot.y, plot.marks)
     if plot.title:
         axes.set_title(plot.title, fontsize=SMALL_POINTS, loc="left", parse_math=False)
     _add_legend(axes, plot)
+
+
+def is_long(plot: Plot) -> bool:
+    """Whether a plot has lines that come in bins of the window that is shown."""
+    return any(map(_is_long, plot.marks))
+
+
+def _is_long(mark: Mark) -> bool:
+    if isinstance(mark, Steps):
+        return len(mark.values) > MOST_POINTS and not mark.is_filled
+    return isinstance(mark, Line) and len(mark.x) > MOST_POINTS
+
+
+def thinned(marks: Sequence[Mark], window: tuple[float, float] | None = None) -> list[Mark]:
+    """Return marks, of which long lines and steps are ranges and means in bins of a window of the x axis."""
+    drawn: list[Mark] = []
+    for mark in marks:
+        if not _is_long(mark) or not isinstance(mark, (Steps, Line)):
+            drawn.append(mark)
+            continue
+        x = np.asarray(mark.edges if isinstance(mark, Steps) else mark.x, float)
+        values = np.asarray(mark.values if isinstance(mark, Steps) else mark.y, float)
+        edges = x if isinstance(mark, Steps) else np.r_[x, x[-1:]]
+        borders, low, high, _ = _binned(edges, values, window, _RANGES)
+        cuts, *_, mean = _binned(edges, values, window, _MEANS if (low != high).any() else _RANGES)
+        names = [f"{mark.label}, range", f"{mark.label}, mean"] if mark.label else ["", ""]
+        corners = np.repeat(borders, 2)[1:-1]
+        drawn += [
+            Band(corners, np.repeat(low, 2), np.repeat(high, 2), names[0], mark.colour, 0.25),
+            Line(np.repeat(cuts, 2)[1:-1], np.repeat(mean, 2), names[1], mark.colour, width=1.0),
+        ]
+    return drawn
+
+
+def _binned(
+    edges: Floats, values: Floats, window: tuple[float, float] | None, n_bins: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Edges of bins, and lowest, highest and mean value in each; single steps if there are few in the window."""
+    first, last = 0, len(values)
+    if window is not None:
+        first = max(int(np.searchsorted(edges, window[0], "right")) - 1, 0)
+        last = min(max(int(np.searchsorted(edges, window[1], "left")), first + 1), len(values))
+    part = values[first:last]
+    if last - first <= n_bins:
+        return edges[first : last + 1], part, part, part
+    cuts = np.linspace(edges[first], edges[last], n_bins + 1)[:-1]
+    offsets = np.unique(np.clip(np.searchsorted(edges[first:last], cuts, side="right") - 1, 0, last - first - 1))
+    durations = np.diff(edges[first : last + 1])
+    total, area = np.add.reduceat(durations, offsets), np.add.reduceat(part * durations, offsets)
+    count = np.diff(np.r_[offsets, last - first])
+    mean = np.where(total > 0, area / np.where(total > 0, total, 1.0), np.add.reduceat(part, offsets) / count)
+    return (
+        np.r_[edges[first + offsets], edges[last]], np.minimum.reduceat(part, offsets),
+        np.maximum.reduceat(part, offsets), mean,
+    )  # fmt: skip
 
 
 Scaling = Callable[[Any], Floats]
@@ -109,6 +210,15 @@ def _scaling(axis: Axis, marks: Sequence[Mark], name: str) -> Scaling:
 def _time_unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
     ends = [found if end is None else end for end, found in zip(axis.limits, extent(marks, name), strict=True)]
     return readable_unit(max(abs(end) for end in ends), axis.unit or "ns")
+
+
+def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
+    """Return the factor to the unit in which the longest of durations is at least 1, as tables write it, and it."""
+    amount = abs(longest) * NANOSECONDS[time_unit]
+    if amount >= 2 * DAY_NS:
+        return NANOSECONDS[time_unit] / DAY_NS, "d"
+    unit = next((name for name in ("s", "ms", "us") if amount >= NANOSECONDS[name]), "ns")
+    return NANOSECONDS[time_unit] / NANOSECONDS[unit], "µs" if unit == "us" else unit
 
 
 def extent(marks: Sequence[Mark], name: str, is_log: bool = False) -> tuple[float, float]:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_views.marks import heading_of, panels_of
+from perf_views.marks import draw_plot, draw_plots, heading_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
-from perfcore.results import Panels, Shown, draw_panels, presenter_of
+from perfcore.results import Shown
 from perfcore.tables import html_table
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from perfcore.report import Plot, Report
     from perfcore.results import Result
 
 
@@ -91,8 +92,8 @@ def plot(
             raise OptionError(f"{len(names)} panels for one place: give axes to each, or none")
         with drawing():
             before = texts_of(ax)
-            for draw in _chosen(model, data, names[:1] or [""]).values():
-                draw(ax)
+            for chosen in _chosen(model, data, names[:1] or [""]):
+                draw_plot(chosen, ax)
             finish(ax, before)
         return ax
     check_files(path)
@@ -171,14 +172,11 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
         # Below each other in a column of a paper, next to each other across a page.
         rows, columns = (len(chosen), 1) if width <= _COLUMN else (1, len(chosen))
         figure.set_size_inches(width, _SHAPE * width * rows / columns)
-        for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
-            draw(axes)
-    elif model is None:
-        draw_panels(figure, _panels_of_data(data))
-    elif (report := model.report(data)).plots:
-        draw_panels(figure, panels_of(report), heading_of(report))
+        for axes, plot in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen, strict=True):
+            draw_plot(plot, axes)
     else:
-        model.draw(figure, data)
+        report = _report(model, data)
+        draw_plots(figure, report.plots, "" if model is None else heading_of(report))
     finish(figure)
     return figure
 
@@ -218,23 +216,23 @@ def _fit(
         thin_out_ticks(figure)
 
 
-def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> Panels:
-    """What draws each of some panels; the name "" is that of the most important one."""
-    if model is None:
-        panels = _panels_of_data(data)
-    else:
-        panels = panels_of(model.report(data)) or presenter_of(model).panels(model, data)
-    if not panels:
-        raise OptionError(f"{type(model).__name__} has no picture")
+def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> list[Plot]:
+    """Return the plots with some names; "" is that of the most important one."""
+    plots = {plot.name: plot for plot in _report(model, data).plots}
     for name in names:
-        if name and name not in panels:
-            raise OptionError(f"there is no panel {name!r}; there are {', '.join(panels)}")
-    first = next(iter(panels))
-    return {name or first: panels[name or first] for name in names}
+        if name and name not in plots:
+            raise OptionError(f"there is no panel {name!r}; there are {', '.join(plots)}")
+    first = next(iter(plots))
+    return [plots[name or first] for name in dict.fromkeys(names)]
 
 
-def _panels_of_data(data: Any) -> Panels:
-    """What draws the plots of data; or why there are none."""
+def _report(model: Result | None, data: Any) -> Report:
+    """Return the report of a result, or else of data; raise if it has no plots."""
+    if model is not None:
+        report = model.report(data)
+        if not report.plots:
+            raise OptionError(f"{type(model).__name__} has no picture")
+        return report
     if data is None:
         raise OptionError("there is nothing to draw: give a model or data")
     if not isinstance(data, Shown):
@@ -243,7 +241,7 @@ def _panels_of_data(data: Any) -> Panels:
     if not report.plots:
         problems = [note.text for note in report.notes if note.label == "Check"]
         raise DataError(next(iter(problems), f"{type(data).__name__} has no picture; fit a model and plot that"))
-    return panels_of(report)
+    return report
 
 
 def _title(model: Result | None, data: Any) -> str:

@@ -33,7 +33,6 @@ from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
-from perfcore.results import BELOW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 _HATCH_POINTS = 0.6
+BELOW = "below"  # the name (gid) of a legend that stands below all plots
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _LONGEST_LINE = 140  # letters, in the width of a page
 _LONGEST_NAME = 60  # letters, of a name at a tick or in a legend

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Set
+import itertools
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, shown_origin
 
 _LEVELS = ("node", "process", "device")
+_SEPARATOR = " / "  # of the parts of a location's name
 _MOST_OPEN = 64  # lanes that are shown unasked; of more, the inner ones are folded
 
 
@@ -28,6 +30,7 @@ class Lane:
     locations: tuple[int, ...]  # its own, or those of all lanes below it
     end: int  # position after the last lane below it, among all lanes
     kind: str  # ``node``, ``process``, ``device`` or ``location``
+    label: str  # the name, without what all locations of its group begin with
 
 
 class Lanes:
@@ -64,13 +67,15 @@ class Lanes:
             groups.setdefault(columns[level][location] if level < len(columns) else "", []).append(location)
         for name, members in groups.items():
             if not name:
+                shared = _shared_beginning([names[location] for location in members])
                 for location in members:
-                    self.all.append(Lane(names[location], depth, (location,), len(self.all) + 1, "location"))
+                    label, end = names[location][shared:], len(self.all) + 1
+                    self.all.append(Lane(names[location], depth, (location,), end, "location", label))
                 continue
             place = len(self.all)
-            self.all.append(Lane(name, depth, tuple(members), 0, kinds[level]))
+            self.all.append(Lane(name, depth, tuple(members), 0, kinds[level], name))
             self._add(names, kinds, columns, members, depth + 1)
-            self.all[place] = Lane(name, depth, tuple(members), len(self.all), kinds[level])
+            self.all[place] = replace(self.all[place], end=len(self.all))
 
     @functools.cached_property
     def deepest_open(self) -> int:
@@ -97,6 +102,13 @@ class Lanes:
     def path_to(self, location: int) -> list[int]:
         """The groups around a location, outermost first, and its own lane."""
         return [position for position, lane in enumerate(self.all) if location in lane.locations]
+
+
+def _shared_beginning(names: Sequence[str]) -> int:
+    """Return how many letters all names have in common, up to a separator; 0 for a single name."""
+    parts = zip(*(name.split(_SEPARATOR)[:-1] for name in names), strict=False) if len(names) > 1 else ()
+    shared = itertools.takewhile(lambda part: len(set(part)) == 1, parts)
+    return sum(len(part[0]) + len(_SEPARATOR) for part in shared)
 
 
 MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower

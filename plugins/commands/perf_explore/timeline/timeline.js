@@ -340,7 +340,7 @@ class Timeline {
       made.className = this.chosen?.has(row.at) ? "chosen" : "";
       made.style.paddingLeft = `${0.3 + 0.8 * row.depth}rem`;
       made.title = isGroup ? `${row.name}: ${row.members} locations` : row.name;
-      made.append(isGroup ? (row.open ? "▾ " : "▸ ") : "", element("bdi", {}, row.name));
+      made.append(isGroup ? (row.open ? "▾ " : "▸ ") : "", element("bdi", {}, row.label));
       if (isGroup) made.addEventListener("click", () => this.toggle(row.at));
       return made;
     }));

@@ -23,9 +23,10 @@ from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.windows import model_edges
 from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
-from perf_views.data_pictures import time_axis
+from perf_views.marks import readable_unit
 from perf_views.names import shortened_apart
 from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.data.answers import time_axis
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
 from perfcore.models.fitting import default_fitter, fit
@@ -89,7 +90,7 @@ class TimelineViews:
             "classes": [{"name": name, "colour": class_colour(name)} for name in data.classes],
             "found": "var(--found)",
             "rows": ROWS,
-            "letters": max(len(state_name(lane.name)) + 2 * lane.depth + 2 for lane in data.lanes.all),
+            "letters": max(len(state_name(lane.label)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
         links = tuple(page.Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
@@ -129,13 +130,6 @@ class TimelineViews:
             link = self._link(str(number), start, end)
             rows.append((page.Cell(link.text, link), readable(end - start, "ns")))
         return page.Table(("phase", "duration"), tuple(rows), "Phases", "Click a phase to zoom in on it.")
-
-    def way_to(self, text: str, stretch: page.RunStretch) -> page.Link:
-        """To a stretch, the lane of its location, and its states as a search; see `perf_views.contents.Timeline`."""
-        begin, lanes = self.data.run_ns[0], self.data.lanes.all
-        location = next((one.locations[0] for one in lanes if stretch.location and one.name == stretch.location), None)
-        find = self.data.find_text(stretch.states)
-        return self._link(text, stretch.start_ns - begin, stretch.end_ns - begin, location, find)
 
     def _class_table(self) -> page.Table:
         """Each class of states, with a way to its longest stretch."""
@@ -218,6 +212,7 @@ class TimelineViews:
         return {
             "at": position,
             "name": state_name(lane.name),
+            "label": state_name(lane.label),
             "depth": lane.depth,
             "open": self.data.lanes.is_open(position, window.toggled) if is_group else None,
             "members": len(lane.locations),
@@ -330,15 +325,18 @@ def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
     figure.set_size_inches(figure.get_size_inches()[0], _ROW * n_rows + _CURVE + _FRAME)
     lanes, curve = figure.subplots(2, 1, height_ratios=[max(_ROW * n_rows, 0.3), _CURVE], sharex=True)
     times = (bins.edges_ns - data.run_ns[0] + data.shown_from_ns).astype(np.float64)
-    place = time_axis(curve, times[0], times[-1], "ns")
-    left, right = place(times[[0, -1]])
+    axis, origin = time_axis(times[0], times[-1], "ns")
+    factor, unit = readable_unit(float(np.abs(times[[0, -1]] - origin).max()), "ns")
+    times = (times - origin) * factor
+    curve.set_xlabel(f"{axis.label} [{unit}]")
+    left, right = times[[0, -1]]
     lanes.imshow(painted(data, bins), extent=(left, right, n_rows - 0.5, -0.5), aspect="auto", interpolation="nearest")
     lanes.set_yticks(range(len(bins.lanes)))
-    names = shortened_apart([state_name("  " * lane.depth + lane.name) for _, lane in bins.lanes], 40)
+    names = shortened_apart([state_name("  " * lane.depth + lane.label) for _, lane in bins.lanes], 40)
     lanes.set_yticklabels(names, fontsize=SMALL_POINTS, parse_math=False)
     lanes.tick_params(axis="x", labelbottom=False)
     lanes.set_xlim(left, right)
-    curve.stairs(bins.busy, place(times), color=DARK, linewidth=0.8, baseline=0.0, fill=False, label="computing")
+    curve.stairs(bins.busy, times, color=DARK, linewidth=0.8, baseline=0.0, fill=False, label="computing")
     curve.set_ylim(bottom=0.0, top=max(float(bins.busy.max(initial=0.0)) * 1.05, 1e-9))
     curve.set_ylabel(f"of {len(data.given.locations)}\ncomputing")
     names = [name.replace("_", " ") for name in data.classes]

@@ -164,7 +164,8 @@ def event_graph(communication: Communication, rules: Rules) -> EventGraph:
 
     def add(kind: int, source: Ints, target: Ints, subject: Ints, call: Ints | None = None) -> None:
         of_call = np.full(len(source), -1) if call is None else call
-        columns.append((np.full(len(source), kind, np.int8), source, target, subject, of_call))
+        numbered = (each.astype(np.int32) for each in (source, target, subject, of_call))
+        columns.append((np.full(len(source), kind, np.int8), *numbered))
 
     calls, location = np.arange(n_calls), np.arange(n_locations)
     first = communication.first_call
@@ -192,8 +193,8 @@ def event_graph(communication: Communication, rules: Rules) -> EventGraph:
         add(GATHERING, 2 * entered[causes], joined + member[causes], member[causes])
         add(COLLECTIVE, joined + member[waiting], 2 * entered[waiting] + 1, member[waiting], entered[waiting])
 
-    kind, *numbered = (np.concatenate(each) for each in zip(*columns, strict=True))
-    source, target, subject, call = (column.astype(np.int32) for column in numbered)
+    kind, source, target, subject, call = (np.concatenate(each) for each in zip(*columns, strict=True))
+    columns.clear()
     dropped: list[tuple[int, int]] = []
     place, edge_begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
     for kinds in _DROPPED_FIRST:

@@ -12,14 +12,13 @@ from typing import Annotated, Any
 
 import msgspec
 
-from perf_traces.options import CLOCKS, TraceOptions
+from perf_traces.options import CELLS, CLOCKS, TraceOptions
 from perf_traces.ranks import RANK, named_host, named_ranks, rank_number
 from perf_traces.runs import known_files
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.many_files import NamePattern, named_files
 
-CELLS = 1 << 17  # by default at most; some 3 bytes each in the file
 DOCUMENT = "perfcore-summary.json"  # the first member of a summary file, a ZIP archive
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
 _END = 1 << 16  # bytes at each end that tell one file from another of its size

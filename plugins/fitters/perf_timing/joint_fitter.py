@@ -11,11 +11,9 @@ import msgspec
 import numpy as np
 
 import perfcore
-from perf_statistics.goodness import find_outliers, information, r_squared
-from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
-from perf_timing.joint.model import Interval, JointModel
-from perf_timing.joint.problem import JointProblem, components
-from perf_timing.joint.resampling import (
+from perf_statistics.goodness import find_outliers, finite, information, r_squared
+from perf_timing.joint_model import Interval, JointModel
+from perf_timing.joint_resampling import (
     How,
     Outcome,
     bootstrap,
@@ -27,9 +25,9 @@ from perf_timing.joint.resampling import (
     profile_intervals,
     reciprocal,
 )
-from perf_timing.joint.solver import JointFit, JointStatus, single_thread
+from perf_timing.joint_solver import JointFit, JointProblem, JointStatus, components, single_thread
 from perf_timing.options import JOINT_CRITERIA, JointOptions, number_of_terms, registered_functions
-from perf_timing.prepared import Prepared, prepare
+from perf_timing.prepared import Prepared, by_growth, characteristics, measured_design, prepare, refuse_unused
 from perf_timing.scaling_model import FittedObservations
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
@@ -44,6 +42,12 @@ from perfcore.models.ranking import Candidate, Ranking
 
 # Seconds of what is slow: combinations with a doubled function, of tables of some hundred cells.
 _COMBINATIONS_OF_A_PART = 4
+_SHORT = {
+    JointStatus.UNDETERMINED: "not identifiable",
+    JointStatus.NO_REFERENCE: "reference system has no part in a function",
+    JointStatus.NOT_CONVERGED: "did not converge",
+}
+_SAME_OPTIMUM = 1e-6  # sums of squares that agree so far are of one optimum
 
 
 @dataclass(frozen=True)
@@ -151,10 +155,10 @@ class JointComparison:
         figures: dict[str, float | int | None] = {
             "n_parameters": outcome.n_parameters,
             "sse": squares,
-            "r2_uncentered": _finite(float(r_squared(squares, total))),
-            "r2_centered": _finite(float(r_squared(squares, centered))),
-            "aicc": _finite(aicc),
-            "bic": _finite(bic),
+            "r2_uncentered": finite(float(r_squared(squares, total))),
+            "r2_centered": finite(float(r_squared(squares, centered))),
+            "aicc": finite(aicc),
+            "bic": finite(bic),
         }
         notes = [] if outcome.status is JointStatus.CONVERGED else [_SHORT[outcome.status]]
         if outcome.has_negative:
@@ -174,13 +178,6 @@ class JointComparison:
                 "(--terms), or select fewer codes or systems (--where)"
             )
         self.combinations = fitting
-
-
-_SHORT = {
-    JointStatus.UNDETERMINED: "not identifiable",
-    JointStatus.NO_REFERENCE: "reference system has no part in a function",
-    JointStatus.NOT_CONVERGED: "did not converge",
-}
 
 
 def _check_table(data: Observations) -> None:
@@ -209,13 +206,6 @@ def _reference(data: Observations, name: str | None) -> int:
     if name not in data.systems:
         raise UnknownNameError("system", name, data.systems)
     return data.systems.index(name)
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-_SAME_OPTIMUM = 1e-6  # sums of squares that agree so far are of one optimum
 
 
 class JointFitter(Fitter):
@@ -309,6 +299,11 @@ def _model(
     observed, problem = prepared.seen, compared.problem(members)
     total, centered = compared.totals()
     has_covariance = bool(np.isfinite(fit.covariance).all())
+    left_out: tuple[float | None, ...] = ()  # each observation predicted from all other cells, in the user's unit
+    if options.validate:
+        with progress.bar("leaving out cells", len(np.unique(problem.cell))) as advance:
+            weighted = leave_one_cell_out(problem, fit, executor=executor, advance=advance)
+        left_out = tuple(map(finite, (weighted / (prepared.root_weight * prepared.factor)).tolist()))
     model = JointModel(
         origin=Origin("strohmaier", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__),
         columns=dict(observed.columns),
@@ -336,7 +331,7 @@ def _model(
         starts=fit.starts,
         starts_reached=fit.starts_reached,
         evaluations=fit.evaluations,
-        left_out=_left_out(prepared, problem, fit, executor) if options.validate else (),
+        left_out=left_out,
         intervals=(),
         dropped=dropped,
         ranking=ranking,
@@ -346,16 +341,6 @@ def _model(
     from msgspec.structs import replace
 
     return replace(model, intervals=_intervals(model, problem, fit, options, executor))
-
-
-def _left_out(
-    prepared: Prepared, problem: JointProblem, fit: JointFit, executor: Executor | None
-) -> tuple[float | None, ...]:
-    """Each observation predicted from all other cells, in the user's unit."""
-    with progress.bar("leaving out cells", len(np.unique(problem.cell))) as advance:
-        weighted = leave_one_cell_out(problem, fit, executor=executor, advance=advance)
-    values = weighted / (prepared.root_weight * prepared.factor)
-    return tuple(None if np.isnan(value) else float(value) for value in values)
 
 
 def _intervals(
@@ -385,16 +370,12 @@ def _intervals(
         complete.tolist(),
         strict=True,
     )
-    return tuple(Interval(name, _closed(low), _closed(high), is_complete) for name, low, high, is_complete in ends)
+    return tuple(Interval(name, finite(low), finite(high), is_complete) for name, low, high, is_complete in ends)
 
 
 def _unless_zero(inverse: Floats, direct: Floats, turned: Floats) -> Floats:
     """Ends of speeds; where the inverse speed is 0 it is reported itself, so its own ends."""
     return np.where(inverse == 0.0, direct, turned)
-
-
-def _closed(end: float) -> float | None:
-    return float(end) if np.isfinite(end) else None
 
 
 def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:

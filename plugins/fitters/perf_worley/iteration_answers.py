@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_views.names import existing_file
-from perf_worley.iterations.texts import in_a_line, ordinal, rounded
+from perf_worley.iterations import in_a_line, ordinal, rounded
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Steps, Table, Text
 from perfcore.tables import Importance
 
 if TYPE_CHECKING:
-    from perf_worley.iterations.iterations import Iterations
+    from perf_worley.iterations import Iterations
 
 _FEW_ROWS, _MOST_ROWS = 12, 40
 _LEAST_SHARE = 0.01

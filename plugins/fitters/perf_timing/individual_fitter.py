@@ -6,14 +6,12 @@ import functools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_statistics import CRITERIA
-from perf_statistics.goodness import information, r_squared
+from perf_statistics.goodness import finite, information, r_squared
 from perf_tables.confounders import refuse_unnamed_of_codes
-from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design, refuse_unused
-from perf_timing.individual.fits import (
+from perf_timing.individual_fits import (
     BEST_OF_EACH,
     LEAST_FREEDOM,
     IndividualFits,
@@ -22,11 +20,19 @@ from perf_timing.individual.fits import (
     freedom_warning,
     subsets,
 )
-from perf_timing.individual.model import IndividualModel
+from perf_timing.individual_model import IndividualModel
 from perf_timing.options import IndividualOptions, number_of_terms, registered_functions
-from perf_timing.prepared import Prepared, prepare
+from perf_timing.prepared import (
+    Characteristic,
+    Prepared,
+    by_growth,
+    characteristics,
+    measured_design,
+    prepare,
+    refuse_unused,
+)
 from perf_timing.scaling_model import FittedObservations
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
@@ -37,6 +43,7 @@ from perfcore.models.ranking import Candidate, Ranking
 # Above this the coefficients have lost half of their digits: they are large and cancel.
 _COLLINEAR = 1e8
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+_LEAST_POINTS = 4  # of a pair, for two functions and two degrees of freedom
 
 
 class Comparison:
@@ -167,12 +174,14 @@ class Comparison:
             name = observed.cell_name(int(self._cells[0]))
             where = "" if name == "all" else f" of {name}"
         total, centered = (float(values.sum()) for values in self._totals())
+        most = int(self.fits.sizes[self._shown].max())
+        few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
         summary = (
             f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(alone),
-            *self._freedom_lines(),
+            *([freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")] if few else []),
             *observed.notes,
             *([] if alone else ["note (n): n code/system pairs"]),
         )
@@ -189,14 +198,6 @@ class Comparison:
         if not fair:
             return f"ordered by sum of squared errors: no pair has more points than the {size} functions of a model"
         return f"{text}; AICc, BIC and leave-one-out on the {fair:,} pairs with more than {size} points"
-
-    def _freedom_lines(self) -> list[str]:
-        """A warning about pairs whose figures say little, where there are such pairs."""
-        most = int(self.fits.sizes[self._shown].max())
-        few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
-        if not few:
-            return []
-        return [freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
 
     def _candidates(self) -> tuple[Characteristic, ...]:
         names = self.options.functions if self.is_named else (*registered_functions(), *self.options.function)
@@ -253,20 +254,20 @@ class Comparison:
         return {
             "n_parameters": int(fits.sizes[chosen].sum()),
             "sse": raw["sse"],
-            "r2_uncentered": _finite(float(r_squared(raw["sse"], uncentered))),
-            "r2_centered": _finite(float(r_squared(raw["sse"], centered))),
-            "aicc": _finite(raw["aicc"]),
-            "bic": _finite(raw["bic"]),
-            "loo_rmse": _finite(raw["loo"]),
+            "r2_uncentered": finite(float(r_squared(raw["sse"], uncentered))),
+            "r2_centered": finite(float(r_squared(raw["sse"], centered))),
+            "aicc": finite(raw["aicc"]),
+            "bic": finite(raw["bic"]),
+            "loo_rmse": finite(raw["loo"]),
         }
 
     @functools.cached_property
-    def _comparable(self) -> npt.NDArray[np.bool_]:
+    def _comparable(self) -> Booleans:
         """Pairs with more points than the largest hypothesis has functions (K,): on these all can be compared."""
         return self.fits.n_observations > int(self.fits.sizes[self._shown].max())
 
     @functools.cached_property
-    def _remarks(self) -> dict[str, npt.NDArray[np.bool_]]:
+    def _remarks(self) -> dict[str, Booleans]:
         return _remarks(self.fits)
 
     def _note(self, h: int) -> str:
@@ -283,7 +284,7 @@ class Comparison:
         return sums[0], np.maximum(sums[0] - sums[1] ** 2 / sums[2], 0.0)
 
 
-def _remarks(fits: IndividualFits) -> dict[str, npt.NDArray[np.bool_]]:
+def _remarks(fits: IndividualFits) -> dict[str, Booleans]:
     """What may stand against a fit, and where it does (K, H)."""
     n, sizes = fits.n_observations[:, None], fits.sizes
     few = n < sizes
@@ -295,13 +296,6 @@ def _remarks(fits: IndividualFits) -> dict[str, npt.NDArray[np.bool_]]:
         "negative": fits.determined & fits.negative,
         "held at 0": fits.effective != np.arange(len(sizes)),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-_LEAST_POINTS = 4  # of a pair, for two functions and two degrees of freedom
 
 
 class IndividualFitter(Fitter):

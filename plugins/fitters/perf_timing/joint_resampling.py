@@ -1,7 +1,8 @@
 """Bootstrap and cross-validation of the joint model, with the cell (one code on one system) as the unit.
 
 The observations of a cell share what the model misses there, so that single observations would make it look better
-than it is.
+than it is. Parts of the work do not depend on the worker, and nothing but texts, numbers and bytes goes in and out: so
+any number of workers gives the digits of this process.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics import trust_region
 from perf_statistics.goodness import median_deviation
 from perf_statistics.trust_region import JacobianFactor
-from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.solver import (
+from perf_timing.joint_solver import (
     MOST_EVALUATIONS,
     JointFit,
+    JointProblem,
     JointStatus,
     data_driven_start,
     refine,
@@ -29,17 +29,19 @@ from perf_timing.joint.solver import (
     single_thread,
     solve,
 )
-from perfcore.base.arrays import Floats
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.executors import as_they_end, in_order
-
-# What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
-#
-# Parts do not depend on the worker, and nothing but texts, numbers and bytes goes in and out: so any number of
-# workers gives the digits of this process.
-
 
 # Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
 _TUNING = 1.345
+# The search goes out to 2^14 times the asymptotic interval; one that is wider says no more than an open one.
+_DOUBLINGS = 14
+# Ends are found to this part of the asymptotic half-width: far below what anyone reads from an interval.
+_PRECISION = 1e-6
+# A row whose leverage is 1 is fitted exactly whatever its value; rounding leaves it a little less.
+_FULL_LEVERAGE = 1.0 - 1e-10
+# What a part is made of: a second or more where refits are slow. The draws of a seed hang on the first.
+_DRAWS_OF_A_PART, _CELLS_OF_A_PART = 25, 8
 
 
 class How(msgspec.Struct, frozen=True):
@@ -133,15 +135,14 @@ def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) ->
     """A task: an `Outcome` for each combination, as MessagePack."""
     combined = msgspec.json.decode(message, type=_Combinations)
     with single_thread():
-        return msgspec.msgpack.encode([_outcome(combined, members) for members in combinations])
-
-
-def _outcome(combined: _Combinations, members: Sequence[int]) -> Outcome:
-    # One start each: the chosen model is fitted again with all starts.
-    how, problem = msgspec.structs.replace(combined.how, starts=1), combined.table.problem(members)
-    fit = fitted(problem.compressed() if how.loss == "linear" else problem, how)
-    negative = bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
-    return Outcome(fit.status, fit.sum_of_squares, fit.rank, len(fit.theta), negative)
+        outcomes = []
+        how = msgspec.structs.replace(combined.how, starts=1)  # the chosen model is fitted again with all starts
+        for members in combinations:
+            problem = combined.table.problem(members)
+            fit = fitted(problem.compressed() if how.loss == "linear" else problem, how)
+            negative = bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
+            outcomes.append(Outcome(fit.status, fit.sum_of_squares, fit.rank, len(fit.theta), negative))
+        return msgspec.msgpack.encode(outcomes)
 
 
 def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
@@ -195,23 +196,13 @@ def _table(problem: JointProblem) -> _Table:
     return _Table(*rows, problem.n_codes, problem.n_systems, problem.reference_system)
 
 
-# Profile-likelihood intervals of the joint model: where they differ from the asymptotic ones, these mislead.
-#
-# Source: D. M. Bates and D. G. Watts, "Nonlinear Regression Analysis and Its Applications", 1988, section 6.1.
-
-# The search goes out to 2^14 times the asymptotic interval; one that is wider says no more than an open one.
-_DOUBLINGS = 14
-# Ends are found to this part of the asymptotic half-width: far below what anyone reads from an interval.
-_PRECISION = 1e-6
-
-
 @dataclass(frozen=True)
 class ProfileIntervals:
     """Intervals of single parameters."""
 
     lower: Floats  # infinite where the interval does not close; NaN without degrees of freedom
     upper: Floats
-    converged: npt.NDArray[np.bool_]  # did every refit converge? If not, the interval may be too narrow
+    converged: Booleans  # did every refit converge? If not, the interval may be too narrow
     lowest: float  # least sum of squares met on the way
 
 
@@ -224,6 +215,10 @@ def profile_intervals(
     advance: Callable[[int], None] = lambda amount: None,
 ) -> ProfileIntervals:
     """Find where holding a parameter raises the least sum of squares to SSE (1 + F(1, n - P) / (n - P)).
+
+    Profile-likelihood intervals of the joint model: where they differ from the asymptotic ones, these mislead.
+
+    Source: D. M. Bates and D. G. Watts, "Nonlinear Regression Analysis and Its Applications", 1988, section 6.1.
 
     All other parameters are fitted again for each value that is tried, so that the curvature of the model counts. For a
     linear model the result is the asymptotic interval.
@@ -317,13 +312,6 @@ class _Profile:
                 return float(brentq(lambda x: self.distance(x) - limit, inner, outer, xtol=_PRECISION * width))
             inner, width = outer, 2.0 * width
         return direction * np.inf
-
-
-# A row whose leverage is 1 is fitted exactly whatever its value; rounding leaves it a little less.
-_FULL_LEVERAGE = 1.0 - 1e-10
-
-# What a part is made of: a second or more where refits are slow. The draws of a seed hang on the first.
-_DRAWS_OF_A_PART, _CELLS_OF_A_PART = 25, 8
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,60 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perf_worley.iterations.periods import FEWEST, Candidate, Signal
-
-# How likely sections of a run without iterations are as alike as these are: an analysis of variance.
-#
-# Of any noise some sections are alike, and a search through all places and durations finds them: of two or three steps
-# each, four such sections are found in most runs of a thousand steps.
-
-Floats = npt.NDArray[np.float64]
+from perf_worley.activity import clipped_sums
+from perfcore.base.arrays import Floats, Ints
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per
 
 _PARTS = 32
 _MOST_CORRELATION = 0.97
+_FINE = 64  # of a section, while its ends are moved
+_FINEST, _BESIDE = 2048, 64  # of the mean section, while its start is settled, and those on either side of it
+_SHORTEST, _LONGEST = 0.6, 1.6  # of the period
+_LIKE = 0.3  # correlation from which on a section is an iteration, and neighbouring windows look alike
+_GAP = 1.0  # price of a gap between two sections, in periods
+_STRAY, _USUAL = 0.05, 0.12  # price of a duration that is not the period, and how far durations usually stray
+_USUALLY = 0.7  # share of the usual correlation from which on a section is one, once that is known
+_ROUNDS = 3
+_ORIGINS = 8  # places of an iteration that are tried as its start
+_SLACK, _SLACK_ANYWAY = 1.2, 0.02  # times, and plus: what a shorter period may leave unexplained
+_MOST_SHIFT = 0.25  # of a period, by which all starts are moved together
+_PARTED = (5, 4, 3, 2)  # as so many a section may turn out
+_MOST_SCREENED = 100  # iterations that are looked at before all
+# Noise strays by 0.2 and more where it explains anything; what explains much may stray more.
+_MOST_STRAY, _LEAST_EXPLAINED, _STRAY_OF_NONE, _STRAY_PER_EXPLAINED = 0.17, 0.2, 0.1, 0.14
+_LEAST_LENGTH = 0.3  # of the longest stretch in which windows of some period are alike
+_HOPELESS = 0.24  # stray of sections that further rounds do not make iterations
+_ODD, _ODD_SPREADS = 0.2, 3.0  # how far the duration of a first or last section may be from the median
+_FLOOR = 0.02  # share of the run's variance below which a window has nothing to compare
+# Sections that take less than a tenth of the run may be alike by chance: without iterations (seeds from 700 on) they
+# have 1e-8 and more, recorded ones 1e-17 and less.
+_A_MOMENT, _BY_CHANCE = 0.1, 1e-7
+_FAR = 6.0  # times the usual residual
+_MOST_PARTS = 1024
+_STEPS = (0.06, 0.03, 0.03, 0.015, 0.015, 0.008)  # of the period, by which ends are moved
+_LAST_STEPS = (0.015, 0.008, 0.004, 0.002, 0.001, 0.002, 0.001, 0.0005, 0.0005)  # of the iterations that are taken
+_MOST_CELLS, _CELLS_PER_CHANGE = 1 << 16, 32
+_MOST_STATES = 5
+_MOST_INTERVALS = 1 << 20  # of longer traces the curve alone is looked at
+_MOST_PIECES = 1 << 22  # locations times cells
+_FEWEST_CELLS, _SHORTEST_NS = 1 << 10, 16  # cells of the states, whose edges are whole nanoseconds
+FEWEST = 4  # sections that are called iterations
+_WINDOW = 16  # cells of the shortest one; the longest has nearly twice as many
+_MOST = 8  # candidates
+_APART = 0.2  # between the logarithms of two
 
 
 def chance(signal: Signal, starts: Floats, ends: Floats) -> float:
-    """Probability that the best sections of noise have as much in common."""
+    """Probability that the best sections of noise have as much in common.
+
+    How likely sections of a run without iterations are as alike as these are: an analysis of variance.
+
+    Of any noise some sections are alike, and a search through all places and durations finds them: of two or three
+    steps each, four such sections are found in most runs of a thousand steps.
+    """
     from scipy.special import fdtrc
 
     n_sections, duration = len(starts), float(np.median(ends - starts))
@@ -39,34 +76,6 @@ def chance(signal: Signal, starts: Floats, ends: Floats) -> float:
     freedom = max(min(n_values - 1.0, (_PARTS - 1) * (1.0 - correlation) / (1.0 + correlation)), 1.0)
     places = signal.n_cells / duration * min(n_values, _PARTS)
     return min(float(fdtrc(freedom, others * freedom, explained * others / left)) * places, 1.0)
-
-
-_FINE = 64  # of a section, while its ends are moved
-_FINEST, _BESIDE = 2048, 64  # of the mean section, while its start is settled, and those on either side of it
-_SHORTEST, _LONGEST = 0.6, 1.6  # of the period
-_LIKE = 0.3  # correlation from which on a section is an iteration
-_GAP = 1.0  # price of a gap between two sections, in periods
-_STRAY, _USUAL = 0.05, 0.12  # price of a duration that is not the period, and how far durations usually stray
-_USUALLY = 0.7  # share of the usual correlation from which on a section is one, once that is known
-_ROUNDS = 3
-_ORIGINS = 8  # places of an iteration that are tried as its start
-_SLACK, _SLACK_ANYWAY = 1.2, 0.02  # times, and plus: what a shorter period may leave unexplained
-_MOST_SHIFT = 0.25  # of a period, by which all starts are moved together
-_PARTED = (5, 4, 3, 2)  # as so many a section may turn out
-_MOST_SCREENED = 100  # iterations that are looked at before all
-# Noise strays by 0.2 and more where it explains anything; what explains much may stray more.
-_MOST_STRAY, _LEAST_EXPLAINED, _STRAY_OF_NONE, _STRAY_PER_EXPLAINED = 0.17, 0.2, 0.1, 0.14
-_LEAST_LENGTH = 0.3  # of the longest stretch in which windows of some period are alike
-_HOPELESS = 0.24  # stray of sections that further rounds do not make iterations
-_ODD, _ODD_SPREADS = 0.2, 3.0  # how far the duration of a first or last section may be from the median
-_FLOOR = 0.02
-# Sections that take less than a tenth of the run may be alike by chance: without iterations (seeds from 700 on) they
-# have 1e-8 and more, recorded ones 1e-17 and less.
-_A_MOMENT, _BY_CHANCE = 0.1, 1e-7
-_FAR = 6.0  # times the usual residual
-_MOST_PARTS = 1024
-_STEPS = (0.06, 0.03, 0.03, 0.015, 0.015, 0.008)  # of the period, by which ends are moved
-_LAST_STEPS = (0.015, 0.008, 0.004, 0.002, 0.001, 0.002, 0.001, 0.0005, 0.0005)  # of the iterations that are taken
 
 
 class Aligned(NamedTuple):
@@ -336,7 +345,7 @@ def _price(duration: Any, usual: float) -> Any:  # of a duration that is not the
     return _STRAY * np.log1p((np.log(duration / usual) / _USUAL) ** 2)
 
 
-def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple[float, list[tuple[int, int]]]:
+def _chain(gains: Floats, durations: Ints, gap: float) -> tuple[float, list[tuple[int, int]]]:
     """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price.
 
     Durations increase.
@@ -409,3 +418,107 @@ def _moved(
         ]
         ends[last] = places[np.argmax(gains, axis=0), np.arange(len(last))]
     return starts, ends
+
+
+class Signal:
+    """Step functions on common cells, whose means between any two times are known."""
+
+    def __init__(self, cells: Floats, start: float, end: float, n_changes: int) -> None:
+        self.start, self.end, self.n_changes = start, end, n_changes
+        # The mean of a channel tells nothing of what repeats, and would cost digits.
+        self.cells = cells - cells.mean(axis=0)
+        self.summed = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(self.cells, axis=0)])
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.cells)
+
+    def at(self, places: Floats) -> Floats:
+        """Integrals from the start until places (...,) in cells; (..., n_channels)."""
+        index = np.clip(places.astype(np.int64), 0, self.n_cells - 1)
+        part = (places - index)[..., None]
+        return np.asarray(self.summed[index] + part * self.cells[index])
+
+    def coarse(self, n: int) -> Floats:
+        """Means in ``n`` cells of equal duration, (n, n_channels)."""
+        edges = np.linspace(0.0, self.n_cells, n + 1)
+        return np.asarray(np.diff(self.at(edges), axis=0) / (self.n_cells / n))
+
+    def sections(self, starts: Floats, ends: Floats, n: int) -> Floats:
+        """Means in ``n`` equal parts of each section; places in cells; (n_sections, n, n_channels)."""
+        edges = starts[:, None] + (ends - starts)[:, None] * (np.arange(n + 1) / n)
+        widths = np.maximum((ends - starts) / n, 1e-300)
+        return np.asarray(np.diff(self.at(edges), axis=1) / widths[:, None, None])
+
+
+def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
+    """The signal of a run."""
+    start, end = float(curve.start), float(curve.end)
+    changes = max(curve.n_steps, 0 if trace is None else trace.n_intervals // len(trace.locations))
+    n_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 1 << (_CELLS_PER_CHANGE * changes - 1).bit_length()))
+    heights = curve.averaged(n_cells)[1][:, None]
+    if trace is None or trace.n_intervals > _MOST_INTERVALS or len(trace.states) < 2:
+        return Signal(heights, start, end, changes)
+    n, factor = n_cells, nanoseconds_per(curve.time_unit)
+    while n > _FEWEST_CELLS and (n * len(trace.locations) > _MOST_PIECES or (end - start) * factor < _SHORTEST_NS * n):
+        n //= 2
+    totals = np.bincount(trace.state, trace.end_ns - trace.start_ns, minlength=len(trace.states))
+    kept = np.argsort(-totals, kind="stable")[:_MOST_STATES]
+    place = np.full(len(trace.states), _MOST_STATES)
+    place[kept] = np.arange(len(kept))
+    first, last = trace.span_ns
+    edges = first + np.round(np.linspace(0.0, last - first, n + 1)).astype(np.int64)
+    (times,) = clipped_sums(trace.start_ns, trace.end_ns, edges, [(place[trace.state], _MOST_STATES + 1)])
+    means = times[:, : len(kept)] / np.maximum(np.diff(edges), 1)[:, None]
+    return Signal(np.hstack([heights, np.repeat(means, n_cells // n, axis=0)]), start, end, changes)
+
+
+class Candidate(NamedTuple):
+    """A duration that may be a period."""
+
+    period: float
+    start: float
+    end: float
+    score: float  # how many windows are alike, each counted by its correlation
+
+
+def candidates(signal: Signal) -> list[Candidate]:
+    """Durations that may be periods, the best first; none where no stretch looks like its neighbour."""
+    likely_periods: list[Candidate] = []
+    variance = float((signal.cells**2).sum(axis=1).mean())
+    if not variance > 0.0:  # an even run
+        return []
+    n = signal.n_cells
+    while n >= FEWEST * _WINDOW:
+        cells = signal.coarse(n)
+        scale = signal.n_cells / n
+        sums = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(cells, axis=0)])
+        squares = np.concatenate([[0.0], np.cumsum((cells**2).sum(axis=1))])
+        for lag in range(_WINDOW, 2 * _WINDOW):
+            if FEWEST * lag > n + lag // 2:
+                break
+            correlation = _alike(cells, sums, squares, lag, _FLOOR * variance)
+            # The contiguous run of the largest sum.
+            running = np.concatenate([[0.0], np.cumsum(correlation - _LIKE)])
+            end = int(np.argmax(running - np.minimum.accumulate(running)))
+            start = int(np.argmin(running[: end + 1]))
+            score = float(correlation[start:end].sum()) / lag
+            if end - start >= (FEWEST - 2) * lag:
+                likely_periods.append(Candidate(lag * scale, start * scale, (end + 2 * lag) * scale, score))
+        n //= 2
+    kept: list[Candidate] = []  # the best ones of different periods
+    for each in sorted(likely_periods, key=lambda candidate: -candidate.score):
+        if all(abs(np.log(each.period / other.period)) > _APART for other in kept):
+            kept.append(each)
+    return kept[:_MOST]
+
+
+def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float) -> Floats:
+    """Correlation of the window from each cell with the window that follows it."""
+    products = np.concatenate([[0.0], np.cumsum((cells[:-lag] * cells[lag:]).sum(axis=1))])
+    product = products[lag:] - products[:-lag]
+    means = sums[lag:] - sums[:-lag]
+    spread = squares[lag:] - squares[:-lag] - (means**2).sum(axis=1) / lag
+    count = len(product)
+    covariance = product - (means[:count] * means[lag : lag + count]).sum(axis=1) / lag
+    return np.asarray(2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * floor * lag))

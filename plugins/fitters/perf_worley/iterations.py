@@ -10,23 +10,20 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_traces.windows import CUT, families, merged_spans, occurrences
 from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
-from perf_worley.iterations.alignment import align
-from perf_worley.iterations.periods import candidates, signal_of
-from perf_worley.iterations.texts import in_a_line
-from perf_worley.phase_maker import Found, PhaseMaker
+from perf_worley.alignment import align, candidates, signal_of
+from perf_worley.phase_maker import Found, PhaseMaker, with_errors
 from perf_worley.phase_model import Phase, Repetition
-from perf_worley.search import with_errors
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS, nanoseconds_per
+from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
 from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import default_name, representation_named
@@ -34,14 +31,19 @@ from perfcore.stochastic import default_name, representation_named
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 _FEWEST = 3
 _GAP = 1.5  # of the median distance between two starts: beyond it, no iteration lasts until the next one
+_FIGURES = ("source", "time_unit", "count", "period", "spread", "explained", "marker")
+_PROFILE = 64  # parts of the mean iteration
+_UNUSUAL_SPREADS, _LEAST_UNUSUAL = 5.0, 0.03  # robust spreads, and share of the median, that an iteration must differ
+_REASON = 0.3  # of the difference in processor time that a state must account for
+# Of a curve they do not depend on the options, with which a page fits it again and again.
+_known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
+OUTSIDE = "outside"  # what a phase between markers is called
+_OBJECTIVE = "as marked"
 
-Integers = npt.NDArray[np.int64]
 
-
-def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Integers, Integers]:
+def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Ints, Ints]:
     """Labels, starts and ends of the iterations that a marker names: from where it begins to where it ends."""
     marks = occurrences(trace, marker)
     starts, ends = marks.starts, marks.ends.copy()
@@ -52,7 +54,7 @@ def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Intege
     return tuple(marks.labels[index] for index in kept.tolist()), starts[kept], ends[kept]
 
 
-def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
+def marked_iterations(trace: Trace) -> tuple[str, Ints, Ints] | None:
     """Name, starts and ends of the iterations that markers or states count; None where none count.
 
     An iteration begins when its name first occurs anywhere, and lasts until the next one begins; one before a gap until
@@ -71,7 +73,7 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     for name, start, end in markers:
         code = code_of[name]
         first[code], last[code] = min(first[code], start), max(last[code], end)
-    spans: list[tuple[str, Integers, Integers]] = []
+    spans: list[tuple[str, Ints, Ints]] = []
     for name, members in counted.items():
         codes = np.array([code_of[members[number]] for number in sorted(members)])
         codes = codes[last[codes] > first[codes]]
@@ -79,9 +81,9 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     return _longest(spans, 0) or _longest(_equally_often(markers), (trace.span_ns[1] - trace.span_ns[0]) / 2)
 
 
-def _longest(spans: Sequence[tuple[str, Integers, Integers]], least: float) -> tuple[str, Integers, Integers] | None:
+def _longest(spans: Sequence[tuple[str, Ints, Ints]], least: float) -> tuple[str, Ints, Ints] | None:
     """Name, starts and ends of the spans that follow one another and cover most, at least this; None without any."""
-    best: tuple[int, str, Integers, Integers] | None = None
+    best: tuple[int, str, Ints, Ints] | None = None
     for name, starts, own_ends in spans:
         if len(starts) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():
             continue  # numbers that do not count in time: threads, sizes, versions
@@ -95,17 +97,17 @@ def _longest(spans: Sequence[tuple[str, Integers, Integers]], least: float) -> t
     return None if best is None else best[1:]
 
 
-def _equally_often(markers: Sequence[tuple[str, int, int]]) -> list[tuple[str, Integers, Integers]]:
+def _equally_often(markers: Sequence[tuple[str, int, int]]) -> list[tuple[str, Ints, Ints]]:
     """Spans of all markers that occur equally often, each from the first to the last of them that follow in turn."""
     times: dict[str, list[tuple[int, int, bool]]] = {}
     for name, start, end in markers:
         times.setdefault(name, []).append((start, end, False))
-    groups: dict[int, list[tuple[Integers, str]]] = {}
+    groups: dict[int, list[tuple[Ints, str]]] = {}
     for name, of_name in times.items():
         merged = np.array(merged_spans(of_name))[:, :2]
         if len(merged) >= _FEWEST:
             groups.setdefault(len(merged), []).append((merged, name))
-    found: list[tuple[str, Integers, Integers]] = []
+    found: list[tuple[str, Ints, Ints]] = []
     for group in groups.values():
         every, names = np.array([merged for merged, _ in group]), [name for _, name in group]
         starts, ends = every[:, :, 0].min(axis=0), every[:, :, 1].max(axis=0)
@@ -120,7 +122,7 @@ class Differences:
     """Processor time of iterations by class of state; of each it adds up to duration x locations, to the nanosecond."""
 
     categories: tuple[str, ...]  # computing first, then those that take the longest
-    times_ns: npt.NDArray[np.int64]
+    times_ns: Ints
 
     @property
     def slowest(self) -> int:
@@ -170,14 +172,6 @@ def differences_of(activities: Sequence[Activity]) -> Differences:
     return Differences(tuple(names), np.array(times, dtype=np.int64).reshape(len(times), len(names)))
 
 
-Floats = npt.NDArray[np.float64]
-
-_FIGURES = ("source", "time_unit", "count", "period", "spread", "explained", "marker")
-_PROFILE = 64  # parts of the mean iteration
-_UNUSUAL_SPREADS, _LEAST_UNUSUAL = 5.0, 0.03  # robust spreads, and share of the median, that an iteration must differ
-_REASON = 0.3  # of the difference in processor time that a state must account for
-
-
 @dataclass(frozen=True)
 class Unusual:
     """An iteration whose duration differs from the others'."""
@@ -208,7 +202,7 @@ class Iterations(Result):
 
     def report(self, data: Any = None) -> Report:
         """Return number and mean duration of the iterations, and each of them."""
-        from perf_worley.iterations.answers import report_of
+        from perf_worley.iteration_answers import report_of
 
         return report_of(self)
 
@@ -281,7 +275,7 @@ def iterations_of(
         places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
         profile = (np.diff(curve.area_until(places), axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
     activity = differences = None
-    times: Integers | None = None
+    times: Ints | None = None
     if trace is not None and len(starts):
         edges = start_ns + np.round(np.column_stack([starts, ends]) * factor).astype(np.int64)
         edges[1:, 0] = np.maximum(edges[1:, 0], edges[:-1, 1])
@@ -306,7 +300,7 @@ def iterations_of(
     )
 
 
-def _unusual(durations: Floats, times: Integers | None, trace: Trace | None, factor: float) -> Unusual | None:
+def _unusual(durations: Floats, times: Ints | None, trace: Trace | None, factor: float) -> Unusual | None:
     """The iteration that differs most, where it differs more than they usually do."""
     if len(durations) < 3:
         return None
@@ -326,10 +320,6 @@ def _unusual(durations: Floats, times: Integers | None, trace: Trace | None, fac
         if most < len(trace.states) and more[most] >= _REASON * abs(difference) * factor * len(trace.locations):
             reason = plain_name(trace.states[most])
     return Unusual(number + 1, difference / median, reason)
-
-
-# Of a curve they do not depend on the options, with which a page fits it again and again.
-_known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 
 
 def repetition(
@@ -374,10 +364,6 @@ def merge_repeated_phases(maker: PhaseMaker, phases: Sequence[Phase], iterations
     return with_errors(maker, curve, merged, "")
 
 
-OUTSIDE = "outside"  # what a phase between markers is called
-_OBJECTIVE = "as marked"
-
-
 def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], list[str]]:
     """Stretches of a run by its markers; each lasts until its marker ends or the next one begins."""
     first, last = trace.span_ns
@@ -411,3 +397,25 @@ def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found
     phases = with_errors(maker, curve, maker.phases(Segmentation(breaks, None)), _OBJECTIVE)
     named = [replace(phase, marker=label) for phase, label in zip(phases, labels, strict=True)]
     return Found(maker, named, [], None, _OBJECTIVE, {})
+
+
+def ordinal(number: int) -> str:
+    """A number in an order."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
+    """Number, duration, spread, and the iteration that differs."""
+    text = f"{count} iterations, mean {rounded(period, unit)}"
+    if spread is not None:
+        text += f", CV {spread:.1%}"
+    if unusual is not None:
+        reason = f", {unusual.reason}" if unusual.reason else ""
+        text += f"; outlier: {ordinal(unusual.number)} ({unusual.difference:+.0%} vs median{reason})"
+    return text
+
+
+def rounded(duration: float, unit: str) -> str:
+    """A duration in a readable unit, with four digits."""
+    return readable(float(f"{duration:.4g}"), unit)

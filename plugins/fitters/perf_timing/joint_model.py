@@ -1,16 +1,15 @@
-"""One model of all codes on all systems: T = sum_i (w_i^c / r_i^s) u_i(p)."""
+"""One model of all codes on all systems, T = sum_i (w_i^c / r_i^s) u_i(p), with bounds of single runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from perf_statistics.goodness import Outliers, find_outliers, information, r_squared, relative_errors
+from perf_statistics.goodness import Outliers, find_outliers, finite, information, r_squared, relative_errors
 from perf_statistics.model_average import (
     DEVIATES,
     NormalMixture,
@@ -23,39 +22,24 @@ from perf_statistics.model_average import (
 )
 from perf_statistics.trust_region import JacobianFactor
 from perf_tables.points import Places, check_coverage
-from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.resampling import leave_one_out_residuals
+from perf_timing.joint_resampling import leave_one_out_residuals
+from perf_timing.joint_solver import JointProblem
 from perf_timing.scaling_model import ScalingModel
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
 from perfcore.report import Report
 
-# Bounds of single runs of the joint model: what a pair of a code and a system misses, and what its points say of it.
-#
-# Work over speed is the same for all pairs, and no pair keeps to it exactly. So the logarithm of a value is that of
-# the
-# model, plus an effect of the pair, plus a misfit that grows with the distance over the parameters, of the pair and
-# of
-# all pairs together, plus noise, as `perf_statistics.model_average` has them. About the estimate the model is
-# linear in its
-# parameters; their errors are those of generalised least squares. What the measurements of a pair say about its own
-# effect moves its bounds; for a pair that was never measured the whole effect stays open. How large effects, drift
-# and
-# noise are is not known: each value is weighed by its restricted likelihood over all pairs.
-#
-# Source: G. K. Robinson, "That BLUP is a good thing: the estimation of random effects", Statistical Science 6, 1991;
-# D.
-# A. Harville, "Maximum likelihood approaches to variance component estimation", JASA 72, 1977, for the restricted
-# likelihood.
-
 _EFFECTS = (0.0, 0.03, 0.1, 0.3, 1.0)  # standard deviation of a pair's effect, in the logarithm; equally likely
 _COMMON_DRIFTS = (0.0, 0.06, 0.25, 1.0)  # of the drift that all pairs share; equally likely
 _STRANGE = 12.0  # how many times the variance of others the misfit of a pair has that deviates
 _NEGLIGIBLE = 12.0  # in the logarithm of the likelihood
 _ROUNDING = 1e-12  # eigenvalues of a covariance below this share of the largest
+_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+_LEAST = 0.05  # of a measured value, below which a model that misses it has no logarithm
+_UNDETERMINED = "not identifiable from these data"
 
 
 @dataclass(frozen=True)
@@ -71,9 +55,25 @@ class PairPoints:
 def expected_runs(
     off: Floats, measured: PairPoints, new_points: PairPoints, level: Floats, run: float
 ) -> NormalMixture:
-    """Logarithm of single runs over the model, at the asked points."""
-    measured, new_points, unexplained = _with_common_drift(*_independent(measured, new_points))
-    groups = [_Group.of(measured, new_points, cells) for cells in _cells_by_size(measured.cell)]
+    """Return the logarithm of single runs over the model, at the asked points.
+
+    Work over speed is the same for all pairs, and no pair keeps to it exactly. So the logarithm of a value is that of
+    the model, plus an effect of the pair, plus a misfit that grows with the distance over the parameters, of the pair
+    and of all pairs together, plus noise, as `perf_statistics.model_average` has them. About the estimate the model is
+    linear in its parameters; their errors are those of generalised least squares. What the measurements of a pair say
+    about its own effect moves its bounds; for a pair that was never measured the whole effect stays open. How large
+    effects, drift and noise are is not known: each value is weighed by its restricted likelihood over all pairs.
+
+    Source: G. K. Robinson, "That BLUP is a good thing: the estimation of random effects", Statistical Science 6, 1991;
+    D. A. Harville, "Maximum likelihood approaches to variance component estimation", JASA 72, 1977.
+    """
+    # Derivatives by independent directions of the parameters, those that the measured points determine.
+    factor = JacobianFactor.of(measured.gradient)
+    directions = factor.right / factor.scale[:, None] / factor.singular
+    independent = [replace(points, gradient=points.gradient @ directions) for points in (measured, new_points)]
+    measured, new_points, unexplained = _with_common_drift(*independent)
+    all_cells, counts = np.unique(measured.cell, return_counts=True)
+    groups = [_Group.of(measured, new_points, all_cells[counts == size]) for size in np.unique(counts)]
     far = drift_variance(new_points.place)
     parts = []
     for effect in _EFFECTS:
@@ -122,20 +122,6 @@ class _Group:
             pair=pair,
             cross=np.array(cross).reshape(len(new_rows), rows.shape[1]),
         )
-
-
-def _cells_by_size(cell: Ints) -> list[Ints]:
-    """Pairs, increasing, by how many points they have."""
-    cells, counts = np.unique(cell, return_counts=True)
-    return [cells[counts == size] for size in np.unique(counts)]
-
-
-def _independent(*parts: PairPoints) -> Iterator[PairPoints]:
-    """Points with the derivatives by independent directions of the parameters, those that the first's determine."""
-    factor = JacobianFactor.of(parts[0].gradient)
-    directions = factor.right / factor.scale[:, None] / factor.singular
-    for points in parts:
-        yield replace(points, gradient=points.gradient @ directions)
 
 
 def _with_common_drift(measured: PairPoints, new_points: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
@@ -202,11 +188,6 @@ def _given(
         left[group.asked] -= np.einsum("as,asp->ap", weights, group.gradient[group.pair])
         variance[group.asked] -= (weights * cross).sum(axis=1)
     return _Given(normal, right, constant, left, mean, variance)
-
-
-_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
-_LEAST = 0.05  # of a measured value, below which a model that misses it has no logarithm
-_UNDETERMINED = "not identifiable from these data"
 
 
 class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -355,12 +336,12 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             asked=(problem.jacobian(self.theta)[:, free] * weights[:, None],),
             errors=np.array([[self.sum_of_squares / self.degrees_of_freedom]]),
             scale=1.0 / (weights * self.factor(places)),
-            points=self.measured_points(),
+            points=self.fitted_points,
             repetitions=np.array(self.observations.repetitions),
             unit=self.unit,
         )
 
-    def _determined(self, gradients: Floats) -> npt.NDArray[np.bool_]:
+    def _determined(self, gradients: Floats) -> Booleans:
         """Whether the data determine the predictions with these gradients (n, P)."""
         if not any(self.undetermined):
             return np.ones(len(gradients), dtype=np.bool_)
@@ -484,12 +465,12 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "degrees_of_freedom": freedom,
             "sse": self.sum_of_squares,
             "sst_uncentered": self.total_squares,
-            "r2_uncentered": _finite(float(r_squared(self.sum_of_squares, self.total_squares))),
-            "r2_centered": _finite(float(r_squared(self.sum_of_squares, self.centered_squares))),
+            "r2_uncentered": finite(float(r_squared(self.sum_of_squares, self.total_squares))),
+            "r2_centered": finite(float(r_squared(self.sum_of_squares, self.centered_squares))),
             "residual_standard_error": float(np.sqrt(self.sum_of_squares / freedom)) if freedom > 0 else None,
-            "aicc": _finite(aicc),
-            "bic": _finite(bic),
-            "loo_rmse": _finite(float(np.sqrt(np.mean(self.leave_one_out() ** 2)))),
+            "aicc": finite(aicc),
+            "bic": finite(bic),
+            "loo_rmse": finite(float(np.sqrt(np.mean(self.leave_one_out() ** 2)))),
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
             "mean_relative_error_left_out_cells": float(defined.mean()) if len(defined) else None,
@@ -533,7 +514,3 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             f"w_{i}/r_{i}" + ("" if function == "1" else f" {function}") for i, function in enumerate(self.functions, 1)
         )
         return f"{self.value_name} = {self.in_unit(terms)}"
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import sum_of_terms
-from perf_statistics.goodness import Outliers, find_outliers, information, r_squared
+from perf_statistics.goodness import Outliers, find_outliers, finite, information, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
 from perf_tables.points import Places, check_coverage
-from perf_timing.characteristic import characteristics, design
-from perf_timing.individual.fits import BEST_OF_EACH, LEAST_FREEDOM, PairFit, subsets
+from perf_timing.individual_fits import BEST_OF_EACH, LEAST_FREEDOM, PairFit, subsets
 from perf_timing.options import number_of_terms, parse_terms
+from perf_timing.prepared import characteristics, design
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
@@ -27,6 +26,15 @@ _STEP = 0.7  # between proportions of two functions, in the logarithm; what lies
 _TILT = 0.6 * _STEP  # standard deviation of the proportion about a step
 _HIDDEN = 4.0  # how far the smaller function stays below the larger one everywhere: at most 2 % of it
 _SIZES = (0.3, 0.5, 0.2)  # how likely one, two, three or more functions are
+# Of a model whose AICc is larger by this, the data give essentially no support (K. P. Burnham, D. R. Anderson, "Model
+# selection and multimodel inference", 2002, section 2.6).
+_AICC_APART = 10.0
+# Where AICc is not defined: how many times the leave-one-out error of the best.
+_ERROR_APART = 2.0
+_MOST = 10
+_POINTS_AT_ONCE = 128
+_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+_FULL_LEVERAGE = 1.0 - 1e-10  # a point that alone determines a coefficient; rounding leaves it a little less
 
 
 def shapes_of(
@@ -84,14 +92,6 @@ def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: 
     gathered.add(*sums, tilt[:, None], tilt_new[:, None], _TILT, prior - float(np.log(len(half))))
 
 
-# Of a model whose AICc is larger by this, the data give essentially no support (K. P. Burnham, D. R. Anderson, "Model
-# selection and multimodel inference", 2002, section 2.6).
-_AICC_APART = 10.0
-# Where AICc is not defined: how many times the leave-one-out error of the best.
-_ERROR_APART = 2.0
-_MOST = 10
-
-
 def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Points) -> DesignRows:
     """Rows of the pairs that the points belong to."""
     places, measured_places = model.places(points), model.measured_places
@@ -115,7 +115,7 @@ def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Poi
         asked=tuple(part * weights[:, None] for part in new_rows),
         errors=np.diag(noise),
         scale=1.0 / (weights * model.factor(places)),
-        points=model.measured_points(),
+        points=model.fitted_points,
         repetitions=np.array(model.observations.repetitions),
         unit=model.unit,
     )
@@ -168,7 +168,7 @@ def _compared(chosen: Candidate, other: Candidate) -> str | None:
     return None
 
 
-def _cells(model: ScalingModel, places: Places) -> npt.NDArray[np.int64]:
+def _cells(model: ScalingModel, places: Places) -> Ints:
     return places.code * len(model.systems) + places.system
 
 
@@ -184,9 +184,6 @@ def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> 
     values = design(characteristics(functions, model.columns), places.points)
     codes, systems = [model.codes[k] for k in places.code], [model.systems[k] for k in places.system]
     return np.asarray(values * model.preparation.of_parameters.factor(places.points, codes, systems)[:, None])
-
-
-_POINTS_AT_ONCE = 128
 
 
 def pair_bounds(
@@ -246,12 +243,8 @@ def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tup
     return subsets(n_functions, sizes or [len(pair.functions)])
 
 
-def _some(places: Places, rows: npt.NDArray[np.int64]) -> Places:
+def _some(places: Places, rows: Ints) -> Places:
     return Places({name: x[rows] for name, x in places.points.items()}, places.code[rows], places.system[rows])
-
-
-_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
-_FULL_LEVERAGE = 1.0 - 1e-10  # a point that alone determines a coefficient; rounding leaves it a little less
 
 
 class _Part(NamedTuple):
@@ -319,7 +312,10 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
         design = self.scaled_design(places)
         pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
-        for functions, members in self._pairs_by_functions().items():
+        indices: dict[tuple[str, ...], list[int]] = {}
+        for k, pair in enumerate(self.pairs):
+            indices.setdefault(pair.functions, []).append(k)
+        for functions, members in indices.items():
             rows = np.flatnonzero(np.isin(pair_at, members))
             which = np.searchsorted(members, pair_at[rows])
             pairs = [self.pairs[k] for k in members]
@@ -342,13 +338,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         for k, pair in enumerate(self.pairs):
             table[codes[pair.code] * len(systems) + systems[pair.system]] = k
         return table
-
-    def _pairs_by_functions(self) -> dict[tuple[str, ...], Ints]:
-        """Indices of the pairs, increasing, by the functions that they are made of."""
-        indices: dict[tuple[str, ...], list[int]] = {}
-        for k, pair in enumerate(self.pairs):
-            indices.setdefault(pair.functions, []).append(k)
-        return {functions: np.array(members) for functions, members in indices.items()}
 
     def outliers(self) -> Outliers:
         """Residuals that identify outliers, each against the fit of its pair."""
@@ -397,8 +386,8 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "sse": squares,
             "sst_uncentered": (total := sum(pair.total_squares for pair in self.pairs)),
             "r2_uncentered": float(r_squared(squares, total)),
-            "r2_centered": _finite(float(r_squared(squares, sum(pair.centered_squares for pair in self.pairs)))),
-            "aicc": _finite(aicc),
+            "r2_centered": finite(float(r_squared(squares, sum(pair.centered_squares for pair in self.pairs)))),
+            "aicc": finite(aicc),
             "loo_rmse": float(np.sqrt(sum(left_out) / n)) if len(left_out) == len(self.pairs) else None,
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
@@ -412,11 +401,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def formula(self) -> str:
-        return "\n".join(self._formula(pair) for pair in self.pairs)
-
-    def _formula(self, pair: PairFit) -> str:
-        return f"{self._name(pair)} = {self.in_unit(sum_of_terms(pair.coefficients, pair.functions))}"
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+        return "\n".join(
+            f"{self._name(pair)} = {self.in_unit(sum_of_terms(pair.coefficients, pair.functions))}"
+            for pair in self.pairs
+        )

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics.batched import SubsetFits, fit_nonnegative, fit_subsets
 from perf_statistics.goodness import information, r_squared
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 # Stands in a ranking where the functions of one combination stand otherwise.
 BEST_OF_EACH = ("best of each pair",)
@@ -84,17 +83,17 @@ class IndividualFits:
         return np.array([len(hypothesis) for hypothesis in self.hypotheses])
 
     @functools.cached_property
-    def determined(self) -> npt.NDArray[np.bool_]:
+    def determined(self) -> Booleans:
         """Where every coefficient has one value (K, H)."""
         return np.asarray(self.rank == self.sizes)
 
     @functools.cached_property
-    def negative(self) -> npt.NDArray[np.bool_]:
+    def negative(self) -> Booleans:
         """Where a coefficient is negative (K, H)."""
         is_itself = self.effective == np.arange(len(self.hypotheses))
         return np.asarray(is_itself & (self.coefficients < 0.0).any(axis=2))
 
-    def instead(self, where: npt.NDArray[np.bool_], other: IndividualFits) -> IndividualFits:
+    def instead(self, where: Booleans, other: IndividualFits) -> IndividualFits:
         """Fits of the same hypotheses that are another's at some places (K, H)."""
         names = ("sum_of_squares", "leave_one_out", "rank", "condition", "effective")
         return replace(self, **{name: np.where(where, getattr(other, name), getattr(self, name)) for name in names})
@@ -168,7 +167,7 @@ def _shared(designs: Floats) -> tuple[Floats, Ints]:
     return different.reshape(-1, *designs.shape[1:]), group.ravel()
 
 
-def _positions(active: npt.NDArray[np.bool_], members: Ints, hypotheses: Sequence[tuple[int, ...]]) -> Ints:
+def _positions(active: Booleans, members: Ints, hypotheses: Sequence[tuple[int, ...]]) -> Ints:
     """Which hypothesis consists of the active functions (K, H); -1 for none."""
     masks = {sum(1 << function for function in hypothesis): h for h, hypothesis in enumerate(hypotheses)}
     table = np.full(1 + max(masks), -1, dtype=np.int64)

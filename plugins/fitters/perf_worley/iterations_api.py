@@ -11,7 +11,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.parameters import Argument, Option, OptionGroup
 
 if TYPE_CHECKING:
-    from perf_worley.iterations.iterations import Iterations
+    from perf_worley.iterations import Iterations
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.series import Series
     from perfcore.data.trace import Trace
@@ -70,7 +70,7 @@ def iterations(
     >>> found.count, round(found.period, 1)
     (9, 10.0)
     """
-    from perf_worley.iterations.iterations import iterations_of
+    from perf_worley.iterations import iterations_of
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.kinds import type_in_words
     from perfcore.data.series import Series

@@ -1,1 +1,0 @@
-"""Separate models of every code on every system."""

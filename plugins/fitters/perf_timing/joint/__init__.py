@@ -1,1 +1,0 @@
-"""All codes on all systems at once (Strohmaier)."""

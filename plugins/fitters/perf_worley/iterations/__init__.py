@@ -1,1 +1,0 @@
-"""Sections of a run that repeat: how many, how long, and which one differs."""

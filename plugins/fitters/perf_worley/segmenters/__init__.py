@@ -1,1 +1,0 @@
-"""Where phases begin and end, by four objectives."""

@@ -1,0 +1,43 @@
+"""Call paths of a trace with calls within calls: times by hand, and the icicle that shows them."""
+
+import json
+
+import pytest
+
+import perfcore
+
+# Microseconds: a(10..40) calls b(20..30), a(50..70) and c(80..90), all within main(0..100), on two threads of two.
+CALLS = [("main", 0, 100), ("a", 10, 40), ("b", 20, 30), ("a", 50, 70), ("c", 80, 90)]
+TIMES = {"main": 200, "main → a": 100, "main → a → b": 20, "main → c": 20}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    events = [
+        {"ph": "X", "name": name, "ts": start, "dur": end - start, "pid": 0, "tid": thread}
+        for thread in (1, 2)
+        for name, start, end in CALLS
+    ]
+    file = tmp_path_factory.mktemp("calls") / "nested.json"
+    file.write_text(json.dumps({"traceEvents": events}))
+    return perfcore.profile(file, by="function").report()
+
+
+def test_boxes_are_as_wide_as_the_time_of_their_call_path(report):
+    (plot,) = (plot for plot in report.plots if plot.name == "paths")
+    boxes = plot.marks[0]
+    widths = dict(
+        zip(boxes.names, [end - start for start, end in zip(boxes.starts, boxes.ends, strict=True)], strict=True)
+    )
+    assert widths == pytest.approx({name: time / 200 for name, time in TIMES.items()})
+    depth = dict(zip(boxes.names, boxes.bottoms.tolist(), strict=True))
+    assert depth == {name: name.count("→") for name in TIMES}
+
+
+def test_callees_lie_within_their_callers_side_by_side(report):
+    boxes = next(plot for plot in report.plots if plot.name == "paths").marks[0]
+    place = dict(zip(boxes.names, zip(boxes.starts, boxes.ends, strict=True), strict=True))
+    for name, (start, end) in place.items():
+        caller = name.rpartition(" → ")[0]
+        assert not caller or (place[caller][0] <= start and end <= place[caller][1] + 1e-12)
+    assert place["main → a"][1] == pytest.approx(place["main → c"][0])
