@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from gates_sessions import LIMIT, LOG, RULES, Gates, drawn, pairs
+from gates_sessions import LIMIT, LOG, RULES, Gates, drawn, pairs, with_runs
 from gates_versions import heading, row
+from scipy import stats
 
 from perf_statistics.gating import Outcome, Sessions, judge, session_test
 
@@ -78,6 +79,24 @@ def welch_and_limit(gate: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     return (slower & (gate[0] > LOG), *others)
 
 
+def otava(a: np.ndarray, b: np.ndarray) -> bool:
+    """The published algorithm of Apache Otava on the runs of both: E-divisive, judged by a t-test, and more than 5%.
+
+    The likeliest change point has the largest Q of D. S. Matteson, N. A. James, JASA 109, 2014, equation 7, with
+    distances |x - y|; Otava takes it if Student's t-test of both sides has p < .001 (M. Fleming et al., "Hunter",
+    ICPE 2023).
+    """
+    runs = np.concatenate([a, b])
+    distances, count, best = np.abs(runs[:, None] - runs), len(runs), (0.0, 0)
+    for k in range(2, count - 1):
+        between = distances[:k, k:].mean()
+        within = [part.sum() / (len(part) * (len(part) - 1)) for part in (distances[:k, :k], distances[k:, k:])]
+        best = max(best, ((2.0 * between - sum(within)) * k * (count - k) / count, k))
+    first, second = runs[: best[1]], runs[best[1] :]
+    is_change = best[1] > 0 and stats.ttest_ind(first, second).pvalue < 0.001
+    return bool(is_change and second.mean() - first.mean() > LOG)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -90,6 +109,7 @@ def main() -> None:
         "Mann-Whitney + 5%": of_rule(RULES["Mann-Whitney + 5% (benchstat)"]),
         "Welch + 5%": of_rule(welch_and_limit),
         "Welch (pyperf)": of_rule(RULES["Welch (hyperfine, pyperf)"]),
+        "Otava + 5%": of_rule(with_runs(otava)),
         "threshold 5%": of_rule(RULES["threshold 5%"]),
     }
     heading(columns)

@@ -56,7 +56,7 @@ PARTS = {
     "laws": Part(
         "plugins/fitters",
         "perf_scaling",
-        ("growth.py", "best_fit.py", "posterior/[fops]*.py"),
+        ("growth.py", "model.py", "posterior/[fops]*.py"),
         tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
     "joint": Part(
@@ -68,6 +68,26 @@ PARTS = {
     "gate": Part(
         "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
     ),
+    "versions": Part(
+        "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_engine.py")
+    ),
+    "comparison": Part(
+        "plugins/commands",
+        "perf_gate",
+        ("comparison.py",),
+        ("tests/compare/test_comparison.py", "tests/scaling/test_law_comparison.py"),
+    ),
+    "predictors": Part(
+        "plugins/fitters", "perf_forecast", ("predictors.py",), ("tests/forecast/test_forecast_fitter.py",)
+    ),
+    "engine": Part(
+        "plugins/fitters",
+        "perf_scaling",
+        ("engine.py",),
+        tuple(f"tests/scaling/test_law_{name}.py" for name in ("posterior", "model")),
+    ),
+    "whatif": Part("plugins/commands", "perf_analysis", ("*whatif*.py",), ("tests/whatif/test_whatif.py",)),
+    "project": Part("plugins/commands", "perf_project", ("model.py", "extrapolation.py"), ("tests/project",)),
     "replay": Part(
         "plugins/kits",
         "perf_traces",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -15,12 +16,14 @@ from perfcore.base.surroundings import ignore_settings_of_folder, open_closed_st
 from perfcore.cli.app import program
 from perfcore.hooks.registry import fault_of_plugin
 
+_OBJECTS = 50_000  # made between looks for garbage: imports make many, and no garbage
 _INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a program; typer does so for Ctrl-C
 
 
 @options_of_program()
 def main() -> None:
     """Run the program; the user's mistakes and a full machine become one line and exit status 2, bugs a traceback."""
+    gc.set_threshold(_OBJECTS)
     open_closed_streams()
     ignore_settings_of_folder()
     name = os.path.basename((sys.argv or ["perf"])[0])  # noqa: PTH119 (no pathlib at start-up)

@@ -78,10 +78,6 @@ class Result(Shown):
         """The result as a formula that a person can read; empty where it has none."""
         return self.report().formula
 
-    def summary(self) -> list[str]:
-        """Lines that say what it is and how sure."""
-        return self.report().lines
-
     def closing(self, width: int | None = None) -> list[str]:
         """Lines below the tables; see `perfcore.report.Report.closing`."""
         return self.report().closing(width)

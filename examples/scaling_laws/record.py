@@ -31,7 +31,7 @@ def record(name: str) -> None:
     """Make the runs of one design, and write a line for each function of each run."""
     scripts = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
     environment = {**os.environ, "PATH": os.pathsep.join([*scripts, os.environ["PATH"]])}
-    values = [word for function in FUNCTIONS for word in ("-v", f"{function}=^{function} ([0-9.]+)$")]
+    values = [word for function in FUNCTIONS for word in ("--value", f"{function}=^{function} ([0-9.]+)$")]
     command = ["python3", "bodies.py", "--bodies", "{n}", "--steps", "{m}"]
     with tempfile.TemporaryDirectory(prefix="perfcore-bodies-") as folder:
         shutil.copy(HERE / "bodies.py", folder)

@@ -41,7 +41,7 @@ def record(program: str) -> None:
                 HERE.parent / name, Path(folder, name), ignore=shutil.ignore_patterns("recorded", "*cache*")
             )
         design = ["experiment", "design", "-f", WORKERS, "-f", PROGRAMS[program], "--replications", str(REPLICATIONS)]
-        values = [word for name in ("total", *CATEGORIES) for word in ("-v", f"{name}=^{name} ([0-9.]+)$")]
+        values = [word for name in ("total", *CATEGORIES) for word in ("--value", f"{name}=^{name} ([0-9.]+)$")]
         command = ["env", "python3", "study/measure.py", program, "--size", "{D}", "--workers", "{p}"]
         for words in (
             [*design, "-o", f"{program}.toml"],

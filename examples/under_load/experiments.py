@@ -76,7 +76,7 @@ def record(folder: Path, words: Sequence[str] = ()) -> None:
             ("dedicated", DEDICATED, ["{program}"]),
             ("loaded", LOADED, ["{program}", "{load}"]),
         ):
-            values = [word for name in names for word in ("-v", f"{name}=^{name} ([0-9.]+)$")]
+            values = [word for name in names for word in ("--value", f"{name}=^{name} ([0-9.]+)$")]
             command = ["env", "python3", f"{HERE.name}/measure.py", what, *factors, *words]
             run = ["perfcore", "run", f"{HERE.name}/{what}.toml", "--store", f"{what}.db", "--limit", "60s"]
             done = subprocess.run([*run, *values, "--", *command], cwd=place, env=environment, check=False)

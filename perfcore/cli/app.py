@@ -13,7 +13,7 @@ import typer.main
 
 import perfcore
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.cli.command import CONTEXT_SETTINGS, build_command, markup_mode, plain
+from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain
 from perfcore.hooks.registry import Entry, registry
 from perfcore.hooks.specs import COMMAND_GROUP
 
@@ -29,7 +29,7 @@ _LINUX_PERF = {
 }  # fmt: skip
 
 
-class CommandGroup(typer.core.TyperGroup):
+class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
     """Commands of the registry whose names begin with the same words; a listing imports none of them."""
 
     prefix = ""  # of a group within the program the word that leads to it, and a space
@@ -146,8 +146,9 @@ def _perf(
     """Performance models from measurements of parallel programs.
 
     \b
-    perf info trace.prv
-    perf fit trace.prv --fitter worley --phases 9 --plot phases.png
+    perf info runs.csv
+    perf fit runs.csv --at p=128 --plot scaling.png
+    perf overheads trace.prv
     """
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())

@@ -8,8 +8,9 @@ import inspect
 import itertools
 import os
 import sys
+import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -19,11 +20,12 @@ from perfcore.base.errors import MEANT, OptionError
 from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
-from perfcore.cli.signature import flags_of, options_source, selected_name, with_signature
+from perfcore.cli.signature import flags_of, is_brief, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
 from perfcore.hooks.registry import Entry, registry
 
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
+_BRIEF_OPTIONS = 6
 _WRITTEN = {"--output", "--plot", "--summary", "--junit"}
 CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -59,7 +61,7 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     )
     command = typer.main.get_command(app)
     assert isinstance(command, _Command)
-    command.heading, command.choices = heading, choices
+    command.heading, command.choices, command.is_brief = heading, choices, is_brief(words)
     command.alone = {flag: note.alone for name, (_, _, notes) in parameters_of(function).items() for note in notes
                      if isinstance(note, Option) and note.alone for flag in note.flags_of(name)}  # fmt: skip
     return command
@@ -145,22 +147,74 @@ def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., 
     return run
 
 
+class _PlainValues:
+    """Takes words and numbers as they are, and leaves the rest to typer, for which it would import pydantic."""
+
+    def __init__(self, parameter: Any) -> None:
+        self._kind, self._info = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        kind = self._kind
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if kind == list[str] or (isinstance(kind, type) and isinstance(value, kind)) or value in typing.get_args(kind):
+            return value
+        number = int(value) if kind is int and value.isdecimal() else None
+        if number is not None and self._info.max is None and number >= (self._info.min or 0):
+            return number
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+class TakesPlainValues(typer.core.TyperCommand if TYPE_CHECKING else object):  # type: ignore[misc]
+    """A command whose parameters take words and numbers without pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, ``--help`` among them."""
+        parameters: list[Any] = super().get_params(ctx)
+        for parameter in parameters:
+            if parameter._runtime_param is None:
+                parameter._runtime_param = _PlainValues(parameter)
+        return parameters
+
+
 def _of_plugin(parameter: Any) -> bool:
     return str(getattr(parameter, "rich_help_panel", "")).startswith(_PANEL)
 
 
-class _Command(typer.core.TyperCommand):
+class _Command(TakesPlainValues, typer.core.TyperCommand):
     """Options in sections, those of plugins under their names, and the nearest option where one is unknown."""
 
     heading = ""
+    is_brief = False  # whether ``-h`` asks for one screen
     alone: Mapping[str, str] = {}  # values of flags without one
     choices: Sequence[tuple[str, str]] = ()  # what can be selected, where the line does not say
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; options of what could be selected are accepted, and shown once it is."""
+        if self.is_brief:
+            self._write_brief_help(ctx, formatter)
+            return
         if self.choices:
             self.params = [parameter for parameter in self.params if not _of_plugin(parameter)]
         super().format_help(ctx, formatter)
+
+    def _write_brief_help(self, ctx: Any, formatter: Any) -> None:
+        """Write usage, what the command does, one example, and the options that its examples use before others."""
+        text, _, block = inspect.cleandoc(self.help or "").partition("\b\n")
+        examples = [line.strip() for line in block.partition("\n\n")[0].splitlines()]
+        options = [each for each in self.get_params(ctx) if each.param_type_name == "option"]
+        words = " ".join(examples).split()
+        shown = sorted(options, key=lambda each: -sum(words.count(flag) for flag in each.opts))
+        records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text(text.partition("\n\n")[0])
+        for line in examples[:1]:
+            formatter.write(f"\n  {line}\n")
+        with formatter.section("Options"):
+            formatter.write_dl(records[:_BRIEF_OPTIONS])
+        formatter.write(f"\n{ctx.command_path} --help: all {len(records)} options\n")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import os
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -39,6 +40,7 @@ class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""
 
 
+_COMMON = {"all", "verbose", "overwrite", "json", "table", "plot", "output", "help"}  # options of any command
 Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
 
 
@@ -49,7 +51,7 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
     flags = {flag for parameter in parameters.values() for flag in flags_of(parameter)}
     declared = {
         field.name: _as_parameter(panel, field)
-        for panel, field in _fields(source, parameters, given_options(words))
+        for panel, field in _fields(source, parameters, given_options(words), is_brief(words))
         if field.flag not in flags and field.name not in parameters
     }
 
@@ -146,6 +148,11 @@ def flags_of(parameter: inspect.Parameter) -> list[str]:
     return []
 
 
+def is_brief(words: Sequence[str]) -> bool:
+    """Return whether a line asks for the help of one screen."""
+    return "-h" in words and "--help" not in words
+
+
 def given_options(words: Sequence[str]) -> dict[str, str]:
     """Values of all long options of a line, before anything is known about them; the last of each counts."""
     values = {}
@@ -160,7 +167,9 @@ def given_options(words: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Mapping[str, str]) -> Fields:
+def _fields(
+    source: Any, parameters: Mapping[str, inspect.Parameter], values: Mapping[str, str], shows_all: bool
+) -> Fields:
     if source is None:
         return []
     if isinstance(source, OptionsOf):
@@ -169,24 +178,35 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Ma
     if isinstance(source, OptionsOfEach):
         chosen = [each for each in registry().entries(source.kind).values() if source.purpose in each.default_for]
         return [pair for entry in chosen for pair in _fields_of(entry, values)]
-    name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, values))
+    others = _of_others(parameters, values)
+    name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, others))
     entries = registry().entries(source.kind)
     if name is not None:
         return _fields_of(entries[name], values) if name in entries else []  # the command refuses an unknown name
-    every = [pair for entry in entries.values() for pair in _fields_of(entry, values)]
+    if not others and not shows_all and not any(name.endswith("_COMPLETE") for name in os.environ):  # by a shell
+        return []
+    # Of options that several have, those of the one that is taken for tables of timings are described.
+    by_use = sorted(entries.values(), key=lambda entry: "timings" not in entry.default_for)
+    every = [pair for entry in by_use for pair in _fields_of(entry, values)]
     return list({field.name: (panel, field) for panel, field in reversed(every)}.values())
 
 
 def selected_name(function: Callable[..., Any], source: OptionsOfSelected, words: Sequence[str]) -> str | None:
     """What the line selects, or else the command's default; or what has an option by which the line names a part."""
-    values = given_options(words)
-    default = _default(source.flag, _parameters(function)[0])
-    return values.get(_key(source.flag), default or _by_part(source.kind, values))
+    values, parameters = given_options(words), _parameters(function)[0]
+    default = _default(source.flag, parameters) or _by_part(source.kind, _of_others(parameters, values))
+    return values.get(_key(source.flag), default)
+
+
+def _of_others(parameters: Mapping[str, inspect.Parameter], values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of those options of a line that the command itself does not have."""
+    own = {_key(flag.lstrip("-")) for each in parameters.values() for flag in flags_of(each)} | _COMMON
+    return {name: value for name, value in values.items() if name not in own}
 
 
 def _by_part(kind: str, values: Mapping[str, str]) -> str | None:
     """The implementation that has an option which names a part, such as a segmenter, where the line gives it."""
-    for entry in registry().entries(kind).values():
+    for entry in registry().entries(kind).values() if values else ():
         if any(field.selects is not None and field.name in values for _, field in _fields_of(entry, {})):
             return entry.name
     return None

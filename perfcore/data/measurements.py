@@ -95,27 +95,24 @@ class Measurements(Shown):
         self.source = source
         self._lines = lines
         self._rows: Sequence[int] = range(len(table))  # of the table that it was made of
-        arguments = {
-            **{"parameters": parameters, "value": value, "unit": unit},
-            **{"code": code, "system": system, "category": category},
+        self._guessed: MeasurementRoles | None = None
+        given = {"parameters": parameters, "value": value, "code": code, "system": system, "category": category}
+        self._assign({role: columns for role, columns in {**given, "unit": unit}.items() if columns is not None})
+
+    def _assign(self, given: dict[str, Any]) -> None:
+        """Take the roles that were given, and guess the others."""
+        self._given, columns = given, list(self.table.columns)
+        self._guessed = self._guessed or roles_of(self.table)
+        named: dict[str, Any] = {
+            role: named_columns(given[role], columns) for role in ("code", "system", "category") if role in given
         }
-        self._given: dict[str, Any] = {role: columns for role, columns in arguments.items() if columns is not None}
-        guessed = roles_of(self.table)
-        chosen = MeasurementRoles(
-            parameters=guessed.parameters if parameters is None else named_parameters(parameters, columns),
-            value=guessed.value if value is None else named_columns([value], columns)[0],
-            code=guessed.code if code is None else named_columns(code, columns),
-            system=guessed.system if system is None else named_columns(system, columns),
-            category=guessed.category if category is None else named_columns(category, columns),
-            alternatives=guessed.alternatives if value is None else (),
-        )
-        explicit = {
-            "parameter": () if parameters is None else tuple(chosen.parameters.values()),
-            "value": () if value is None else (chosen.value,),
-            "code": () if code is None else chosen.code,
-            "system": () if system is None else chosen.system,
-            "category": () if category is None else chosen.category,
-        }
+        chosen, explicit = replace(self._guessed, **named), dict[str, Sequence[str]](named)
+        if "parameters" in given:
+            chosen = replace(chosen, parameters=named_parameters(given["parameters"], columns))
+            explicit["parameter"] = tuple(chosen.parameters.values())
+        if "value" in given:
+            chosen = replace(chosen, value=named_columns([given["value"]], columns)[0], alternatives=())
+            explicit["value"] = [str(chosen.value)]
         self.roles = _without_conflicts(chosen, explicit)
         self._read_unit()
 
@@ -158,9 +155,8 @@ class Measurements(Shown):
         }
         explicit = {role: columns for role, columns in arguments.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
-        about: dict[str, Any] = {"source": self.source, "lines": self._lines, "notes": self.notes}
-        measurements = Measurements(self.table, **{**kept, **explicit}, **about, duplicates=self.duplicates)
-        measurements._rows = self._rows
+        measurements = copy.copy(self)
+        measurements._assign({**kept, **explicit})
         return measurements
 
     def where(self, conditions: str | Iterable[str]) -> Measurements:
@@ -192,7 +188,7 @@ class Measurements(Shown):
     def rows(self, numbers: npt.NDArray[np.int64]) -> Measurements:
         """Those rows, with the roles of the whole table: detected roles must not change with the rows kept."""
         chosen, rows = copy.copy(self), numbers.tolist()
-        chosen.table = self.table.iloc[rows].reset_index(drop=True)
+        chosen.table, chosen._guessed = self.table.iloc[rows].reset_index(drop=True), None
         chosen._rows = [self._rows[row] for row in rows]
         chosen._lines = None if self._lines is None else [self._lines[row] for row in rows]
         chosen._read_unit()
@@ -287,12 +283,12 @@ class Measurements(Shown):
         self.roles = replace(self.roles, unit=next(iter(unit_by_place.values()), None))
 
 
-def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:
+def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str]]) -> MeasurementRoles:
     """Given roles override guesses; a column with two given roles is refused."""
     owners: dict[str, str] = {}
     for role, columns in explicit.items():
         for column in columns:
-            if column is not None and owners.setdefault(column, role) != role:
+            if owners.setdefault(column, role) != role:
                 raise OptionError(f"column {column!r} is given as {owners[column]} and as {role}")
 
     def free(role: str, column: str | None) -> bool:

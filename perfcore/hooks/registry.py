@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.metadata
 import os
+import re
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -222,11 +223,17 @@ def registry() -> Registry:
     """The registry of this process, filled from the installed entry points on first use."""
     new_registry = Registry()
     points = importlib.metadata.entry_points(group=specs.GROUP)
-    name_of = functools.cache(lambda dist: "unknown distribution" if dist is None else dist.name)  # parses a file
-    found = [(point.name, name_of(point.dist), point.load) for point in points]
+    found = [(point.name, _distribution_name(point.dist), point.load) for point in points]
     # pluggy calls what was registered last first.
     new_registry.add_plugins(sorted(found, key=lambda p: (p[1] == specs.GROUP, p[1], p[0]), reverse=True))
     return new_registry
+
+
+@functools.cache
+def _distribution_name(distribution: importlib.metadata.Distribution | None) -> str:
+    """Return the name of a distribution, without the parser of mail that ``distribution.name`` runs."""
+    head = re.search(r"^Name: (.*)$", (distribution and distribution.read_text("METADATA")) or "", re.MULTILINE)
+    return head[1] if head else "unknown distribution" if distribution is None else distribution.name
 
 
 def fault_of_plugin(error: BaseException) -> str | None:

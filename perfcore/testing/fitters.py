@@ -168,8 +168,8 @@ class FitterSuite:
         model = self.fit()
         assert isinstance(model.formula, str)
         assert len(model.title.splitlines()) == 1
-        assert model.summary()
-        assert all(len(line.splitlines()) == 1 for line in model.summary())
+        assert model.report().lines
+        assert all(len(line.splitlines()) == 1 for line in model.report().lines)
         for _, header, rows in model.tables():
             assert all(len(row) == len(header) for row in rows)
 

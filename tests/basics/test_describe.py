@@ -66,8 +66,8 @@ def test_measurements_of_codes_on_systems():
 @pytest.mark.parametrize(
     ("columns", "reason", "told"),
     [
-        ({"a": [1, 2], "b": [3, 4]}, "--parameter COLUMN", ["--value", "--parameter"]),
-        ({"p": [1, 2], "a": [3, 4], "b": [5, 6]}, "--value COLUMN", ["--value"]),
+        ({"a": [1, 2], "b": [3, 4]}, "parameter='COLUMN'", ["--value", "--parameter"]),
+        ({"p": [1, 2], "a": [3, 4], "b": [5, 6]}, "value='COLUMN'", ["--value"]),
         ({"p": [1, 0], "time_s": [3, 4]}, "row 1: p is 0", []),
     ],
 )

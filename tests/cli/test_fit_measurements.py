@@ -93,7 +93,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
         "individual works in one process and has no parts for --parallel (executor); leave it out"
     )
     for words, message in (
-        (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel cloud:2: local:N"),
+        (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel 'cloud:2': local:N"),
         (["runs.csv", "--parallel", "local:2", "--fitter", "scaling"], "scaling works in one process"),
     ):
         assert message in refused("fit", *words)
@@ -105,7 +105,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     [
         (["--fitter", "strohmeier"], "unknown fitter 'strohmeier': did you mean 'strohmaier'?"),
         (["--functions", "each"], "--functions each belongs to the fitter individual"),
-        (["--functions", "1/q"], "function '1/q' is one of 'q'; the data have p"),
+        (["--functions", "1/q"], "function '1/q' depends on 'q'; the data have p"),
         (["--functions", "1/(p"], "'1/(p'"),
         (["--functions", "1/(p-4),1"], "function '1/(procs - 4)' is"),
         (["--functions", "__import__('os').system('id')"], "__import__"),

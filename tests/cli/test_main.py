@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -137,3 +138,14 @@ def test_a_reader_that_goes_away_is_no_error():
     done = subprocess.run([PERF, "plugins"], stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("command", ["info", "fit", "predict", "gate", "overheads", "experiment run"])
+def test_brief_help_fits_a_screen(command, perf):
+    """Usage, one example, and at most six options, those of the examples first; the rest is where it says."""
+    lines = perf(*command.split(), "-h", short=True).lines
+    assert len(lines) <= 26
+    assert lines[0].startswith(f"Usage: perf {command} ")
+    assert sum(line.startswith(f"  perf {command} ") for line in lines) == 1
+    assert 3 <= sum(line.startswith("  -") for line in lines) <= 6
+    assert re.fullmatch(rf"perf {command} --help: all [0-9]+ options", lines[-1])

@@ -21,7 +21,18 @@ def store(perf, folder):
     perf("experiment", "design", "-f", "n=1,2", "-o", "d.toml")
     code = "import pathlib; f = pathlib.Path('seen-{n}'); print('t', 10 if {n} == 1 or f.exists() else 15); f.touch()"
     perf(
-        "experiment", "run", "d.toml", "--max-load", "1", "-v", "t=t ([0-9.]+)", "--", sys.executable, "-S", "-c", code
+        "experiment",
+        "run",
+        "d.toml",
+        "--max-load",
+        "1",
+        "--value",
+        "t=t ([0-9.]+)",
+        "--",
+        sys.executable,
+        "-S",
+        "-c",
+        code,
     )
     return folder / "d.db"
 

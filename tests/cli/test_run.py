@@ -22,7 +22,7 @@ def design(perf, folder):
 
 
 def test_runs_are_made_listed_and_fitted(perf, design):
-    words = ["--max-load", "1", "-v", "t=t ([0-9.]+)", "--", *PYTHON, "print('t', 8/{n})"]
+    words = ["--max-load", "1", "--value", "t=t ([0-9.]+)", "--", *PYTHON, "print('t', 8/{n})"]
     assert perf("experiment", "run", "d.toml", *words).lines == [
         "d.db: 2 new runs made, 2 in total",
         "",

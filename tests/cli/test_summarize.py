@@ -16,11 +16,11 @@ from backwards import Backwards
 
 from perf_analysis.summarize import merge, summarize
 from perf_explore.opening import DataViews
+from perf_tables import executors
+from perf_tables.executors import in_order
 from perf_traces.summaries import summarizing
 from perfcore import Trace, overheads, profile, read
-from perfcore.base import executors
 from perfcore.base.errors import InputError
-from perfcore.base.executors import in_order
 
 RECORDED = ("-r", "clocks=recorded")
 

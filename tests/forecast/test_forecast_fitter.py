@@ -279,6 +279,16 @@ def test_no_moving_forecast_knows_what_comes_after():
         np.testing.assert_array_equal(forecast[:, :80], after[name][:, :80], err_msg=name)
 
 
+def test_no_autoregression_knows_the_next_sample():
+    """Whatever comes behind an origin, its forecasts stay; of origins in sequence, so that fits are among them."""
+    before = autoregression(VALUES, [1, 2], 2, 60)
+    for cut in range(90, 100):
+        changed = VALUES.copy()
+        changed[cut:] += 100.0
+        after = autoregression(changed, [1, 2], 2, 60)
+        np.testing.assert_array_equal(before[:, : cut - 60], after[:, : cut - 60])
+
+
 def test_a_hundred_thousand_samples_in_about_a_second():
     values = RNG.normal(size=100_000)
     start = time.perf_counter()

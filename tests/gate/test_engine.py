@@ -1,6 +1,7 @@
 """The tests behind a gate, against closed forms and simulated truth."""
 
 import math
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
+import perfcore
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_gate.sides import opened
 from perf_gate.versions import gate_versions
@@ -388,3 +390,25 @@ def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:
     true = scale * prior / rng.chisquare(prior, 20_000)
     found = _prior(true * rng.chisquare(8, 20_000) / 8, np.full(20_000, 8.0))
     assert found == pytest.approx((prior, scale), rel=0.05)
+
+
+@pytest.mark.parametrize(("spread", "rounding"), [(0.0101, 0.0), (0.0099, 0.02)])
+def test_rounding_counts_unless_runs_scatter_by_half_a_digit(spread: float, rounding: float) -> None:
+    """A value is off by half of its last digit at most: beyond that scatter, means are finer than the digits."""
+    differences = np.array([0.0, spread, -spread])  # their standard deviation is the spread
+    found = paired_test([np.zeros(3)], [differences], np.array([0.02]))
+    assert found.rounding[0] == rounding
+
+
+def test_the_noise_of_few_runs_is_their_sample_deviation() -> None:
+    first, second = [1.0, 1.02, 1.05, 0.97, 1.01], [2.0, 2.02, 2.05, 1.97, 1.90]
+    found = perfcore.gate(first, second).orders[0].noise
+    assert found == pytest.approx([statistics.stdev(side) / statistics.median(side) for side in (first, second)])
+
+
+def test_files_of_one_run_each_are_students_test_of_two_samples() -> None:
+    """Nothing but the files shows how sessions differ: variances are pooled, with n1 + n2 - 2 degrees of freedom."""
+    logs = np.array([0.0, 0.01, -0.02, 0.015]), np.array([0.05, 0.08, 0.04])
+    sides = [Sessions([own], np.array([math.nan]), np.array([1.0])) for own in logs]
+    expected = stats.ttest_ind(logs[1], logs[0]).confidence_interval(0.95)
+    np.testing.assert_allclose(session_test(*sides, np.ones(1))[0].bounds()[0], expected, rtol=1e-9)

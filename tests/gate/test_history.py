@@ -294,7 +294,7 @@ def test_what_slows_all_benchmarks_a_little_is_found() -> None:
     alarm = verdict.suite.alarm
     assert (verdict.outcome.value, verdict.suite.commit_of(alarm)) == ("fail", "c013")
     assert alarm.lower < np.log(1.08) < alarm.upper
-    assert verdict.summary()[0].startswith("FAIL  all 30 benchmarks together +")
+    assert verdict.report().answer.startswith("FAIL  all 30 benchmarks together +")
     same = perfcore.gate_history(history({f"b{k}": rng.normal(0.0, 0.04, 16) for k in range(30)}))
     assert same.outcome == "pass"
 

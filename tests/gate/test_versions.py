@@ -83,7 +83,7 @@ def test_two_files_decide_the_plain_cases(tmp_path: Path, write) -> None:
         new = write(tmp_path / "new.json", {"a": noisy(3, factors[0]), "b": noisy(4, factors[1])})
         assert perfcore.gate(old, new).outcome == outcome
     old, new = (write(tmp_path / f"{k}.json", {"a": noisy(k + 2, 1, 0.3, 3)}) for k in range(2))
-    assert "too few data to find less than" in perfcore.gate(old, new).summary()[0]
+    assert "too few data to find less than" in perfcore.gate(old, new).report().answer
     passed = 0
     for k in range(20):
         old, new = (
@@ -161,7 +161,7 @@ def test_five_hundred_benchmarks_take_a_second(tmp_path: Path) -> None:
     verdict = perfcore.gate(*paths)
     assert time.process_time() - begun < 3.0  # a third of it on a free machine
     assert verdict.judged.slower.sum() == 0
-    lines = [*verdict.summary(), *verdict.closing()]
+    lines = [*verdict.report().lines, *verdict.closing()]
     assert max(map(len, lines)) <= 140
 
 
@@ -387,7 +387,7 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
     assert 0.008 < found.chances.noise[0] < 0.013
     assert found.chances.any_in_turn == 0.0
     assert 3 <= found.chances.rounds[0] <= 5
-    assert found.summary()[0].startswith(f"{found.chances.rounds[0]} interleaved rounds decide 1.05x")
+    assert found.report().answer.startswith(f"{found.chances.rounds[0]} interleaved rounds decide 1.05x")
     assert 0.05 < found.effects[0] < 0.2
     wandering = perfcore.gate_self_test(drifting(200, 0.002, 0.06))
     assert wandering.chances.one_after_other[0] > 0.05 > wandering.chances.in_turn[0]

@@ -237,6 +237,13 @@ def test_the_same_data_with_commas(tmp_path, text):
     assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
 
 
+def test_a_comma_beside_points_is_no_decimal_sign(tmp_path):
+    """A table has one decimal sign, and a point in a number shows it."""
+    (tmp_path / "both.csv").write_text("p;time_s;rate\n1;8,0;1.5\n2;4,5;2.5\n4;2,5;4.5\n")
+    with pytest.raises(InputError, match=r"both\.csv:2: time_s is '8,0'; a number is expected; it has a decimal comma"):
+        perfcore.read(tmp_path / "both.csv")
+
+
 # What is written reads back as the same data.
 finite = st.floats(-1e15, 1e15, allow_nan=False)
 heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))

@@ -105,10 +105,10 @@ BAD = {
     "code,p,time_s\nlu,1,8\nlu,2,4\nlu,4,2 s\n": r":4: time_s is '2 s'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,many,4\nlu,4,2\n": r":3: p is 'many'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,1_000,4\nlu,4,2\n": r":3: p is '1_000'; a number is expected",
-    "code,p,time_s\nlu,1,8\nlu,,4\nlu,4,2\n": r":3: p is empty; a number is expected.*--where 'p>0'",
-    "# made by hand\n\ncode,p,time_s\n\nlu,1,8\n\nlu,0,4\n": r":7: p is 0; a positive number .*--where 'p>0'",
+    "code,p,time_s\nlu,1,8\nlu,,4\nlu,4,2\n": r":3: p is empty; a number is expected.*where='p>0'",
+    "# made by hand\n\ncode,p,time_s\n\nlu,1,8\n\nlu,0,4\n": r":7: p is 0; a positive number .*where='p>0'",
     'code,p,time_s\n"l\nu",1,8\nlu,-2,4\n': r":4: p is -2; a positive number",
-    "code,p,time_s\nlu,1,8\nlu,2,-2\nlu,4,-1\n": r":3: time_s is -2 \(and in 1 more row\); .*--where 'time_s>0'",
+    "code,p,time_s\nlu,1,8\nlu,2,-2\nlu,4,-1\n": r":3: time_s is -2 \(and in 1 more row\); .*where='time_s>0'",
     "code,p,time_s\nlu,1,8\n,2,4\n": r":3: code is empty; each row needs the name of its code",
     "code,p,time_s\n"
     + 2 * "lu,1,8\nlu,2,4\nlu,4,2\n": r":5: from here on the rows repeat .* line 2 on.*-r duplicates=drop",

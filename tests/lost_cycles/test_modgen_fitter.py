@@ -105,7 +105,7 @@ def test_points_set_aside_are_not_fitted_and_chosen_by_the_seed():
         c.coefficients for c in one.categories
     ]
     assert one.statistics["n_set_aside"] == 4
-    assert any("held-out points" in line for line in one.summary())
+    assert any("held-out points" in line for line in one.report().lines)
 
 
 def test_the_hierarchy_leads_from_the_overview_to_one_fit():

@@ -319,7 +319,7 @@ def test_several_hybrid_runs_and_what_limits_them():
         assert row["MPI parallel"] * row["OpenMP parallel"] == pytest.approx(row["parallel"], rel=1e-14)
         assert row["parallel"] * row["computation scalability"] == pytest.approx(row["global"], rel=1e-14)
     limit = f"with 32 threads in 8 processes, limited by MPI transfer ({large['MPI transfer']:.1%})"
-    assert any(limit in line for line in compared.summary())
+    assert any(limit in line for line in compared.report().lines)
     _, header, rows = compared.tables()[0]
     assert header == ["POP efficiency", "p=8", "p=16", "p=32"]
     assert {row[0]: row[-1] for row in rows}["MPI transfer"] == f"{large['MPI transfer']:.1%}"

@@ -103,7 +103,7 @@ def test_what_was_lost_is_the_setup(runs):
     total = 4 * 1000 + 4 * 64_000
     assert (lost.name, lost.lost) == (SETUP, 2000 / total)
     assert lost.factors == (0.5, 1.0, 1.0)
-    assert "100% of that loss is in start-up (before MPI_Init)" in runs.summary()[0]
+    assert "100% of that loss is in start-up (before MPI_Init)" in runs.report().answer
     title, _, rows = runs.tables()[-1]
     assert "from 2 to 4 locations" in title
     assert rows[0][0] == "start-up (before MPI_Init)"
@@ -135,7 +135,7 @@ def test_runs_of_one_size_have_a_table_each_and_faster_ones_lost_nothing(tmp_pat
     same = perfcore.overheads([path, path], by="burst")
     assert [title for title, _, _ in same.tables()[-2:]] == ["Computing by burst between two calls"] * 2
     faster = perfcore.overheads([path, paraver_run(tmp_path, 4, setup_ns=100, late_ns=9000)])
-    assert "lost" not in faster.summary()[0]
+    assert "lost" not in faster.report().answer
 
 
 @pytest.mark.real_data
@@ -176,7 +176,7 @@ def test_factors_multiply_to_the_global_efficiency():
         large["load balance"] * large["communication"] * large["computation scalability"]
     )
     assert large["serialisation"] is None
-    assert runs.summary()[0] == (
+    assert runs.report().answer == (
         "2 runs: global efficiency 75.0% with 4 locations, limited by computation scalability (85.4%)"
     )
     title, header, rows = runs.tables()[0]

@@ -84,7 +84,7 @@ def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
     twice = profile([run_at(2, seed=1), run_at(2, seed=2), run_at(4)])
     assert twice.to_frame()["run"].unique().tolist() == [1, 2, 3]
     assert twice.remarks() == []
-    assert "2 points" in "".join(perfcore.fit(twice.measurements, fitter="lca").summary())
+    assert "2 points" in "".join(perfcore.fit(twice.measurements, fitter="lca").report().lines)
     longer = Trace([0], [0], [0], [900], ["a"], ["solve"], source="longer")
     shorter = Trace([0], [0], [0], [100], ["a"], ["solve"], source="shorter")
     [note] = profile([longer, shorter]).remarks()

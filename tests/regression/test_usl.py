@@ -46,7 +46,7 @@ def test_sdm91():
     assert gamma.estimate == pytest.approx(89.995, rel=1e-4)
     assert derived(model)["p*"].value == pytest.approx(96.52, rel=1e-4)
     assert model.has_peak
-    assert "Throughput peaks at p = 96.5" in model.summary()[0]
+    assert "Throughput peaks at p = 96.5" in model.report().answer
 
 
 def test_what_follows_from_the_law_is_what_it_predicts():
@@ -78,7 +78,7 @@ def test_both_quantities_agree_with_relative_weights():
 def test_without_coherency_it_is_amdahl():
     model = fit(throughputs(100.0, 0.05, 0.0))
     assert not model.has_peak
-    assert "Amdahl" in model.summary()[0]
+    assert "Amdahl" in model.report().answer
     assert derived(model)["limit"].value == pytest.approx(2000.0, rel=0.1)
     linear = fit(throughputs(100.0, 0.0, 0.0, wobble=1e-3))
     assert not linear.has_peak

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.comparison import compare_models
+from perf_gate.comparison import compare_models, growth_changes
 from perf_statistics.gating import is_confident
+from perfcore.models.design_rows import GrowthDraws
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0
@@ -156,3 +157,16 @@ def test_the_draws_are_those_of_the_model():
     np.testing.assert_allclose(drawn.parts.values, band[:, :, 0], rtol=0.03)
     sides = np.quantile(drawn.parts.draws, [0.05, 0.95], axis=2)
     np.testing.assert_allclose(sides, np.moveaxis(band[:, :, 1:], 2, 0), rtol=0.12)
+
+
+def test_the_surest_of_two_parameters_may_be_wrong_twice_as_often():
+    """Bonferroni by hand: worse over one of two parameters with 99%, so worse over any with 98%."""
+
+    def growth(probabilities):
+        none = np.zeros((1, 2, 8))  # exponents alike, so that the classes alone count
+        return GrowthDraws(("law",), ("constant", "linear"), np.array([probabilities]), ("p", "n"), none)
+
+    before, after = growth([[1.0, 0.0], [1.0, 0.0]]), growth([[0.01, 0.99], [1.0, 0.0]])
+    change = growth_changes((before, after), np.zeros((2, 1), dtype=np.int64), {})[0]
+    assert (change.parameter, change.classes) == ("p", ("constant", "linear"))
+    assert change.worse == pytest.approx(0.98)

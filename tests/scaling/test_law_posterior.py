@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 import perfcore
 from perf_formulas.formula import Formula
+from perf_scaling import engine
 from perf_scaling.engine import fit_posterior
 from perf_scaling.options import Given
 from perf_scaling.posterior import few_paths
@@ -572,3 +573,14 @@ def test_distributions_in_array_operations_are_those_of_scipy():
     np.testing.assert_allclose(
         few_paths.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
     )
+
+
+def test_deviating_levels_count_as_robust_weights_say():
+    """Weights of Student's t of four degrees of freedom (Lange, Little, Taylor 1989), scaled by statsmodels' MAD."""
+    from statsmodels.robust.scale import mad
+
+    residuals = np.random.default_rng(4).normal(0.0, 0.03, (1, 25))
+    residuals[0, :2] = 0.3, -0.2
+    weights = 5.0 / (4.0 + (residuals / mad(residuals, center=0.0, axis=1)[:, None]) ** 2)
+    found = engine._counting_less(residuals, np.full((1, 25), 3.0))
+    np.testing.assert_allclose(found, 3.0 * np.minimum(weights, 1.0), rtol=1e-4)

@@ -31,9 +31,9 @@ def test_each_has_the_model_that_it_has_alone(table):
 
 def test_they_do_not_add_up(table):
     model = perfcore.fit(table, fitter="scaling", parameter="size")
-    assert "total" not in model.summary()[0]
+    assert "total" not in model.report().answer
     assert not model.part_draws({"p": np.array([6400.0])}).add_up
-    assert "total" not in perfcore.predict(model).summary()[0]
+    assert "total" not in perfcore.predict(model).report().answer
 
 
 def test_they_are_found_again_in_other_data(table):

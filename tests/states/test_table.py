@@ -124,7 +124,7 @@ def levels_of(trace):
         try:
             yield level, located(trace, level)
         except DataError as error:
-            assert "leave out --locations " in str(error)  # noqa: PT017 - not every level is known
+            assert "leave out locations=" in str(error)  # noqa: PT017 - not every level is known
             assert level not in ("auto", "stream", "thread", "both")
 
 

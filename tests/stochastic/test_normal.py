@@ -100,6 +100,18 @@ def test_sums_and_maxima_of_many_with_a_common_correlation():
         assert largest_of_four.mean == pytest.approx(1.029375 * math.sqrt(1 - correlation), abs=0.01)
 
 
+def test_the_maximum_of_three_unlike_values_with_a_common_correlation():
+    """By a common factor z: P(max <= x) is the mean over z of the product of the conditional distributions."""
+    means, deviations, correlation = np.array([0.0, 2.0, 2.0]), np.array([3.0, 0.5, 2.0]), 0.8
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    x = np.linspace(-20.0, 20.0, 4001)
+    conditional = means + deviations * math.sqrt(correlation) * nodes[:, None]
+    below = stats.norm.cdf(x[:, None, None], conditional, deviations * math.sqrt(1.0 - correlation)).prod(axis=2)
+    expected = 20.0 - integrate.trapezoid(below @ weights / weights.sum(), x)
+    found = maximum(*map(Normal, means.tolist(), deviations.tolist()), correlation=correlation)
+    assert found.mean == pytest.approx(expected, rel=0.01)  # with the weights of the two exchanged it is 8% smaller
+
+
 @pytest.mark.parametrize("correlation", [-0.8, 0.0, 0.8])
 def test_quotients_with_a_divisor_far_from_zero(correlation):
     """Against quadrature: the delta method's next terms are of the order of the fourth power of its deviation, 1e-4."""

@@ -117,11 +117,11 @@ def test_weights_are_relative_where_values_span_decades_and_the_model_says_so():
     wide = perfcore.fit(table, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
     assert wide.relative
     said = re.compile(r"weights: relative \(values span [\d,]+x, 5th to 95th percentile\)")
-    assert any(said.search(line) for line in wide.summary())
+    assert any(said.search(line) for line in wide.report().lines)
     narrow = table.assign(time_s=table.time_s / 3.0 ** table.code.str[1:].astype(int))
     near = perfcore.fit(narrow, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
     assert not near.relative
-    assert not any("weights:" in line for line in near.summary())
+    assert not any("weights:" in line for line in near.report().lines)
 
 
 # Models of codes on systems see other measurements with the roles, rows and joining of their fit.

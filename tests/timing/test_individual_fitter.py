@@ -177,7 +177,7 @@ def test_models_with_negative_coefficients_come_last_and_are_not_chosen(one, cri
     assert any(negative)
     assert negative != sorted(negative)  # some would be before others
     assert list(ranking.candidates) == sorted(by_criterion, key=lambda candidate: "negative" in candidate.note)
-    assert any("those with negative coefficients last" in line for line in ranking.summary())
+    assert any("those with negative coefficients last" in line for line in ranking.report().lines)
     model = perfcore.fit(one, fitter="individual", criterion=criterion)
     assert model.pairs[0].functions == ranking.candidates[0].functions
     assert min(model.pairs[0].coefficients) >= 0
@@ -212,7 +212,7 @@ def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():
     model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
     warning = "warning: 2 of 3 pairs have fewer than 2 degrees of freedom"
     assert any(line.startswith(warning.replace("warning", "Uncertain")) for line in model.closing())
-    assert any(line.startswith(warning) for line in perfcore.rank(runs, fitter="individual", terms=2).summary())
+    assert any(line.startswith(warning) for line in perfcore.rank(runs, fitter="individual", terms=2).report().lines)
     points = {"p": [2.0, 2.0, 16.0, 2.0], "code": ["many", "three", "three", "two"]}
     assert np.isfinite(model.predict_array(points, interval=0.95)).all(axis=1).tolist() == [True, False, False, False]
     assert model.remarks(points) == [
@@ -221,7 +221,7 @@ def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():
         "no bounds: 0 degrees of freedom",
     ]
     alone = perfcore.fit(runs[runs["code"] == "many"], fitter="individual", functions="1/p,1")
-    assert not any(line.startswith("warning") for line in alone.summary())
+    assert not any(line.startswith("warning") for line in alone.report().lines)
 
 
 def test_nonnegative_coefficients(runs):

@@ -361,7 +361,7 @@ def test_phases_are_those_of_the_markers(unit):
         assert phase.coefficients == pytest.approx((inside.sum() / (end - start),))
         assert phase.activity.computing_ns == inside.sum()
     assert model.to_frame()["marker"].tolist()[1:3] == ["forward", "backward"]
-    assert "breakpoints: markers forward, backward" in model.summary()[1]
+    assert "breakpoints: markers forward, backward" in model.report().lines[1]
     assert not [line for line in model.closing() if line.startswith("Assumed")]
     assert model.tables()[0][1][:2] == ["phase", "marker"]
 

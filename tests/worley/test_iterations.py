@@ -106,7 +106,7 @@ def test_short_and_even_curves_have_none(heights):
     found = perfcore.iterations(UtilizationCurve(np.arange(len(heights) + 1.0), heights))
     assert found.count == 0
     assert found.period is None
-    assert "0 iterations" in found.summary()[0]
+    assert "0 iterations" in found.report().answer
     assert found.tables() == []
     with pytest.raises(DataError, match="no iterations"):
         found.value()
@@ -117,7 +117,7 @@ def test_the_example_names_the_late_step_and_what_it_waits_for():
     assert found.count == 12
     assert (found.unusual.number, found.unusual.reason) == (3, "MPI_Wait")
     assert found.unusual.difference == pytest.approx(0.18, abs=0.03)
-    assert "outlier: 3rd (+" in found.summary()[0]
+    assert "outlier: 3rd (+" in found.report().answer
     assert found.activity.name.startswith("70% forces, 30% push")
     assert len(found.to_frame()) == 12
 
@@ -125,7 +125,7 @@ def test_the_example_names_the_late_step_and_what_it_waits_for():
 def test_the_fit_says_them_and_keeps_them(tmp_path):
     model = perfcore.fit(STEPS)
     assert model.iterations.count == 12
-    assert any(line.startswith("iterations: 12 iterations") for line in model.summary())
+    assert any(line.startswith("iterations: 12 iterations") for line in model.report().lines)
     _, header, rows = model.tables()[0]
     assert rows[0][header.index("iterations")].startswith("12 x")
     model.save(tmp_path / "model.json")

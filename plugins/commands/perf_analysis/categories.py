@@ -32,6 +32,9 @@ UNSEEN = "not observable in this trace: "  # before the names of categories, in 
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
 
 
+NO_STATE = "(no state)"
+
+
 @dataclass(frozen=True)
 class Category:
     """One kind of cycles."""
@@ -140,9 +143,6 @@ def _category(file: _CategoryFile, table: _CategoryTable, key: str, source: str)
 def _check_known(name: str, names: list[str] | dict[str, list[str]], kind: str, key: str, source: str) -> None:
     if name not in names:
         raise InputError(source, f"{key}: {UnknownNameError(kind, name, names)}")
-
-
-NO_STATE = "(no state)"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from perf_traces.summaries.summarized_trace import SummarizedTrace
 
 
+WAITING = 3  # the exit status while jobs wait or run, as of perf experiment run
+
+
 def _print_categories(requested: bool) -> None:
     if requested:
         from perf_analysis.categories import STANDARD
@@ -43,9 +46,6 @@ class HowToReadOverheads(HowToReadTraces):
             help="Print the standard categories, to start a file of your own from.",
         ),
     ] = False
-
-
-WAITING = 3  # the exit status while jobs wait or run, as of perf experiment run
 
 
 def print_submitted(jobs: SubmittedJobs, as_json: bool) -> None:
@@ -133,7 +133,7 @@ def command(
     perf fit run.summary
     """
     with reporting():
-        from perfcore.base.executors import executor_of
+        from perf_tables.executors import executor_of
         from perfcore.base.files import check_folder
 
         check_folder(output)

@@ -20,6 +20,13 @@ Stretches = tuple[Ints, Ints]
 WAITING_CATEGORY = "waiting for other ranks"  # in the set for GPUs
 
 
+_ACTIVITIES = {"computing": ("computing",), "communicating": ("communicating", "waiting"), "copying": ("transferring",)}
+_HIDEABLE = ("communicating", "copying")
+# Classes in which a thread has nothing to do with the others', and those in which it is with them or at work.
+_ABSENT = ("idle", "not_running")
+_OUTSIDE = ("computing", "synchronizing", "contending", "runtime", "idle")
+
+
 def union(start: Ints, end: Ints) -> Stretches:
     """The disjoint stretches that intervals cover together."""
     lasting = end > start
@@ -57,9 +64,6 @@ def measure(stretches: Stretches, starts: Ints, ends: Ints) -> Ints:
         return sums
 
     return until(ends) - until(starts)
-
-
-_ACTIVITIES = {"computing": ("computing",), "communicating": ("communicating", "waiting"), "copying": ("transferring",)}
 
 
 @dataclass(frozen=True)
@@ -215,14 +219,6 @@ class MarkedStretches:
                 )
             )
         return tuple(sorted(marker_times, key=lambda each: -each.elapsed_ns))
-
-
-_HIDEABLE = ("communicating", "copying")
-
-
-# Classes in which a thread has nothing to do with the others', and those in which it is with them or at work.
-_ABSENT = ("idle", "not_running")
-_OUTSIDE = ("computing", "synchronizing", "contending", "runtime", "idle")
 
 
 @dataclass(frozen=True)

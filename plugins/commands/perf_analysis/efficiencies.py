@@ -38,6 +38,28 @@ DEFINITIONS = (
 )
 
 
+_OF_THREADS = {
+    "parallel": "mean computing of all threads / elapsed = MPI parallel x OpenMP parallel",
+    "MPI parallel": "mean time of processes outside MPI / elapsed = load balance x communication",
+    "MPI load balance": "mean / longest time of a process outside MPI, processes counted by their threads",
+    "MPI communication": "longest time of a process outside MPI / elapsed = serialisation x transfer",
+    "MPI serialisation": "longest time of a process outside MPI / ideal-network runtime",
+    "MPI transfer": "elapsed on that network / elapsed",
+    "OpenMP parallel": "computing of all threads / threads x time outside MPI = the three below",
+    "OpenMP serialisation": "the rest, where outside of parallel regions all threads but one are idle",
+    "OpenMP load balance": "in each parallel region mean / longest computing of a thread",
+    "OpenMP scheduling": "of the time in parallel regions the longest computing, and of serial time computing",
+}
+_OF_GPUS = {
+    "parallel": "mean computing of GPUs / elapsed = load balance x communication",
+    "load balance": "mean / longest computing of a GPU",
+    "communication": "longest computing / elapsed = the two below",
+    "GPU communication": "longest computing / longest computing or communicating, copies among it",
+    "GPU orchestration": "longest computing or communicating / elapsed: the rest waits for work",
+}
+_EXCHANGING = ("communicating", "waiting", "waiting_for_ranks", "transferring")
+
+
 @dataclass(frozen=True, eq=False)
 class Efficiencies:
     """Efficiencies of the stretches of a run, each in [0, 1]; NaN where nothing computes."""
@@ -75,28 +97,6 @@ def efficiencies(
         balance = computing_ns.mean(axis=0) / longest
     serialisation_shares = None if serialisation is None else np.asarray(serialisation, dtype=np.float64)
     return Efficiencies(balance, longest / elapsed, serialisation_shares)
-
-
-_OF_THREADS = {
-    "parallel": "mean computing of all threads / elapsed = MPI parallel x OpenMP parallel",
-    "MPI parallel": "mean time of processes outside MPI / elapsed = load balance x communication",
-    "MPI load balance": "mean / longest time of a process outside MPI, processes counted by their threads",
-    "MPI communication": "longest time of a process outside MPI / elapsed = serialisation x transfer",
-    "MPI serialisation": "longest time of a process outside MPI / ideal-network runtime",
-    "MPI transfer": "elapsed on that network / elapsed",
-    "OpenMP parallel": "computing of all threads / threads x time outside MPI = the three below",
-    "OpenMP serialisation": "the rest, where outside of parallel regions all threads but one are idle",
-    "OpenMP load balance": "in each parallel region mean / longest computing of a thread",
-    "OpenMP scheduling": "of the time in parallel regions the longest computing, and of serial time computing",
-}
-_OF_GPUS = {
-    "parallel": "mean computing of GPUs / elapsed = load balance x communication",
-    "load balance": "mean / longest computing of a GPU",
-    "communication": "longest computing / elapsed = the two below",
-    "GPU communication": "longest computing / longest computing or communicating, copies among it",
-    "GPU orchestration": "longest computing or communicating / elapsed: the rest waits for work",
-}
-_EXCHANGING = ("communicating", "waiting", "waiting_for_ranks", "transferring")
 
 
 def of_gpus(profile: Any) -> bool:

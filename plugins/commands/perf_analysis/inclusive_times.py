@@ -28,6 +28,11 @@ Codes = npt.NDArray[np.int32]
 _BEFORE = np.iinfo(np.int64).min
 
 
+INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
+_COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
+_LEAST_SHARE = 0.01  # of a counter, that is reported
+
+
 @kernel(small=20_000)
 def _unite(cell: Ints, start: Ints, end: Ints, edges: Ints, part: Ints, pieces: Ints) -> int:  # pragma: no cover
     """Unite each cell's intervals, sorted by cell and start and cut at edges: row, part, start and end of pieces."""
@@ -105,11 +110,6 @@ class UnitedCalls:
         stretch = np.clip(np.searchsorted(self._stretches.edges_ns, start_ns, "right") - 1, 0, len(part) - 1)
         number: Ints = np.bincount(cell * self._shape[2] + part[stretch], minlength=int(np.prod(self._shape)))
         return number.reshape(self._shape)
-
-
-INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
-_COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
-_LEAST_SHARE = 0.01  # of a counter, that is reported
 
 
 class Counted(NamedTuple):

@@ -17,6 +17,10 @@ _FIRST_CAPACITY = 1 << 15
 _BITS = 63  # of an int64 that is not negative
 
 
+_HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay within int64
+_HASH_MASK = (1 << 40) - 1
+
+
 @dataclass(frozen=True)
 class Events:
     """Entries into states and exits from them."""
@@ -64,9 +68,6 @@ def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
 # counts that predicates look at are constant. The first pass numbers the different vectors of counts, so that each
 # predicate is evaluated once for each vector; the second runs one clock for each pair of class and category, and when a
 # location leaves a class it is given what the clocks of that class have gained since it entered.
-
-_HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay within int64
-_HASH_MASK = (1 << 40) - 1
 
 
 @kernel(small=2 * _FIRST_CAPACITY + 1)

@@ -34,6 +34,9 @@ _FLAGS = {"since": "--from", "until": "--to"}
 _MEMORY = re.compile(r"\[memory\]")
 
 
+_Amount = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OperatorTimes(Result):
     """Own and total GPU time of every operator, shape or kernel of one or several runs."""
@@ -193,9 +196,6 @@ def _sums(group: Any, time: Any, n: int) -> Any:
     sums = np.zeros(n, np.int64)
     np.add.at(sums, group, time)
     return sums
-
-
-_Amount = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
 
 
 class _Change(msgspec.Struct):

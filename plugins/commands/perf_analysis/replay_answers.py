@@ -28,6 +28,12 @@ _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last recor
 _MOST_MESSAGES = 5
 
 
+Change = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
+_AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
+_FEWEST = 20  # messages that an estimate of latency and bandwidth needs
+_FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold
+
+
 @dataclass(frozen=True)
 class PathShares:
     """Nanoseconds of a critical path."""
@@ -45,9 +51,6 @@ class PathShares:
             "n_messages": self.n_messages,
             "by_message": [dict(zip(fields, row, strict=True)) for row in self.messages],
         }  # fmt: skip
-
-
-Change = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 
 
 def path_shares(
@@ -103,11 +106,6 @@ def _pairs(path: Path, replay: Replay) -> list[tuple[str, str, int, int]]:
     order = np.lexsort((-count, -spent))[:_MOST_MESSAGES]
     names = communication.locations
     return [(names[pair[k, 0]], names[pair[k, 1]], int(count[k]), int(spent[k])) for k in order.tolist()]
-
-
-_AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
-_FEWEST = 20  # messages that an estimate of latency and bandwidth needs
-_FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
+from perf_tables.executors import executor_of, in_order
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.communication import OUTSIDE_CALLS, Communication
 from perf_traces.messages.matching import numbered
@@ -22,9 +23,16 @@ from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.base.executors import executor_of, in_order
 from perfcore.data.trace import Trace
 from perfcore.stochastic import default_name, representation_named
+
+_LONGEST_NS = 2.0**62
+_MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
+_BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
+_REPLAYS_AT_ONCE = 8  # as many times of 8 bytes as a line of the processor's cache holds
+_BURSTS_AT_ONCE = 1 << 20  # of 24 bytes and more
+_USUAL_NOISE, _LARGEST_NOISE = 0.05, 10.0  # of more, the mean of some hundred replays is no estimate
+_NEARLY_ALL = 0.999
 
 
 def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.bool_]:
@@ -35,9 +43,6 @@ def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.boo
     if not matches.any():
         raise UnknownNameError("class or state", name, [*dict.fromkeys(classes), *trace.states])
     return matches
-
-
-_LONGEST_NS = 2.0**62
 
 
 def balanced(burst_ns: Ints, inside_ns: Ints, communication: Communication, times: BurstTimes) -> tuple[Ints, float]:
@@ -82,14 +87,6 @@ def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:
     if not drawn.max(initial=0) < _LONGEST_NS:
         raise DataError("the noise makes bursts longer than a clock counts")
     return np.rint(drawn, out=drawn).astype(np.int64)
-
-
-_MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
-_BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
-_REPLAYS_AT_ONCE = 8  # as many times of 8 bytes as a line of the processor's cache holds
-_BURSTS_AT_ONCE = 1 << 20  # of 24 bytes and more
-_USUAL_NOISE, _LARGEST_NOISE = 0.05, 10.0  # of more, the mean of some hundred replays is no estimate
-_NEARLY_ALL = 0.999
 
 
 @dataclass(frozen=True)

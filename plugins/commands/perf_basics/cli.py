@@ -69,7 +69,7 @@ def info(
     detected from its content.
 
     \b
-    perf info trace.prv
+    perf info runs.csv
     perf info 'runs/*.out' --from-name 'run_p{p:int}_n{n}.out'
     perf info --formats
     """
@@ -223,9 +223,10 @@ def fit(
     """Fit a model to DATA: files, folders or patterns, of which several are one data set, or - for standard input.
 
     \b
+    perf fit runs.csv --at p=128 --plot scaling.png
+    perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
     perf fit trace.prv --phases 9
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
-    perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
     perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --parallel local:2
 
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
@@ -235,7 +236,7 @@ def fit(
     data = ",".join(files)  # several are one data set
     with reporting():
         import perfcore
-        from perfcore.base.executors import executor_of
+        from perf_tables.executors import executor_of
         from perfcore.models.fitting import resolve, types_to_read
 
         # Wrong options are refused before a long file is read.
@@ -321,7 +322,7 @@ def rank(
     """
     with reporting():
         import perfcore
-        from perfcore.base.executors import executor_of
+        from perf_tables.executors import executor_of
         from perfcore.models.fitting import resolve, types_to_read
 
         set_options = {name: value for name, value in options.items() if value is not None}

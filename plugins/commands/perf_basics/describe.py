@@ -13,11 +13,7 @@ import numpy as np
 
 from perf_tables.confounders import column_meanings, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
-from perf_traces.joined_trace import run_of
-from perf_traces.messages.communication import communication_of
 from perf_traces.options import WARNING
-from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.windows import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import is_of_spread, shown_names
@@ -96,6 +92,9 @@ def _curve(curve: UtilizationCurve) -> dict[str, Any]:
 
 
 def _trace(trace: Trace, name: str) -> dict[str, Any]:
+    from perf_traces.summaries.summarized_trace import SummarizedTrace
+    from perf_traces.windows import marker_lines
+
     facts: dict[str, Any] = {
         "kind": "trace",
         **({"GPU": trace.facts["gpu"]} if "gpu" in trace.facts else {}),
@@ -121,6 +120,8 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
 
 def _breakdowns(trace: Trace, name: str) -> list[str]:
     """Return the commands that break down the time of a trace, and that of its messages."""
+    from perf_traces.joined_trace import run_of
+
     commands = []
     with contextlib.suppress(PerfError):  # it does not last
         run_of(trace)
@@ -132,6 +133,8 @@ def _breakdowns(trace: Trace, name: str) -> list[str]:
 
 def _communication(trace: Trace) -> Communication | None:
     """Return the messages and collectives of a trace; None if there are none, or if it is a part of a run."""
+    from perf_traces.messages.communication import communication_of
+
     try:
         communication = communication_of(trace)
     except DataError:

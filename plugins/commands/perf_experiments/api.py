@@ -180,7 +180,7 @@ def run(
     rounds: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
     store: Annotated[PathLike | None, Option(metavar="FILE")] = None,
     launcher: Annotated[str, Option(metavar="NAME|WORDS")] = "local",
-    values: Annotated[Sequence[str], Option("--value", "-v", metavar="NAME=REGEX")] = (),
+    values: Annotated[Sequence[str], Option("--value", metavar="NAME=REGEX")] = (),
     results: Annotated[str | None, Option(metavar="FILE")] = None,
     limit: Annotated[str | float | None, Option(metavar="DURATION")] = None,
     warmup: Annotated[int, Option(metavar="N", minimum=0)] = 0,

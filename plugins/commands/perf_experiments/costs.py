@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from perf_experiments.design import Design, design_of_points, point_key, write_design
+from perf_experiments.design import Design, design_of_points, point_key, save_points
 from perf_experiments.points import Point, duration_text, is_number, point_text
 from perf_experiments.run_records import Run
 from perfcore.base.arrays import Floats
@@ -162,9 +162,7 @@ class Replications(Result):
         """Write the design, where there is one; gives what the command line says of it."""
         if self.design is None:
             return [f"no design is written: all {len(self.points)} points are precise enough"]
-        write_design(self.design, path)
-        count = len(self.design.chosen())
-        return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
+        return save_points(self.design, path)
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [{**vars(point), "more": point.more} for point in self.points]}

@@ -454,6 +454,13 @@ def write_design(design: Design, path: str | os.PathLike[str]) -> None:
     write_bytes(path, design_text(design).encode())
 
 
+def save_points(design: Design, path: str | os.PathLike[str]) -> list[str]:
+    """Write a design of recommended points; return what the command line says of it."""
+    write_design(design, path)
+    count = len(design.chosen())
+    return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
+
+
 def design_text(design: Design) -> str:
     """The content of the file; `read_design` gives the same design back."""
     lines = [

@@ -20,7 +20,7 @@ from perf_experiments.design import (
     level_of,
     meeting,
     read_design,
-    write_design,
+    save_points,
 )
 from perf_experiments.points import Level, Point
 from perf_statistics.outcomes import DrawnOutcomes
@@ -238,9 +238,7 @@ class Recommendation(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design; gives what the command line says of it."""
-        write_design(self.design, path)
-        count = len(self.design.chosen())
-        return [f"design: {os.fspath(path)}, {count} point{'s' * (count != 1)} for `perf experiment run`"]
+        return save_points(self.design, path)
 
     def to_dict(self) -> dict[str, Any]:
         choices = [{**vars(choice), "gain_per_s": choice.gain_per_s} for choice in self.choices]

@@ -1,4 +1,4 @@
-"""Makes the runs of a design: here, by workers (`perfcore.base.executors`), or as jobs of Slurm, one for each run."""
+"""Makes the runs of a design: here, by workers (`perf_tables.executors`), or as jobs of Slurm, one for each run."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from perf_experiments.measurement import MOST_BYTES, Measuring, environment, fil
 from perf_experiments.points import Level, Point, point_text
 from perf_experiments.run_records import History, Job, Run, RunOptions, Summary
 from perf_experiments.store import Store
+from perf_tables.executors import as_they_end, executor_of
 from perf_traces import slurm_client as client
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError
-from perfcore.base.executors import as_they_end, executor_of
 from perfcore.base.files import write_bytes
 
 # A job does not touch the store: SQLite's locks are not to be trusted from many nodes of a network file system at

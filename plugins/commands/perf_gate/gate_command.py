@@ -33,7 +33,7 @@ def gate_command(
     version: Annotated[str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND")] = None,
     base: Annotated[str | None, Option(metavar="NAME")] = None,
     new: Annotated[str | None, Option(metavar="NAME")] = None,
-    value: Annotated[str | Iterable[str], Option("--value", "-v", metavar="COLUMN")] = (),
+    value: Annotated[str | Iterable[str], Option(metavar="COLUMN")] = (),
     better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
     design: Annotated[str | None, Option(metavar="interleaved|blocked|sessions")] = None,
     session_cv: Annotated[str | float | None, Option(metavar="SHARE")] = None,

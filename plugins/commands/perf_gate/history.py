@@ -40,7 +40,7 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm in a hundred
+LEVEL = 0.002  # of alarms of one look, chosen on ruby: a smaller one finds less there and raises as many alarms
 _SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
 _FEWEST_OF_SUITE = 3  # benchmarks
 

@@ -60,7 +60,7 @@ def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
                 if verdict.judged.is_decided or next_analysis(plan, rounds) is None:
                     return verdict
                 if look:
-                    progress.note(f"{rounds} rounds: {verdict.summary()[0]}")
+                    progress.note(f"{rounds} rounds: {verdict.report().answer}")
         return judge(_read(store, how.columns), plan)
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from perf_structural.options import parse_support
 from perf_tables.series import check_durations
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
@@ -115,11 +116,8 @@ def typed_within(text: str) -> tuple[str, Range | None]:
 
 
 def parse_bounds(text: str) -> Range:
-    """``0,1`` or ``0,inf`` as two numbers."""
+    """Return ``0,1`` or ``0,inf`` as two numbers."""
     try:
-        lower, upper = map(float, text.split(","))
+        return parse_support(text)
     except ValueError:
-        lower = upper = math.nan
-    if not lower < upper:
-        raise DataError(f"within {text!r}: two rising numbers are expected, such as 0,1 or 0,inf")
-    return lower, upper
+        raise DataError(f"within {text!r}: two rising numbers are expected, such as 0,1 or 0,inf") from None

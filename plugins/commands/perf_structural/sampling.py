@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +34,9 @@ from perf_structural.algebra import (
     shown,
 )
 from perf_structural.functions import compute
+from perf_tables.executors import thread_count
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.base.executors import thread_count
 from perfcore.stochastic import StochasticValue
 
 _ROUNDING = 1e-9  # by which a smallest eigenvalue of zero may be missed
@@ -306,11 +306,13 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Values of one formula."""
+class Sample:
+    """Values of an expression."""
 
-    values: Floats  # in the order of the points
-    pointwise: PointwiseEvaluation  # which has seen the divisors
+    values: Floats  # in the order of the points, or each row sorted
+    notes: tuple[str, ...]
+    reaches_zero: bool = False  # whether a divisor comes down to zero or beyond, so that there may be no mean
+    is_sorted: bool = False  # whether each row is
 
 
 def quantities_of(formulas: Sequence[Formula]) -> list[str]:
@@ -318,7 +320,7 @@ def quantities_of(formulas: Sequence[Formula]) -> list[str]:
     return list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
 
 
-def draw(formulas: Sequence[Formula], nets: Nets) -> list[Drawn]:
+def draw(formulas: Sequence[Formula], nets: Nets) -> list[Sample]:
     """Values of formulas at the points of all nets."""
     keys = quantities_of(formulas)
     correlated, factor = _correlation_of(keys, formulas)
@@ -337,7 +339,7 @@ def draw(formulas: Sequence[Formula], nets: Nets) -> list[Drawn]:
             for part in parts:
                 part.add(row, offset, uniforms)
         offset += digits.shape[1]
-    return [Drawn(part.rows, part.pointwise) for part in parts]
+    return [Sample(part.rows, part.pointwise.notes(), part.pointwise.reaches_zero) for part in parts]
 
 
 class _Evaluated:
@@ -376,16 +378,6 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     return rows, factor_of([keys[k] for k in rows], present)
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Values of an expression."""
-
-    values: Floats  # in the order of the points, or each row sorted
-    notes: tuple[str, ...]
-    reaches_zero: bool = False  # whether a divisor comes down to zero or beyond, so that there may be no mean
-    is_sorted: bool = False  # whether each row is
-
-
 def draw_sample(
     root: Expression,
     values: Mapping[str, StochasticValue],
@@ -398,7 +390,7 @@ def draw_sample(
     nets = _nets_for([formula], samples, seed)
     (drawn,) = draw([formula], nets)
     sort_at_once(list(drawn.values))
-    return Sample(drawn.values, drawn.pointwise.notes(), drawn.pointwise.reaches_zero, is_sorted=True)
+    return replace(drawn, is_sorted=True)
 
 
 def sort_at_once(arrays: Sequence[Floats]) -> None:
@@ -417,9 +409,7 @@ def points_for(samples: int | None, inputs: int) -> int:
 
 def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
     """Values of expressions at the same points, which fill the space of all their inputs evenly."""
-    nets = _nets_for(formulas, samples, seed)
-    drawn = draw(formulas, nets)
-    return [Sample(each.values, each.pointwise.notes(), each.pointwise.reaches_zero) for each in drawn]
+    return draw(formulas, _nets_for(formulas, samples, seed))
 
 
 def _nets_for(formulas: Sequence[Formula], samples: int | None, seed: int) -> Nets:

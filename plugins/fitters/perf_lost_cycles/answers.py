@@ -12,9 +12,10 @@ import numpy as np
 
 from perf_lost_cycles.default_models import VARIABLE
 from perf_lost_cycles.forms import term_values
-from perf_lost_cycles.options import CRITERIA
+from perf_lost_cycles.options import CRITERIA, LcaOptions, ModgenOptions
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
+from perfcore.hooks.options import to_dict
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def lca_report(model: LcaModel, data: Any = None) -> Report:
     categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories)} categories"
     name = f"{categories} of {Path(model.origin.source).name} over {column}{held_text}"
     largest = max(range(len(part)), key=lambda k: part[k])
-    fit, file = model.categories[largest], existing_file(model.origin.source)
+    fit = model.categories[largest]
     share = Figure(f"share of {fit.name}", part[largest], format=".0%", key="largest_share")
     figures, options = model.statistics, model.origin.options
     median, worst = (
@@ -66,7 +67,7 @@ def lca_report(model: LcaModel, data: Any = None) -> Report:
         figures=[share, median, worst],
         tables=_lca_tables(model, part),
         draw=lambda: _lca_plots(model, part),
-        next=f"perf fit {file} --fitter lca --show {shlex.quote(fit.name)}" if file else "",
+        next=_fit_command(model, LcaOptions(show=fit.name)) if options.get("show") is None else "",
         details=[
             f"{figures['n_points']} points of {model.value_name}{f' [{unit}]' if unit else ''} over {over}{fixed}; "
             f"weights: {options['weights']}; default models: {', '.join(options['models'])}",
@@ -78,6 +79,21 @@ def lca_report(model: LcaModel, data: Any = None) -> Report:
         ],
         formula=model.formula,
     )
+
+
+def _fit_command(model: LcaModel | ModgenModel, asked: LcaOptions | ModgenOptions) -> str:
+    """Return the command that fits the same data once more, with some options; empty if they came from no file."""
+    file = existing_file(model.origin.source)
+    if not file:
+        return ""
+    words, wanted = ["perf", "fit", file, "--fitter", model.origin.fitter], to_dict(asked)
+    for name, usual in to_dict(type(asked)()).items():
+        value = wanted[name] if wanted[name] != usual else model.origin.options.get(name, usual)
+        if value == usual:
+            continue
+        text = ",".join(value) if isinstance(value, list) else f"{value:.0%}" if name == "set_aside" else str(value)
+        words += ["--holdout" if name == "set_aside" else f"--{name}", shlex.quote(text)]
+    return " ".join(words)
 
 
 def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
@@ -202,8 +218,7 @@ def modgen_report(model: ModgenModel, data: Any = None) -> Report:
     figures, key = [share, median, worst], "set_aside_median_relative_error"
     if model.set_aside:
         figures.append(Figure("median hold-out error", statistics[key], format=".1%", key=key))
-    file, parameters = existing_file(model.origin.source), ",".join(model.columns.values())
-    following = f"perf fit {file} --fitter modgen --parameter {shlex.quote(parameters)} --holdout 20%"
+    held_out = ModgenOptions(parameter=tuple(model.columns.values()), set_aside=0.2)
     return Report(
         title=f"{categories} over {', '.join(model.columns.values())} of {Path(model.origin.source).name}",
         answer=f"{fit.name} is {share.text} of the time, {fit.text(model.shown_names, _DIGITS)}; "
@@ -212,7 +227,7 @@ def modgen_report(model: ModgenModel, data: Any = None) -> Report:
         tables=_modgen_tables(model, shares, errors),
         draw=lambda: _modgen_plots(model, shares),
         notes=[Note("Uncertain", text) for text in _poor_fits(model, shares)],
-        next=following if file and not model.set_aside else "",
+        next="" if model.set_aside else _fit_command(model, held_out),
         details=_modgen_details(model),
         formula=model.formula,
     )

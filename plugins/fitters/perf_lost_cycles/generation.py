@@ -271,9 +271,9 @@ class ModgenFitter(Fitter):
             )
         for symbol, values in table.points.items():
             if (values == values[0]).all():
-                raise DataError(
-                    f"{table.source}: {table.columns[symbol]} is {values[0]:g} throughout; leave it out of --parameter"
-                )
+                given = options.parameter is not None
+                cure = "leave it out of --parameter" if given else "name the columns that vary with --parameter"
+                raise DataError(f"{table.source}: {table.columns[symbol]} is {values[0]:g} throughout; {cure}")
         missing = np.isnan(table.values)
         if missing.any() and options.absent == "refuse":
             names = [table.categories[k] for k in np.flatnonzero(missing.any(axis=0)).tolist()]

@@ -12,6 +12,7 @@ import numpy as np
 
 import perfcore
 from perf_statistics.goodness import find_outliers, finite, information, r_squared
+from perf_tables.executors import as_they_end
 from perf_timing.joint_model import Interval, JointModel
 from perf_timing.joint_resampling import (
     How,
@@ -32,7 +33,6 @@ from perf_timing.scaling_model import FittedObservations
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
-from perfcore.base.executors import as_they_end
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations

@@ -18,6 +18,7 @@ import numpy as np
 from perf_statistics import trust_region
 from perf_statistics.goodness import median_deviation
 from perf_statistics.trust_region import JacobianFactor
+from perf_tables.executors import as_they_end, in_order
 from perf_timing.joint_solver import (
     MOST_EVALUATIONS,
     JointFit,
@@ -30,7 +31,6 @@ from perf_timing.joint_solver import (
     solve,
 )
 from perfcore.base.arrays import Booleans, Floats
-from perfcore.base.executors import as_they_end, in_order
 
 # Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
 _TUNING = 1.345

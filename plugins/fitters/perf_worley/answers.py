@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _FORMS = ("constant", "linear", "quadratic", "cubic")
 _NORMAL = 1.959964  # 95 % of a normal distribution
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # for means of functions that are no polynomials
+_MARGIN = 0.02  # of the processors, by which a phase may leave them unnoticed
 _LONGEST_HEADING = 8  # letters of a run's name; the first line has the whole
 _MOST_COMPUTING, _MOST_IDLE = 5, 2  # states that are drawn
 _POINTS_PER_PHASE = 101
@@ -246,14 +247,24 @@ def _number_lines(model: PhaseModel) -> list[str]:
 
 
 def _range_notes(model: PhaseModel) -> list[Note]:
-    """Return a note if more phases than were tried may be better."""
-    if model.evidence is None or model.rule is None:
-        return []
-    last = model.sequence[-1].n_phases
-    if not len(model.phases) == last > 1 or last >= model.n_steps:
-        return []
-    farther = min(2 * last, model.n_steps)
-    return [Note("Uncertain", f"{last} is the largest number tried; extend with --phases 1..{farther}")]
+    """Return what may be wrong: phases beyond the processors, and that more phases than were tried may be better."""
+    notes, number = [], model.n_locations
+    if number:
+        margin = _MARGIN * number
+        heights = [_heights(model, phase) for phase in model.phases]
+        outside = [k for k, each in enumerate(heights, 1) if min(each) < -margin or max(each) > number + margin]
+        if outside:
+            phases = (
+                f"phase {outside[0]} leaves" if len(outside) == 1 else f"phases {listing(map(str, outside), 6)} leave"
+            )
+            text = f"{phases} the range of 0 to {number} busy processors; --fitter phases stays within"
+            notes.append(Note("Uncertain", text))
+    if model.evidence is not None and model.rule is not None:
+        last = model.sequence[-1].n_phases
+        if len(model.phases) == last > 1 and last < model.n_steps:
+            farther = min(2 * last, model.n_steps)
+            notes.append(Note("Uncertain", f"{last} is the largest number tried; extend with --phases 1..{farther}"))
+    return notes
 
 
 def _evidence(evidence: Evidence) -> str:

@@ -174,7 +174,7 @@ def find_function(text: str, variables: Collection[str], own_names: Mapping[str,
     if unknown:
         called = [own_names.get(name, name) for name in variables]
         raise OptionError(
-            f"function {renamed(text, own_names)!r} is one of {unknown[0]!r}; the data have {listing(called)}"
+            f"function {renamed(text, own_names)!r} depends on {unknown[0]!r}; the data have {listing(called)}"
         )
     return function
 

@@ -25,7 +25,7 @@ from perfcore.base.arrays import Booleans, Floats, Ints
 
 FEWEST_ROUNDS = 3  # fewer decide nothing
 SURE = 0.95  # confidence of intervals and verdicts
-POSSIBLE = 0.08  # probability without a change, below which an estimate over the limit is possibly slower
+POSSIBLE = 0.05  # probability without a change, below which an estimate over the limit is possibly slower
 LIKELY = 0.9  # with which a slowdown of the resolution is found
 ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
 _EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arithmetic

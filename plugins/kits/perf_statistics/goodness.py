@@ -16,7 +16,7 @@ _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below
 
 def finite(value: float | None) -> float | None:
     """Return the number, or None if it is not finite."""
-    return value if value is not None and math.isfinite(value) else None
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def r_squared(sum_of_squares: Any, total: Any) -> Any:

@@ -28,6 +28,12 @@ from perfcore.data.units import nanoseconds_per
 COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
 
 
+_PLAIN = (int, float, str, bool)
+FEW_INTERVALS = 1 << 18  # that are summed up in memory: some 10 MB meanwhile
+_CHANGES_AT_ONCE = 1 << 19
+_SAMPLES = 1 << 12  # of the times of a rank, to tell stretches with about as many changes
+
+
 class LazyTrace(Trace):
     """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers."""
 
@@ -78,9 +84,6 @@ def run_of(trace: Trace) -> tuple[int, int]:
     if end <= start:
         raise DataError(f"{trace.source}: the trace has no duration")
     return start, end
-
-
-_PLAIN = (int, float, str, bool)
 
 
 @dataclass(frozen=True)
@@ -142,11 +145,6 @@ class StoredTrace:
         markers = tuple((name, start + shift_ns, end + shift_ns) for name, start, end in self.markers)
         span = self.span_ns[0] + shift_ns, self.span_ns[1] + shift_ns
         return replace(self, shift_ns=shift_ns, span_ns=span, markers=markers)
-
-
-FEW_INTERVALS = 1 << 18  # that are summed up in memory: some 10 MB meanwhile
-_CHANGES_AT_ONCE = 1 << 19
-_SAMPLES = 1 << 12  # of the times of a rank, to tell stretches with about as many changes
 
 
 def summed_curve(

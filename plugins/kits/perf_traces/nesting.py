@@ -19,6 +19,9 @@ Codes = npt.NDArray[np.int32]
 Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start and end
 
 
+_INTERPRETED = 3_000  # intervals below which loading the compiler takes longer than the work
+
+
 @dataclass(frozen=True, eq=False)
 class Nesting:
     """Calls that are not one interval of their trace each, and which intervals are calls.
@@ -74,9 +77,6 @@ def nesting_of_pieces(
     has_no_piece = np.ones(len(start_ns), bool)
     has_no_piece[piece[is_call]] = False
     return np.flatnonzero(has_no_piece), is_call
-
-
-_INTERPRETED = 3_000  # intervals below which loading the compiler takes longer than the work
 
 
 def merged_states(

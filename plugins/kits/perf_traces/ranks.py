@@ -28,6 +28,22 @@ _COUNTED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{1,7})\.[A-Za-z][A-Za-z0-9.]*
 _PROCESS = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.(?:\d+\.)?pt\.trace\.json(?:\.gz)?")
 
 
+AS_RUNS = ", or take them as runs with -r files=runs"
+_COLLECTIVE = re.compile(
+    r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
+    re.IGNORECASE,
+)
+_LEAST_MATCHES = 2
+_LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
+YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
+# All processes are in such a one at one time; from a broadcast its root may return before others begin.
+_SYNCHRONISING = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier", re.IGNORECASE)
+_NEAR = 0.1  # of its duration, in which a rank begins that counts from the beginning of the run
+ASSUMED = f"{WARNING}assumes: clocks are synchronised, since all times begin near 0; else -r clocks=unaligned"
+Ends = Mapping[str, tuple[Ints, int, Ints]]  # ends and the median duration of each kind of collective, and starts
+_ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
+
+
 def named_ranks(paths: Sequence[Path]) -> list[int | None]:
     """The rank that each name says in one of the usual spellings; None where it says none."""
     spelled = [_SPELLED.findall(path.name) or _SPELLED.findall(path.parent.name) for path in paths]
@@ -48,9 +64,6 @@ def named_host(path: Path) -> str | None:
     """The host that the name of a trace of PyTorch's profiler begins with."""
     match = _PROCESS.fullmatch(path.name)
     return match["host"] if match else None
-
-
-AS_RUNS = ", or take them as runs with -r files=runs"
 
 
 def numbered(
@@ -126,22 +139,6 @@ def _ranges(numbers: Sequence[int]) -> str:
         else:
             stretches.append([number])
     return listing([" to ".join(map(str, stretch)) for stretch in stretches], 4)
-
-
-_COLLECTIVE = re.compile(
-    r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
-    re.IGNORECASE,
-)
-_LEAST_MATCHES = 2
-_LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
-YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
-
-# All processes are in such a one at one time; from a broadcast its root may return before others begin.
-_SYNCHRONISING = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier", re.IGNORECASE)
-_NEAR = 0.1  # of its duration, in which a rank begins that counts from the beginning of the run
-ASSUMED = f"{WARNING}assumes: clocks are synchronised, since all times begin near 0; else -r clocks=unaligned"
-
-Ends = Mapping[str, tuple[Ints, int, Ints]]  # ends and the median duration of each kind of collective, and starts
 
 
 @dataclass(frozen=True)
@@ -327,9 +324,6 @@ def _matched(first: Ends, other: Ends, later_ns: int) -> _Match:
 def _median(ordered: Ints) -> int:
     """Of sorted whole numbers, the lower one of two: as exact as they are."""
     return int(ordered[(len(ordered) - 1) // 2])
-
-
-_ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
 
 
 def is_one_run(first: Trace, paths: Sequence[Path], fields: Sequence[Mapping[str, Any]], files: str) -> bool:

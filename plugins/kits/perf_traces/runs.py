@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from perf_tables.executors import LocalProcesses, in_order, thread_count
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.levels import located
 from perf_traces.options import WARNING, CurveOptions, TraceOptions
@@ -20,7 +21,6 @@ from perf_traces.ranks import is_one_run, one_run, without_rank
 from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
-from perfcore.base.executors import LocalProcesses, in_order, thread_count
 from perfcore.data.columns import guess_roles, is_processors
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import type_in_words
@@ -36,6 +36,13 @@ _WORTH_BYTES = 1 << 26  # that are read in less time than processes take to star
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 _TIMES_PACKED = 10
 _MOST_PROCESSES = 8  # each holds one file, and one disk feeds them all
+
+
+_CURVES = "perfcore.data.curve:UtilizationCurve"
+_REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
+# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
+REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
+Named = str | os.PathLike[str]
 
 
 def stored_parts(
@@ -92,9 +99,6 @@ def store(how: str, path: str, target: str) -> bytes:
             StoredTrace.of(trace, Path(target)).save()
             return b"stored"
     return b""
-
-
-_CURVES = "perfcore.data.curve:UtilizationCurve"
 
 
 def without_sidecars(sources: Sequence[Any]) -> list[Any]:
@@ -197,14 +201,6 @@ def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
         if WARNING in note:
             progress.note(f"{trace.source}: {note.replace(WARNING, '')}")
     return located(wanted_part(trace, options), options.locations)
-
-
-_REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
-
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
-
-Named = str | os.PathLike[str]
 
 
 def runs_of(

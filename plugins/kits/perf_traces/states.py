@@ -24,6 +24,11 @@ CLASSES = (
 _WILD = re.compile(r"[*?\[]")
 
 
+STANDARD = Path(__file__).with_name("states.toml")
+VARIABLE = "PERF_STATES"  # names the user's own table
+_KIND, _STANDARD_NAME = "class_tables", "states"
+
+
 class NamedStates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"name": "class"}):
     """One ``[[states]]`` of a table."""
 
@@ -108,11 +113,6 @@ def read_table(path: str | os.PathLike[str]) -> ClassTable:
                     f"{group.name}; leave one of them out"
                 )  # fmt: skip
     return ClassTable(tuple(file.states))
-
-
-STANDARD = Path(__file__).with_name("states.toml")
-VARIABLE = "PERF_STATES"  # names the user's own table
-_KIND, _STANDARD_NAME = "class_tables", "states"
 
 
 def state_classes(states: Sequence[str], busy: Sequence[str] = ()) -> tuple[str, ...]:

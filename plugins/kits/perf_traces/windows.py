@@ -28,6 +28,15 @@ _SAME = 0.5  # of a marker that lies within the one before: then both are one oc
 _MOST_LINES = 12
 
 
+# An exponent of more digits is no time, and takes a Fraction very long.
+_AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
+_KINDS = ("location", "state")
+_EVER = (-(1 << 63), (1 << 63) - 1)
+_LONGEST_NAME = 60  # in a message
+Moment = str | float | None
+_Time = int | Fraction
+
+
 @dataclass(frozen=True)
 class Occurrences:
     """Where markers of one name are, in the order of time."""
@@ -116,16 +125,6 @@ def marker_lines(trace: Trace) -> list[str]:
 
 def _line(name: str, lengths: Sequence[int]) -> str:
     return f"{name} ({len(lengths)} x {readable(float(f'{sum(lengths) / len(lengths):.4g}'), 'ns')})"
-
-
-# An exponent of more digits is no time, and takes a Fraction very long.
-_AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
-_KINDS = ("location", "state")
-_EVER = (-(1 << 63), (1 << 63) - 1)
-_LONGEST_NAME = 60  # in a message
-
-Moment = str | float | None
-_Time = int | Fraction
 
 
 def wanted_part(data: Any, options: CurveOptions) -> Any:

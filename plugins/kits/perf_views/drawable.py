@@ -137,7 +137,7 @@ def key_figure(figure: Figure) -> page.KeyFigure:
 
 def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
     """The first line of the summary as the headline, and the others."""
-    first, *others = subject.summary() or [subject.title]
+    first, *others = subject.report().lines or [subject.title]
     return page.Headline(first), page.Text(tuple(line for line in others if line != subject.title), links=links)
 
 

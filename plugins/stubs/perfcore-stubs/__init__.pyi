@@ -39,10 +39,10 @@ from perf_structural.api import solve as solve
 from perf_structural.api import value as value
 from perf_structural.composed_models import max_ as max_
 from perf_structural.judging import judge as judge
-from perf_timing.individual.model import IndividualModel as IndividualModel
-from perf_timing.joint.model import JointModel as JointModel
+from perf_timing.individual_model import IndividualModel as IndividualModel
+from perf_timing.joint_model import JointModel as JointModel
 from perf_views.picture import plot as plot
-from perf_worley.iterations.api import iterations as iterations
+from perf_worley.iterations_api import iterations as iterations
 from perf_worley.phase_model import PhaseModel as PhaseModel
 from perfcore.base.errors import PerfError as PerfError
 from perfcore.data.curve import UtilizationCurve as UtilizationCurve

@@ -33,8 +33,8 @@ from perf_scaling.posterior.family import (
     spread_factor,
 )
 from perf_scaling.terms import Factor, Law, PathData, Term, product_values
+from perf_tables.executors import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
-from perfcore.base.executors import thread_count
 
 Result = TypeVar("Result")
 

@@ -1,8 +1,8 @@
 """The adapter to DuckDB: tables larger than memory, from text and Parquet, in bounded memory.
 
-This is the only module that imports DuckDB. Measured on two cores: 10^7 rows of a trace as text (311 MB) are taken in
-and checked in 4 s; 10^8 rows of a Parquet trace are checked and become a curve of 10^6 steps in
-24 s and 0.35 GiB in all.
+This is the only module that imports DuckDB, when a table is first read by it. Measured on two cores: 10^7 rows of a
+trace as text (311 MB) are taken in and checked in 4 s; 10^8 rows of a Parquet trace are checked and become a curve of
+10^6 steps in 24 s and 0.35 GiB in all.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.executors import thread_count
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.base.executors import thread_count
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry with their columns
@@ -39,7 +41,6 @@ _NO_DELIMITER = "\\x01"
 _LINE_OF_TEXT = re.compile(r"CSV Error on Line: (\d+)")
 
 _OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS))
-_OUR_MISTAKES = (duckdb.ParserException, duckdb.CatalogException)
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -52,6 +53,9 @@ class Database:
     """Tables in a temporary folder that is removed with this object."""
 
     def __init__(self, source: str) -> None:
+        global duckdb  # noqa: PLW0603 (imported when a table is first read)
+        import duckdb
+
         self.source = source
         self._folder = Path(tempfile.mkdtemp(prefix="perfcore-"))
         self._thread = concurrent.futures.ThreadPoolExecutor(1)
@@ -82,7 +86,7 @@ class Database:
                         advance(percent - reported)
                         reported = percent
                 work.result()
-            except _OUR_MISTAKES:
+            except (duckdb.ParserException, duckdb.CatalogException):  # our mistakes
                 raise
             except duckdb.Error as error:
                 raise self._problem(error) from None

@@ -19,6 +19,12 @@ FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
 
 
+BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
+# Of computing time, in which no counter was read; a factor can be wrong by as much, and is printed with four digits.
+_MOST_UNCOUNTED = 0.01
+Definition = Literal["strict", "bsc"]
+
+
 def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:
     """Index of the last of a location's times that is not after a moment, -1 where there is none."""
     from perf_traces.messages import kernels
@@ -108,11 +114,6 @@ def counted_in(trace: Trace, rows: Ints) -> tuple[Ints, Ints] | None:
             )
         values.append(value)
     return (values[0], values[1]) if (values[0] >= 0).any() else None
-
-
-BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
-# Of computing time, in which no counter was read; a factor can be wrong by as much, and is printed with four digits.
-_MOST_UNCOUNTED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,9 +255,6 @@ def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun
                 f"{first} and {source} have no {noun} in common, such as {min(its_calls)} and {min(calls)}; runs that "
                 "are compared must be of one program"
             )
-
-
-Definition = Literal["strict", "bsc"]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from perfcore.base.arrays import Ints
 from perfcore.base.kernels import kernel
 
+Codes = npt.NDArray[np.int32]
+
 
 @kernel(small=20_000)
 def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:  # pragma: no cover
@@ -26,9 +28,6 @@ def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints
         if low > begin:
             indices[k] = low - 1
     return indices
-
-
-Codes = npt.NDArray[np.int32]
 
 
 @kernel(small=20_000)

@@ -24,6 +24,17 @@ _JOINTLY = re.compile(
 )
 
 
+OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
+UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is known
+COLUMNS = (
+    "location", "enter_ns", "leave_ns", "operation", "kind", "group", "size", "number", "bytes", "peer", "tag", "done",
+)  # fmt: skip
+ITSELF, NOWHERE = -1, -2  # in which row a call ends
+# Kernels of one collective that overlap by clocks which agree; collectives of microseconds end that far apart.
+_APART_NS = 500_000
+_MOST_NAMED = 4
+
+
 def numbered(group: npt.NDArray[np.integer]) -> Ints:
     """How many of the same group come before each row."""
     order = np.argsort(group, kind="stable")
@@ -88,17 +99,6 @@ def collectives_in_order(
     good = least == most
     collectives = Collectives(most, named, data, size, member_of, taking_part, is_root)
     return collectives.only(good), int((~good[member_of]).sum())
-
-
-OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
-UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is known
-COLUMNS = (
-    "location", "enter_ns", "leave_ns", "operation", "kind", "group", "size", "number", "bytes", "peer", "tag", "done",
-)  # fmt: skip
-ITSELF, NOWHERE = -1, -2  # in which row a call ends
-# Kernels of one collective that overlap by clocks which agree; collectives of microseconds end that far apart.
-_APART_NS = 500_000
-_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,12 @@ _SYNCHRONOUS = ("ssend", "issend", "ssend_init")
 _INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
 
+Codes = npt.NDArray[np.int32]
+# Kinds of edges. What may be left out where they go in circles has the largest numbers.
+BURST, CALL, MESSAGE, GATHERING, COLLECTIVE, POSTED = range(6)
+_DROPPED_FIRST = ((POSTED,), (GATHERING, COLLECTIVE), (MESSAGE,))
+
+
 @dataclass(frozen=True)
 class Refutation:
     """What the trace says of one operation."""
@@ -126,13 +132,6 @@ def rooted(name: str) -> Literal["from", "to"] | None:
 def _plain(name: str) -> str:
     """A name without its library's prefix; tools that wrap it write PMPI."""
     return re.sub(r"^p?mpi_", "", name.lower())
-
-
-Codes = npt.NDArray[np.int32]
-
-# Kinds of edges. What may be left out where they go in circles has the largest numbers.
-BURST, CALL, MESSAGE, GATHERING, COLLECTIVE, POSTED = range(6)
-_DROPPED_FIRST = ((POSTED,), (GATHERING, COLLECTIVE), (MESSAGE,))
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ def in_order(
             following += 1
 
 
-_SERVE = "from perfcore.base.executors import serve; serve()"
+_SERVE = "from perf_tables.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
@@ -232,7 +232,7 @@ def executor_of(where: str | None, prepare: str | None = None, *, one_thread: bo
     else:
         raise OptionError(
             f"--parallel {where!r}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
-            "perf summarize takes slurm, too"
+            "perf summarize and perf experiment run take slurm, too"
         )
 
 
