@@ -279,15 +279,12 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Sum with a model, or with a number in the model's unit; see `Model`."""
         return _composing(self, other, "add")
 
-    def __radd__(self, other: float) -> Model:
-        """Sum; the 0 that `sum` begins with changes nothing."""
-        return _composing(self, other, "add")
+    __radd__ = __add__  # the 0 that `sum` begins with changes nothing
 
     def __mul__(self, other: Model | float) -> Model:
         return _composing(self, other, "multiply")
 
-    def __rmul__(self, other: float) -> Model:
-        return _composing(self, other, "multiply")
+    __rmul__ = __mul__
 
     def __truediv__(self, other: float | Model) -> Model:
         """Fraction by a number; a model is no divisor."""
@@ -338,6 +335,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     True
     """
     name = os.fspath(path)
+    if (own := _file_class(path)) is not None:
+        return own.read(Path(path))  # type: ignore[no-any-return]
     try:
         content = msgspec.json.decode(Path(path).read_bytes())
     except FileNotFoundError:
@@ -354,17 +353,19 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name}: {error}") from error
 
 
-def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too.
+def _file_class(path: str | os.PathLike[str]) -> Any:
+    """Return the registered reader (``is_file``, ``read``) of a fitted model that is no JSON; None for other files."""
+    file, suffix = Path(path), Path(path).suffix.lower()
+    entries = registry().entries("models").values() if suffix not in (".json", ".csv") and file.is_file() else ()
+    classes = (each.load() for each in entries if "fit" in each.default_for and suffix in each.suffixes)
+    return next((each for each in classes if each.is_file(file)), None)
 
-    Examples
-    --------
-    >>> is_model_file("examples/step.csv")
-    False
-    """
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too."""
     file = Path(path)
     if file.suffix.lower() != ".json" or not file.is_file():
-        return False
+        return _file_class(path) is not None
     try:
         text = file.read_bytes()
         return {"schema", "model"} <= msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()

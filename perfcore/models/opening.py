@@ -21,7 +21,7 @@ def model_file_entry(path: str | os.PathLike[str]) -> Entry | None:
     if not file.is_file():  # a folder, a pattern, standard input; reading it reports when there is nothing
         return None
     for entry in registry().entries("models").values():
-        if file.suffix.lower() not in entry.suffixes:
+        if file.suffix.lower() not in entry.suffixes or "fit" in entry.default_for:
             continue
         try:
             is_file = getattr(entry.load(), "is_file", None)

@@ -85,7 +85,7 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     slider.press("ArrowRight")  # scripts send the form, and the focus comes back
     tab.wait_for_url(f"**/fit/phases?phases={count + 1}*")
     settled(tab)
-    rows = tab.get_by_role("region", name="table").first.locator("tbody tr")
+    rows = tab.get_by_role("region", name="Table of phase").first.locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
     assert tab.evaluate("document.activeElement.name") == "phases"
     expect(tab.locator("figure.chart").first).to_have_attribute("data-drawn", "1")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from perf_explore.page import report_text
 from perf_explore.server import served
 from perf_views.bokeh_marks import chart_content, window_content
-from perf_views.contents import Graph, OneView, View
+from perf_views.contents import Graph, View
 from perf_views.drawable import report_blocks
 from perf_views.marks import MOST_POINTS
 from perfcore.report import Axis, Band, Bars, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table, Text
@@ -57,6 +57,20 @@ NAMES = Plot(
 )  # fmt: skip
 
 
+class OneView:
+    """A viewable of one view."""
+
+    def __init__(self, title, show):
+        self.title, self._show = title, show
+
+    def view(self, path, query):
+        shown = self._show(query)
+        return shown if isinstance(shown, View) else View(self.title, tuple(shown))
+
+    def paths(self):
+        return [()]
+
+
 def shown(plot):
     """A page of one plot, which repeats what its address asks."""
     return OneView("chart", lambda query: View("chart", (Graph(plot, plot.title), Graph(SCALING, query.get("at", "")))))
@@ -75,6 +89,7 @@ def chart(tab):
         tab.wait_for_url("**/")
         found = tab.locator("figure.chart").first
         expect(found).to_have_attribute("data-drawn", "1")
+        tab.wait_for_function("() => Bokeh.documents.every((each) => each.is_idle)")  # else the frame may still move
         return found
 
     yield open_plot

@@ -244,7 +244,7 @@ def fit(
             resolve(registry().entry("fitters", fitter), options)
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):
-            raise OptionError(f"-o {output}: models are JSON files; --table csv writes a table of them")
+            return _fit_series(files, output, fitter, options, as_json, table_format)
         if on is not None and fitter is not None:
             _check_executor(fitter)
         with executor_of(on) as executor:
@@ -277,6 +277,25 @@ def fit(
         count = len(unfitted)
         typer.echo(f"perf: warning: {count} path{'s' * (count > 1)} of the data could not be fitted", err=True)
     return _SOME_UNFITTED
+
+
+def _fit_series(
+    files: Sequence[str], output: str, fitter: str | None, options: Mapping[str, Any], as_json: bool,
+    table_format: TableFormat,
+) -> int:  # fmt: skip
+    """Fit the series of a table that may not fit into memory; the status is 3 if some were not fitted."""
+    from perfcore.models.fitting import resolve
+
+    if len(files) > 1:
+        raise OptionError(f"-o {output}: give one file of all series, {len(files)} were given")
+    usual = (entry for entry in registry().entries("fitters").values() if "timings" in entry.default_for)
+    entry = next(usual) if fitter is None else registry().entry("fitters", fitter)
+    fitter_class = entry.load()
+    if not hasattr(fitter_class, "fit_series"):
+        raise OptionError(f"-o {output}: models of this fitter are JSON files; --table csv writes a table of them")
+    result = fitter_class().fit_series(files[0], output, resolve(entry, options)[0])
+    print_result(result, as_json, table_format)
+    return _SOME_UNFITTED if result.n_unfitted else 0
 
 
 def _parts(data: Any, options: Mapping[str, Any]) -> tuple[list[Any], Mapping[str, Any]]:

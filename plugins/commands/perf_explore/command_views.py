@@ -80,6 +80,8 @@ class CommandViews:
             return page.View(self.title, (page.Notice(str(error), "error"), *forms))
         inner = views.view(path, query)
         blocks = (*inner.blocks[:1], *self._sliders(result, query), *inner.blocks[1:], *forms)
+        if path:
+            return replace(inner, trail=(page.Link(self.title, ()),))
         return replace(inner, title=self.title, blocks=blocks)
 
     def paths(self) -> list[page.ViewPath]:

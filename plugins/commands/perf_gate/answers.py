@@ -74,8 +74,7 @@ def _report_of_benchmark(result: VersionGate, name: str) -> Report:
     if name not in result.benchmarks:
         raise KeyError(name)
     k = result.benchmarks.index(name)
-    order, unit = result.orders[k], result.units[k]
-    sides = [np.exp(-logs if result.larger_is_better[k] else logs) for logs in (order.first, order.second)]
+    sides, unit = result.orders[k].values, result.units[k]
     marks: list[Any] = []
     for version, values, colour in zip(result.names, sides, ("data", "accent"), strict=True):
         ranked = np.sort(values)
@@ -93,8 +92,9 @@ def _report_of_benchmark(result: VersionGate, name: str) -> Report:
     ]
     ratio, ends = float(np.exp(result.estimates.log_ratio[k])), np.exp(result.estimates.bounds()[k])
     figure = Figure("ratio", ratio, "x", (float(ends[0]), float(ends[1])), format=".3f")
+    answer = f"{name}: {ratio:.3f}x [{ends[0]:.3f}, {ends[1]:.3f}], {result.judged.outcome_of(k).value}"
     return Report(
-        name, f"{name}: {figure.sentence}, {result.judged.outcome_of(k).value}", [figure], [Table(columns)],
+        name, answer, [figure], [Table(columns)],
         lambda: [Plot("runs", marks, Axis("value", unit), Axis("share of runs", format=".0%", limits=(0.0, 1.05)))],
         [Note("Assumed", text) for text in _designs(result)],
     )  # fmt: skip

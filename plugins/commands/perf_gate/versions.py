@@ -55,6 +55,7 @@ class RunOrder:
     is_second: npt.NDArray[np.bool_]
     noise: tuple[float, float]  # standard deviation of runs within a session, as a share; NaN of single runs
     runs: tuple[float, float]  # of a session
+    values: tuple[Floats, Floats]  # of all runs, as they were measured
 
 
 def detect_run_order(
@@ -71,7 +72,10 @@ def detect_run_order(
         one, other, logs = ((-1.0 if larger else 1.0) * np.log(values) for values in (a, b, np.asarray(series)))
         rounding = resolution(first.value) + resolution(second.value) if enough else 0.0  # as so many values show it
         marks = np.asarray(is_second, dtype=np.bool_)
-        return RunOrder(design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number))
+        return RunOrder(
+            design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number),
+            (first.value, second.value),
+        )  # fmt: skip
 
     if is_exact and all((side.value == side.value[0]).all() for side in sides):
         return run_order("counts", "equal counts in every run", first.value[:1], second.value[:1])

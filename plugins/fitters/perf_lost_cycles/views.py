@@ -28,7 +28,7 @@ from perf_lost_cycles.formulae import (
 )
 from perf_views import contents as page
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
-from perf_views.drawable import chosen_figures, summary_blocks
+from perf_views.drawable import answer_blocks
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, draw_quantile_line, set_plain
 from perfcore.base.arrays import Floats
@@ -40,13 +40,6 @@ if TYPE_CHECKING:
 
 
 _NAME = "name"
-_FIGURES = (
-    ("n_categories", "categories", ",d"),
-    ("n_points", "points", ",d"),
-    ("median_relative_error", "median error of the sum", ".1%"),
-    ("max_relative_error", "largest error of the sum", ".1%"),
-    ("set_aside_median_relative_error", "hold-out error (median)", ".1%"),
-)
 _MOST_ROWS = 40
 _MOST_DRAWN = 6  # candidates with a curve: the chosen one and the best of the others
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -66,7 +59,8 @@ def overview_blocks(model: CategorySum, query: page.Query) -> tuple[page.Block, 
     part = query.get(_NAME, "")
     found = [model.names.index(name) for name in worst_first(model) if part.casefold() in name.casefold()]
     chosen = found[:_MOST_ROWS]
-    blocks: list[page.Block] = [*summary_blocks(model), *chosen_figures(model, _FIGURES)]
+    report = model.report()
+    blocks: list[page.Block] = [*answer_blocks(report), page.Text(tuple(report.details), "Details", is_folded=True)]
     if len(model.names) > _MOST_ACROSS:
         blocks.append(page.Form((page.Field(_NAME, "name has", part),), ()))
     if not chosen:

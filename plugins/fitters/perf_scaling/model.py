@@ -141,6 +141,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     metrics: tuple[str, ...] = ()  # what was measured of each path, or on which of several systems
     scaling: str = ""  # whether the problem grows with the first parameter or stays the same; empty where nobody says
     reciprocal: bool = False  # what was measured are rates, and the laws are of one over them
+    apart: bool = False  # each series is as one alone: it scales strongly or weakly by itself
 
     def __post_init__(self) -> None:
         n = len(next(iter(self.points.values()), ()))
@@ -238,17 +239,12 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         posterior = posterior_of(
             self.symbols, self.measured, self.means, self.laws, self.settings, self.data, self.reciprocal
         )
-        if len(self.paths) > 1 or len(self.symbols) > 1 or self.reciprocal or self.scaling_kind != "weak":
-            return posterior
-        measured = self.means[0][np.isfinite(self.means[0])]
-        least = _SLACK * min(float(measured[0]), float(measured.min()))
-        return replace(posterior, least=np.log([least]))
+        return bounded_below(self, posterior) if self.apart or len(self.paths) == 1 else posterior
 
     @functools.cached_property
     def scaling_kind(self) -> str:
         """``"strong"``, ``"weak"`` or ``"rate"``; empty if the first parameter counts no processors or nobody says."""
-        counts = bool(guess_roles([self.columns[self.symbols[0]]], {self.columns[self.symbols[0]]}).parameters)
-        if not counts or self.whole.several:
+        if not self._counts_processors or self.whole.several:
             return ""
         if self.reciprocal:
             return "rate"
@@ -258,9 +254,12 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return "strong"
         totals = self.totals_measured(self._along(np.unique(self.measured[:, 0])))[:, 0]
         totals = totals[np.isfinite(totals)]
-        if len(totals) < 2:
-            return ""
-        return "strong" if totals[0] > _FALLS * totals[-1] else "weak" if totals[-1] < _RISES * totals[0] else ""
+        return _kind_of(totals[0], totals[-1]) if len(totals) > 1 else ""
+
+    @property
+    def _counts_processors(self) -> bool:
+        column = self.columns[self.symbols[0]]
+        return bool(guess_roles([column], {column}).parameters)
 
     @property
     def _is_time(self) -> bool:
@@ -602,6 +601,24 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return places, int(path_numbers[0])
 
 
+def _kind_of(first: float, last: float) -> str:
+    """How a problem scales, by the times of the fewest and of the most processors."""
+    return "strong" if first > _FALLS * last else "weak" if last < _RISES * first else ""
+
+
+def bounded_below(model: ScalingModel, posterior: Posterior) -> Posterior:
+    """Return the posterior of series with the least times of those whose problem grows with the processors."""
+    if len(model.symbols) > 1 or model.reciprocal or not (model._counts_processors and model._is_time):
+        return posterior
+    least = np.full(len(model.paths), -np.inf)
+    for k, means in enumerate(model.means):
+        measured = means[np.isfinite(means)]  # in the order of their levels
+        kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
+        if kind == "weak":
+            least[k] = math.log(_SLACK * min(measured[0], measured.min()))
+    return replace(posterior, least=least) if np.isfinite(least).any() else posterior
+
+
 def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
@@ -613,8 +630,9 @@ def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
         ]
         growths += zip(*symbol_growths, strict=True)
     target = model.target_point[None]
-    sides = model.band(target, COVERAGE, run=True)[:, 0]
-    likely = model.band(target, LIKELY, run=True)[:, 0, 1:]
+    levels = [0.5, *(0.5 + sign * share / 2 for share in (COVERAGE, LIKELY) for sign in (-1, 1))]
+    quantiles = model.posterior.quantiles(target, levels, run=True)[:, 0]
+    sides, likely = quantiles[:, :3], quantiles[:, 3:]
     whole, posterior = model.whole, model.posterior
     sums = np.bincount(whole.metric, np.where(whole.counted, sides[:, 0], 0.0))
     share = np.divide(sides[:, 0], sums[whole.metric], out=np.zeros(len(sides)), where=sums[whole.metric] > 0.0)

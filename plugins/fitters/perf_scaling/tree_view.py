@@ -28,7 +28,7 @@ from perf_views.contents import (
     View,
     ViewPath,
 )
-from perf_views.drawable import chosen_figures, model_blocks, summary_blocks
+from perf_views.drawable import answer_blocks, model_blocks
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_plain
 from perfcore.base.arrays import Floats
@@ -59,12 +59,6 @@ _LETTERS = 165  # of the size of the names, side by side in the width
 _FEWEST = 6  # letters that a shortened name is still read in
 _HEIGHT = 0.27  # inches, of a row
 _MOST_UNFITTED = 40
-_FIGURES = (
-    ("n_paths", "paths", ",d"),
-    ("n_points", "points", ",d"),
-    ("median_noise", "run-to-run noise", ".1%"),
-    ("last_level_error", "hold-out error", ".1%"),
-)
 
 
 class Outlook:
@@ -349,9 +343,10 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     tree = outlook.tree(state.metric)
     inclusive_shares = tree.with_callees(outlook.shares)
     top = _top(tree, state)
+    report = model.report()
     blocks: list[Block] = [
-        *chosen_figures(model, _FIGURES),
-        *summary_blocks(model),
+        *answer_blocks(report),
+        Text(tuple(report.details), "Details", is_folded=True),
         *target_blocks(state, model, ()),
     ]
     blocks += [tree_chart(outlook, tree, inclusive_shares, top), _choice(outlook, state)]

@@ -302,23 +302,6 @@ class Viewable(Protocol):
 
 
 @dataclass(frozen=True)
-class OneView:
-    """A viewable of one view, whose states an address may name."""
-
-    title: str
-    show: Callable[[Query], View | Iterable[Block]]  # the view in a state, or the blocks of one with this title
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        if path:
-            raise NoViewError(path)
-        shown = self.show(query)
-        return shown if isinstance(shown, View) else View(self.title, tuple(shown))
-
-    def paths(self) -> Iterable[ViewPath]:
-        return [()]
-
-
-@dataclass(frozen=True)
 class Feed:
     """An answer."""
 

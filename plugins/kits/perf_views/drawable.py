@@ -6,8 +6,7 @@ Every result has these; a presenter's `views` adds more.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,23 +14,12 @@ from typing import Any
 from perf_views import contents as page
 from perfcore.models import answers
 from perfcore.models.model import Model
-from perfcore.report import Figure, Report, interval_text
+from perfcore.report import Report, interval_text
 from perfcore.results import Result
 
 _MOST_TILES = 8
 _MANY_PLOTS, _SMALL = 4, 2.0  # plots of this height, in inches, stand side by side if they are many
 _HALF = 0.5  # share of a row; plots that are no wider stand side by side
-_MOST_FIGURES = 5  # more are not taken in at a glance
-# What figures of fits are called where their name does not say it, and how they are written.
-_CALLED = {
-    "crps": ("mean CRPS", ".4g"),
-    "held_by_50": ("held by 50 % intervals", ".0%"),
-    "held_by_80": ("held by 80 % intervals", ".0%"),
-    "held_by_95": ("held by 95 % intervals", ".0%"),
-    "r2_centered": ("R^2 centered", ".4f"),
-    "r2_uncentered": ("R^2 uncentered", ".4f"),
-    "sse": ("sum of squared errors", ".4g"),
-}
 
 
 def views_of(subject: Result, data: Any = None, file: Path | None = None) -> page.Viewable:
@@ -72,8 +60,6 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
     """Return the blocks of a result's report, and of a model its statistics."""
     report = subject.report(data)
     blocks = list(report_blocks(report))
-    if not report.figures and isinstance(subject, Model) and subject.statistics:
-        blocks.insert(1, key_figures(subject))
     if isinstance(subject, Model):
         blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
         blocks.append(statistics_table(subject))
@@ -82,7 +68,7 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[page.Block, ...]:
 
 def report_blocks(report: Report) -> tuple[page.Block, ...]:
     """Return the blocks of a report, from the answer to the next command; what --all adds is folded."""
-    blocks = list(_answer(report))
+    blocks = list(answer_blocks(report))
     few = len(report.plots) < _MANY_PLOTS or any(plot.height > _SMALL for plot in report.plots)
     graphs = [page.Graph(plot, plot.title) for plot in report.plots]
     beside = [graph for graph in graphs if not few or 0.0 < graph.plot.width <= _HALF]
@@ -117,50 +103,24 @@ def report_blocks(report: Report) -> tuple[page.Block, ...]:
 def brief_blocks(report: Report) -> tuple[page.Block, ...]:
     """Return the answer of a report, its figures, and the tables that the terminal shows."""
     tables = (page.Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables)
-    return (*_answer(report), *tables, *_closing(report))
+    return (*answer_blocks(report), *tables, *_closing(report))
 
 
-def _answer(report: Report) -> tuple[page.Block, ...]:
-    figures = tuple(map(key_figure, report.figures[:_MOST_TILES]))
+def answer_blocks(report: Report) -> tuple[page.Block, ...]:
+    """Return the answer of a report and its figures."""
+    figures = tuple(
+        page.KeyFigure(
+            figure.name,
+            replace(figure, interval=None).text,
+            f"{figure.kind} {interval_text(figure.interval, figure.format)}" if figure.interval else "",
+        )
+        for figure in report.figures[:_MOST_TILES]
+    )
     return (page.Headline(report.answer), *([page.KeyFigures(figures)] if figures else ()))
 
 
 def _closing(report: Report) -> tuple[page.Block, ...]:
     return (page.Notes(report.notes_by_label(), report.next),) if report.notes or report.next else ()
-
-
-def key_figure(figure: Figure) -> page.KeyFigure:
-    """Return a figure of a report as a tile."""
-    interval = f"{figure.kind} {interval_text(figure.interval, figure.format)}" if figure.interval else ""
-    return page.KeyFigure(figure.name, replace(figure, interval=None).text, interval)
-
-
-def summary_blocks(subject: Result, links: tuple[page.Link, ...] = ()) -> tuple[page.Headline, page.Text]:
-    """The first line of the summary as the headline, and the others."""
-    first, *others = subject.report().lines or [subject.title]
-    return page.Headline(first), page.Text(tuple(line for line in others if line != subject.title), links=links)
-
-
-def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[page.KeyFigures, ...]:
-    """Figures of a fit that stand above everything else; one block, or none where the model has none of them."""
-    rows = [(name, model.statistics.get(key), form) for key, name, form in chosen]
-    figures = tuple(
-        page.KeyFigure(name, format(value, form))
-        for name, value, form in rows
-        if isinstance(value, (int, float)) and math.isfinite(value)
-    )
-    return (page.KeyFigures(figures),) if figures else ()
-
-
-def key_figures(model: Any) -> page.KeyFigures:
-    """The first figures of a fit that are numbers, which are the most telling ones."""
-    numbers = [(name, value) for name, value in model.statistics.items() if isinstance(value, (int, float))]
-    figures = []
-    for name, value in numbers[:_MOST_FIGURES]:
-        plain = name.removeprefix("n_").replace("_n_", " ").replace("_", " ")
-        called, form = _CALLED.get(name, (plain, "," if isinstance(value, int) else ".4g"))
-        figures.append(page.KeyFigure(called, format(value, form)))
-    return page.KeyFigures(tuple(figures))
 
 
 def parameter_table(model: Any) -> page.Table:

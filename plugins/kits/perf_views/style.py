@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
     from matplotlib.transforms import BboxBase
 
-MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 _HATCH_POINTS = 0.6
 BELOW = "below"  # the name (gid) of a legend that stands below all plots
@@ -156,13 +155,6 @@ def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int =
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     set_plain(axes)
-
-
-def tick_base(levels: Floats) -> int:
-    """Base of the ticks for levels that were measured: powers of two get ticks of their own."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log2(levels)
-    return 2 if len(levels) and np.array_equal(logs, np.round(logs)) and np.isfinite(logs).all() else 10
 
 
 def set_plain(axes: Axes) -> None:

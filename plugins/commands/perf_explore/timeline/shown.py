@@ -6,7 +6,6 @@ import fnmatch
 import functools
 import threading
 import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -272,18 +271,6 @@ class TimelineData:
         if "*" in pattern or "?" in pattern:
             return np.array([fnmatch.fnmatchcase(name, pattern) for name in names], dtype=bool)
         return np.array([pattern in name for name in names], dtype=bool)
-
-    def find_text(self, states: Sequence[str]) -> str:
-        """A search that finds these states: by their classes where these have no others; empty for none or too many."""
-        wanted = set(self.trace.states).intersection(states)
-        of_class: dict[str, set[str]] = {}
-        for state, name in zip(self.trace.states, self.class_of_state, strict=True):
-            of_class.setdefault(name, set()).add(state)
-        whole = [name for name, members in of_class.items() if members <= wanted]
-        if wanted and wanted == set().union(*(of_class[name] for name in whole)):
-            return OR.join(CLASS_PREFIX + name for name in whole)
-        text = OR.join(state for state in self.trace.states if state in wanted)
-        return text if len(text) <= _LONGEST_SEARCH else ""
 
     def search(self, find: str) -> tuple[SortedIntervals, str]:
         """Intervals of the states that a search finds, and in words how many there are."""

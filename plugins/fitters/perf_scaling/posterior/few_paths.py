@@ -13,7 +13,7 @@ import numpy as np
 from perfcore.base.arrays import Floats, Ints
 
 FEW = 24  # paths that take no longer than to load compiled kernels does
-CLOSE = 1e-5  # step, of the narrowest deviation, with which a search for a quantile ends
+CLOSE = 1e-6  # step, of the narrowest deviation, with which a search for a quantile ends
 FARTHEST = 6.0  # deviations beyond which a normal distribution has no mass
 
 # Combinations whose evidence is below that of the best by more than the first logarithm are left out; of those below

@@ -131,7 +131,7 @@ class Posterior:
     level: Ints
     weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
-    least: Floats | None = None  # logarithms of the least values beyond the data (K,), if there are such
+    least: Floats | None = None  # logarithms of the least values beyond the data (K,); -inf of paths without such
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         chosen = np.asarray(paths, dtype=np.int64)
@@ -196,12 +196,17 @@ class Posterior:
         # What is below the least value is not possible beyond the data: the rest of the distribution remains.
         fine = self._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
         for k, t in np.ndindex(*fine.shape[:2]):
+            if not math.isfinite(self.least[k]):
+                continue
             below = np.interp(self.least[k], fine[k, t], _FINE_LEVELS, left=0.0)
             scores = [_NORMAL.inv_cdf(below + (1.0 - below) * level) for level in levels]
             logs[k, np.flatnonzero(is_beyond)[t]] = np.interp(scores, _FINE_SCORES, fine[k, t])
         return np.exp(logs)
 
     def _log_quantiles(self, points: Floats, levels: Sequence[float] | Floats, run: bool, smooth: bool) -> Floats:
+        if not beyond(*self.measured_range, points).any():  # nothing shapes them there
+            sides, place = np.unique(levels, return_inverse=True)
+            return np.asarray(self._quantiles_of_components(points, sides, run, smooth)[:, :, place])
         sides, place = np.unique([*levels, *SIDES], return_inverse=True)  # ascending
         logs = self._quantiles_of_components(points, sides, run, smooth)
         middle = logs[:, :, place[[-2]]]
@@ -247,8 +252,9 @@ class Posterior:
         runs = np.nanmedian(np.where(self.counts > 0.0, self.counts, np.nan), axis=1)
         noise = np.maximum(np.sqrt(self.spread / runs) - USUAL_NOISE, 0.0)[:, None, None]
         narrowing = np.maximum(typical / (1.0 + BY_NOISE * noise), 1.0) ** (-ALIKE * far)
-        if self.least is None:
-            narrowing = narrowing * np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
+        wider = np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
+        is_free = np.ones(len(self.means), np.bool_) if self.least is None else ~np.isfinite(self.least)
+        narrowing = narrowing * np.where(is_free[:, None, None], wider, 1.0)
         return np.asarray(middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing)
 
     @functools.cached_property
@@ -321,7 +327,9 @@ class Posterior:
         means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
         weights = np.broadcast_to(self.weight[:, None, :], means.shape)
         changed, deviation = changes(*self.measured_range, places)
-        changed = changed if self.least is None else WEAK_CHANGES * changed
+        changed = (
+            changed if self.least is None else np.where(np.isfinite(self.least), WEAK_CHANGES, 1.0)[:, None] * changed
+        )
         tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
         is_new = np.ones(changed.shape)
         if not smooth:

@@ -30,6 +30,9 @@ from perfcore.base.errors import InputError
 if TYPE_CHECKING:
     import duckdb
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry with their columns
 _MAX_THREADS = 8  # each scanning thread has buffers, some 40 MB with text
@@ -155,6 +158,29 @@ class Database:
                 while len(frame := cursor.fetch_df_chunk(_VECTORS_PER_CHUNK)):
                     yield {name: frame[name].to_numpy() for name in frame.columns}
                     advance(len(frame))
+        except duckdb.Error as error:
+            raise self._problem(error) from None
+
+    def frame(self, sql: str) -> pd.DataFrame:
+        """Return the result as a table of pandas."""
+        found: pd.DataFrame = self._fetched(sql, (), duckdb.DuckDBPyConnection.df)
+        return found
+
+    def frames(self, sql: str, vectors: int) -> Iterator[pd.DataFrame]:
+        """Yield the result as tables of so many times 2,048 rows."""
+        cursor = self.run(sql)
+        try:
+            while len(frame := cursor.fetch_df_chunk(vectors)):
+                yield frame
+        except duckdb.Error as error:
+            raise self._problem(error) from None
+
+    def add_frame(self, table: str, frame: pd.DataFrame, *, is_new: bool) -> None:
+        """Make a table of rows of pandas, or add them to it."""
+        cursor = self._session()
+        cursor.register("arrays", frame)
+        try:
+            cursor.execute(f"CREATE TABLE {table} AS FROM arrays" if is_new else f"INSERT INTO {table} FROM arrays")
         except duckdb.Error as error:
             raise self._problem(error) from None
 

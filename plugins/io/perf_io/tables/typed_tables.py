@@ -61,6 +61,13 @@ class ParquetReader(Reader):
 
         write_table(data, Path(path), "parquet")
 
+    @classmethod
+    def series(cls) -> Any:
+        """Return the functions that read and write tables of many series in bounded memory."""
+        from perf_io.tables import series_rows
+
+        return series_rows
+
 
 def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
     """A file as a table of which nothing but its columns was read."""

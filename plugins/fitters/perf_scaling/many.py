@@ -1,0 +1,199 @@
+"""Models of many series: fitted in blocks from a table to a Parquet file, a row for each, and read from it.
+
+A row holds the answer (formula, prediction, interval, growth, notes) and what was measured: means, runs and noise, some
+100 bytes. The posterior is not stored, as it follows from these; a model that is read weighs them again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+import perfcore
+from perf_scaling.answers import number_text
+from perf_scaling.build import fitted, target_of
+from perf_scaling.data import gathered, scaling_data
+from perf_scaling.engine import fit_posterior
+from perf_scaling.growth import DEVIATES, MISSED
+from perf_scaling.model import PathRow, ScalingModel
+from perf_scaling.options import Given, ScalingOptions
+from perf_scaling.posterior.posterior import stored
+from perfcore.base import progress
+from perfcore.base.errors import DataError, ModelFileError, OptionError
+from perfcore.base.files import atomic_path
+from perfcore.data.measurements import Measurements
+from perfcore.hooks.options import to_dict
+from perfcore.hooks.registry import registry
+from perfcore.models.model import Origin
+from perfcore.report import Figure, Note, Report, interval_text
+from perfcore.results import Column, Result, Table
+
+_SCHEMA = "perfcore-series/1"
+_HEAD = 10_000  # rows by which columns are recognized
+_MOST = 20_000  # series of a file that are read as one model
+_SHOWN = 10
+_PLAIN = 1000.0  # from which on numbers are written in full
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesFit(Result):
+    """What was fitted and written."""
+
+    json_kind: ClassVar[str] = "series fit"
+
+    output: str
+    source: str
+    count: int
+    unfitted: Mapping[str, str]  # the first of each reason
+    n_unfitted: int
+    at: str
+    unit: str
+    largest: tuple[tuple[str, str, float, float, float], ...]  # series, formula, prediction and interval
+
+    def report(self, data: Any = None) -> Report:
+        """Return how many series were fitted, and the largest predictions."""
+        name, _, value, low, high = self.largest[0]
+        amount = f"{number_text(value)} {self.unit}".rstrip()
+        ends = interval_text((low, high), ",.0f" if value >= _PLAIN else ".3g")
+        columns = [
+            Column("series", 0), Column("predicted", 2, self.unit, number_text),
+            Column("95% interval", lambda row: row[3:], self.unit, number_text, ("low", "high")), Column("model", 1),
+        ]  # fmt: skip
+        return Report(
+            title=f"Scaling of the series in {Path(self.source).name}",
+            answer=f"{self.count:,} series fitted; at {self.at} the largest is {name}: {amount}, 95% interval {ends}",
+            figures=[Figure("series", self.count, format=","), Figure("predicted", value, self.unit, (low, high))],
+            tables=[Table(columns, self.largest, f"Largest at {self.at}")],
+            notes=[Note("Not fitted", f"{series}: {reason}") for reason, series in self.unfitted.items()],
+            next=f"perf predict {self.output}",
+        )
+
+
+def fit_series(source: str | os.PathLike[str], output: str | os.PathLike[str], options: ScalingOptions) -> SeriesFit:
+    """Fit each series of a Parquet or CSV file, and write a row for each to a Parquet file."""
+    series = registry().load("readers", "parquet").series()
+    name, target = os.fspath(source), Path(output)
+    table = series.SeriesTable(Path(source))
+    first = Measurements(table.head(_HEAD), source=name)
+    chosen = first.with_roles(options.parameter, options.value if options.value is None else options.value[0])
+    roles = chosen.with_roles(code=options.path, system=(), category=()).roles if options.path else chosen.roles
+    path = (*roles.code, *roles.system, *roles.category)
+    if not path or roles.value is None:
+        raise OptionError(f"{name}: -o {target.name} is for many series: name the column of a series with --path")
+    known = scaling_data(chosen, replace(options, path=path, value=(roles.value,)))
+    parameters = tuple(f"{symbol}={column}" for symbol, column in known.columns.items())
+    point = target_of(options.at, known.columns, known.points)
+    at = tuple(f"{known.columns[symbol]}={level!r}" for symbol, level in point.items())
+    pinned = replace(options, parameter=parameters, value=(roles.value,), path=path, unit=known.unit, at=at)
+    facts = {"schema": _SCHEMA, "version": perfcore.__version__, "options": to_dict(pinned), "source": name,
+             "columns": dict(known.columns), "value_name": known.value_name, "unit": known.unit,
+             "scaling": known.scaling, "reciprocal": known.reciprocal, "target": point}  # fmt: skip
+    found = _Found()
+    with atomic_path(target) as part, progress.bar(f"fitting {name}", None) as advance:
+        series.write_answers(part, name, _answers(table.blocks(path), name, pinned, found, advance), facts)
+    if not found.count:
+        raise DataError(f"{name}: no series can be fitted: {next(iter(found.unfitted), 'the table is empty')}")
+    shown = ", ".join(f"{known.columns[symbol]}={level:g}" for symbol, level in point.items())
+    return SeriesFit(os.fspath(output), name, found.count, found.unfitted, found.n_unfitted, shown, known.unit or "",
+                     tuple(found.largest))  # fmt: skip
+
+
+class _Found:
+    """What is told of all blocks."""
+
+    def __init__(self) -> None:
+        self.count = self.n_unfitted = 0
+        self.unfitted: dict[str, str] = {}
+        self.largest: list[tuple[str, str, float, float, float]] = []
+
+
+def _answers(blocks: Iterator[Any], source: str, options: ScalingOptions, found: _Found, advance: Any) -> Iterator[Any]:
+    import pandas as pd
+
+    for frame in blocks:
+        measurements = gathered(Measurements(frame, source=source), options)
+        found.n_unfitted += len(measurements.unfitted)
+        for series, reason in measurements.unfitted.items():
+            found.unfitted.setdefault(reason, series)
+        advance(len(measurements.paths) + len(measurements.unfitted))
+        if not measurements.paths:
+            continue
+        model = fitted(measurements, options, apart=True)
+        rows = [_row(model, row, k) for k, row in zip(_numbers(model), model.rows, strict=True)]
+        found.count += len(rows)
+        shown = [(r["series"], r["formula"], r["predicted"], r["low"], r["high"]) for r in rows[:_SHOWN]]
+        found.largest = sorted([*found.largest, *shown], key=lambda row: -row[2])[:_SHOWN]
+        yield pd.DataFrame(rows)
+
+
+def _numbers(model: ScalingModel) -> list[int]:
+    place = {path: k for k, path in enumerate(model.paths)}
+    return [place[row.path] for row in model.rows]
+
+
+def _row(model: ScalingModel, row: PathRow, k: int) -> dict[str, Any]:
+    measured = np.isfinite(model.means[k])
+    growth = row.growths[0]
+    notes = [f"model misses a level by {abs(row.missed):.0%}"] if abs(row.missed) > MISSED else []
+    notes += ["the last level may be an exception"] if row.deviates >= DEVIATES else []
+    notes += ["another behaviour may begin at the last level"] if row.turn else []
+    notes += [] if row.changes_at is None else [f"behaviour changes after {row.changes_at:g}"]
+    return {
+        "series": row.path, "formula": row.model.formula, "predicted": row.predicted, "low": row.low, "high": row.high,
+        "likely_low": row.likely[0], "likely_high": row.likely[1], "growth": growth.name,
+        "growth_probability": growth.probability, "exponent": growth.exponent,
+        "terms": list(row.model.terms), "coefficients": list(row.model.coefficients),
+        "standard_errors": list(row.model.standard_errors), "fit_error": row.model.fit_error, "notes": "; ".join(notes),
+        **{f"at_{symbol}": model.measured[measured, place].tolist() for place, symbol in enumerate(model.symbols)},
+        "means": model.means[k, measured].tolist(), "runs": model.posterior.counts[k, measured].tolist(),
+        "run_variance": float(model.posterior.spread[k]),
+    }  # fmt: skip
+
+
+class SeriesFile:
+    """A model that is read from a file with a row for each series."""
+
+    @classmethod
+    def is_file(cls, path: Path) -> bool:
+        """Whether `fit_series` wrote this file."""
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                return False
+        return bool(registry().load("readers", "parquet").series().facts_of(path).get("schema") == _SCHEMA)
+
+    @classmethod
+    def read(cls, path: Path) -> ScalingModel:
+        """Return the model of the series with the largest predictions."""
+        series = registry().load("readers", "parquet").series()
+        facts, rows = series.facts_of(path), series.read_answers(path, "predicted", _MOST + 1)
+        try:
+            return _model(facts, rows[:_MOST], len(rows) > _MOST)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{path}: damaged: {error}") from None
+
+
+def _model(facts: Mapping[str, Any], rows: Any, is_cut: bool) -> ScalingModel:
+    symbols = tuple(facts["columns"])
+    columns = [np.concatenate(rows[f"at_{symbol}"].tolist()) for symbol in symbols]
+    points, point = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    path = np.repeat(np.arange(len(rows)), [len(means) for means in rows["means"]])
+    means, counts = np.full((len(rows), len(points)), np.nan), np.zeros((len(rows), len(points)))
+    means[path, point.ravel()] = np.concatenate(rows["means"].tolist())
+    counts[path, point.ravel()] = np.concatenate(rows["runs"].tolist())
+    given = Given.of(facts["options"], facts["columns"])
+    spread = rows["run_variance"].to_numpy(dtype=np.float64)
+    posterior = fit_posterior(points, means, counts, spread, given, facts["reciprocal"])
+    laws, settings, data = stored(posterior, symbols)
+    notes = (f"left out, of smaller predictions than the {_MOST:,} largest: the other series",) if is_cut else ()
+    return ScalingModel(
+        origin=Origin("scaling", facts["options"], facts["source"], "", facts["version"]), columns=facts["columns"],
+        value_name=facts["value_name"], unit=facts["unit"], notes=notes,
+        points={symbol: tuple(points[:, k].tolist()) for k, symbol in enumerate(symbols)},
+        paths=tuple(rows["series"]), laws=laws, settings=settings, data=data,
+        unfitted={}, target=facts["target"], scaling=facts["scaling"], reciprocal=facts["reciprocal"], apart=True,
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Tables of many series in bounded memory: whole series after each other, and files with a row for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan, quoted_name
+from perfcore.base.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_VECTORS = 24  # of 2,048 rows that are read at a time
+_ANSWERS = "answers"  # the table of what was written
+
+
+class SeriesTable:
+    """A Parquet or CSV file, read by series."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise InputError(str(path), "there is no such file")
+        self.database = Database(str(path))
+        link = self.database.link(path)
+        with path.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        self.relation = parquet_scan(link) if is_parquet else f"read_csv({link})"
+
+    def head(self, count: int) -> pd.DataFrame:
+        """Return the first rows."""
+        return self.database.frame(f"SELECT * FROM {self.relation} LIMIT {count}")
+
+    def blocks(self, by: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Yield tens of thousands of rows at a time, those of a series together, in the order of their names."""
+        import pandas as pd
+
+        keys, left = list(by), None
+        order = ", ".join(map(quoted_name, keys))
+        for frame in self.database.frames(f"SELECT * FROM {self.relation} ORDER BY {order}", _VECTORS):
+            rows = frame if left is None else pd.concat([left, frame], ignore_index=True)
+            is_last = (rows[keys] == rows[keys].iloc[-1]).all(axis=1)  # its other rows may follow
+            left = rows[is_last]
+            if not is_last.all():
+                yield rows[~is_last].reset_index(drop=True)
+        if left is not None:
+            yield left.reset_index(drop=True)
+
+
+def write_answers(path: Path, source: str, frames: Iterator[pd.DataFrame], facts: Mapping[str, Any]) -> None:
+    """Write rows to a Parquet file; `facts` may grow until the last of them."""
+    database, begun = Database(source), False
+    for frame in frames:
+        database.add_frame(_ANSWERS, frame, is_new=not begun)
+        begun = True
+    database.copy(f"SELECT * FROM {_ANSWERS}", path, "parquet", facts)
+
+
+def facts_of(path: Path) -> Mapping[str, Any]:
+    """Return what `write_answers` noted in a file; nothing of files of others."""
+    database = Database(str(path))
+    for key, value in database.rows(f"SELECT key, value FROM parquet_kv_metadata({database.link(path)})"):
+        if bytes(key) == METADATA_KEY.encode():
+            facts = json.loads(value)
+            return facts if isinstance(facts, dict) else {}
+    return {}
+
+
+def read_answers(path: Path, order: str, most: int) -> pd.DataFrame:
+    """Return the rows with the largest values in a column, at most so many."""
+    database = Database(str(path))
+    relation = parquet_scan(database.link(path))
+    return database.frame(f"SELECT * FROM {relation} ORDER BY {quoted_name(order)} DESC NULLS LAST LIMIT {most}")

@@ -1,0 +1,61 @@
+"""`perf fit TABLE -o MODELS.parquet`: each series is as one fitted alone, and the file is a model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+
+P = np.array([1.0, 2, 4, 8, 16, 32])
+AT = ("--path", "path", "--at", "p=128", "-o", "models.parquet")
+
+
+@pytest.fixture
+def table(folder):
+    """Strong, weak and growing series, of which some have repeated runs and one too few levels."""
+    rng = np.random.default_rng(3)
+    shapes = {"strong": 20.0 / P + 1.0, "weak": 10.0 + 0.2 * np.log2(P), "growing": 1.0 + 0.3 * P, "": np.sqrt(P)}
+    rows = []
+    for number, (kind, shape) in enumerate(shapes.items()):
+        for run in range(1 + number % 2):
+            times = shape * np.exp(0.02 * rng.standard_normal(len(P)))
+            rows += [(p, f"main->{kind}{number}", run, t) for p, t in zip(P, times, strict=True)]
+    rows += [(1.0, "short", 0, 1.0)]
+    frame = pd.DataFrame(rows, columns=["p", "path", "run", "time_s"]).sample(frac=1.0, random_state=1)
+    frame.to_csv("paths.csv", index=False)
+    return frame
+
+
+def test_each_series_is_as_one_alone(perf, table):
+    done = perf("fit", "paths.csv", *AT, status=3)
+    assert done.lines[0].startswith("4 series fitted; at p=128 the largest is main->growing2: ")
+    assert any(line.startswith("Not fitted: short: 1 distinct point") for line in done.lines)
+    model = perfcore.load("models.parquet")
+    for name in model.paths:
+        alone = table[table["path"] == name].drop(columns="path").reset_index(drop=True)
+        one = perfcore.fit(alone, fitter="scaling", at="p=128", duplicates="keep")
+        (expected,) = one.predict_array([128.0], 0.95)
+        found = model.predict_array({"p": np.array([128.0]), "path": np.array([name])}, 0.95)
+        assert found[0] == pytest.approx(expected, rel=1e-9)
+        assert next(row.model.formula for row in model.rows if row.path == name) == one.formula
+
+
+def test_the_file_is_a_model(perf, table):
+    perf("fit", "paths.csv", *AT, status=3)
+    assert "main->growing2" in perf("predict", "models.parquet").out
+    assert perf("compare", "models.parquet", "models.parquet").lines[0].startswith("B and A do not differ")
+    assert perfcore.load("models.parquet").views() is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("one.csv", "-o", "m.parquet"), "name the column of a series with --path"),
+        (("one.csv", "--fitter", "individual", "-o", "m.parquet"), "models of this fitter are JSON files"),
+        (("nowhere.csv", "-o", "m.parquet"), "there is no such file"),
+        (("one.csv", "paths.csv", "-o", "m.parquet"), "give one file of all series"),
+    ],
+)
+def test_mistakes(refused, table, words, message):
+    table[table["path"] == "main->weak1"].drop(columns="path").to_csv("one.csv", index=False)
+    assert message in refused("fit", *words)
