@@ -11,7 +11,7 @@ import traceback
 
 import typer
 
-from perfcore.base.errors import PerfError, options_of_program
+from perfcore.base.errors import PerfError, error_lines, options_of_program
 from perfcore.base.surroundings import ignore_settings_of_folder, open_closed_streams
 from perfcore.cli.app import program
 from perfcore.hooks.registry import fault_of_plugin
@@ -62,7 +62,7 @@ def _place(error: OSError) -> str:
 
 
 def _fail(message: str) -> None:
-    typer.echo(f"perf: error: {' '.join(message.splitlines())}", err=True)
+    typer.echo("\n".join(error_lines(f"perf: error: {message}")), err=True)
     sys.exit(2)
 
 

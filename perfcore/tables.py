@@ -258,18 +258,30 @@ def _limits(
     return limits
 
 
-def csv_lines(table: Table) -> Iterator[str]:
-    """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # by which spreadsheets take a text for a formula
+
+
+def csv_lines(table: Table, for_spreadsheet: bool = False) -> Iterator[str]:
+    """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``.
+
+    For spreadsheets, texts that they would take for formulas have an apostrophe before them.
+    """
     import csv
     import io
 
     if table.title:
-        yield f"# {table.title}"
+        yield f"# {printable(table.title)}"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([name for name, _ in table.data])
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value if _is_known(value) else ""
+        return f"{chr(39) * (for_spreadsheet and value.startswith(_FORMULA))}{printable(value)}"
+
+    writer.writerow([cell(name) for name, _ in table.data])
     for row in zip(*(values for _, values in table.data), strict=True):
-        writer.writerow([value if _is_known(value) else "" for value in row])
+        writer.writerow(map(cell, row))
     yield text.getvalue().removesuffix("\n")
 
 
@@ -283,7 +295,7 @@ _TEX = {
 
 def _tex(text: str) -> str:
     """A text as TeX prints it letter for letter; two hyphens stay two, which would be a dash."""
-    return re.sub("-(?=-)", "-{}", "".join(_TEX.get(sign, sign) for sign in " ".join(text.split())))
+    return re.sub("-(?=-)", "-{}", "".join(_TEX.get(sign, sign) for sign in printable(" ".join(text.split()))))
 
 
 def latex_lines(table: Table) -> Iterator[str]:

@@ -51,6 +51,27 @@ sys\t0m0.100s
 threads=8
 2.50user 0.10system 0:31.25elapsed 99%CPU (0avgtext+0avgdata 5120maxresident)k
 """
+SYSBENCH = """\
+sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+Number of threads: 4
+CPU speed:
+    events per second:  4312.53
+General statistics:
+    total time:                          10.0007s
+Latency (ms):
+         avg:                                    0.93
+"""
+HPCG = """\
+HPCG-Benchmark
+Machine Summary::Distributed Processes=64
+Benchmark Time Summary::Total=723.9
+Final Summary::HPCG result is VALID with a GFLOP/s rating of=120.5
+"""
+IPERF = """\
+{"start": {"test_start": {"protocol": "TCP", "num_streams": 4, "blksize": 131072}}, "intervals": [],
+ "end": {"sum_sent": {"seconds": 2.0, "bits_per_second": 9.4e9, "retransmits": 7},
+         "sum_received": {"seconds": 2.0, "bits_per_second": 9.396e9}}}
+"""
 CRITERION = """\
 {"reason":"benchmark-complete","id":"sort/quick/100","iteration_count":[10,20],"measured_values":[15.0,40.0],"unit":"us"}
 {"reason":"group-complete","group_name":"sort","benchmarks":["sort/quick/100"]}
@@ -657,6 +678,8 @@ SAMPLES = {
     "gromacs": [("md.log", GROMACS)],
     "hpl": [("hpl.out", HPL)],
     "mlperf": [("result_0.txt", MLPERF)],
+    "benchmark-reports": [("sysbench.txt", SYSBENCH), ("hpcg.txt", HPCG)],
+    "iperf3": [("iperf.json", IPERF)],
     "gpu-tables": [("kernels.csv", ROCPROF_TABLE), ("cuda_gpu_trace.csv", NSYS_TABLE)],
     "gpu-sums": [("cuda_gpu_kern_sum.csv", NSYS_SUMS)],
     "json-records": [("runs.jsonl", JSON_LINES), ("series.json", JSON_ARRAY)],

@@ -11,6 +11,10 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 
+_REMEDY = (  # how advice begins
+    "(?:add|choose|convert|correct|fix|fit|give|hold|if|keep|leave|make|measure|name|put|read|remove|rename|say|select|"
+    "set|take|to|try|use|write|--?[a-z])\\b"
+)
 _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 # Commands to type stay as they are; elsewhere an option may have a value, which is no word of the sentence.
 _OPTION = re.compile(
@@ -101,11 +105,33 @@ def _nearest(name: str, known: list[str]) -> str | None:
     return plain[near[0]] if near else None
 
 
-def listing(names: Iterable[str], most: int = 20) -> str:
+def listing(names: Iterable[str], most: int = 5) -> str:
     """Names in a line that stays readable when there are hundreds."""
     names = list(names)
     text = ", ".join(names[:most]) or "none"
     return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
+
+
+def error_lines(message: str, width: int = 100) -> list[str]:
+    """Return an error as short lines: where and what, and on lines of their own what mends it.
+
+    Examples
+    --------
+    >>> error_lines("a.csv:3: time is 'x'; name another column with --value")
+    ["a.csv:3: time is 'x'", '  fix: name another column with --value']
+    """
+    import textwrap
+
+    what, *further = re.split(r"; (?=[a-z-])", " ".join(message.split()))
+    fix = next((k for k, text in enumerate(further) if re.match(_REMEDY, text)), len(further))
+    lines = ["; ".join([what, *further[:fix]]), *([f"  fix: {'; '.join(further[fix:])}"] if further[fix:] else [])]
+    wrapper = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    shown = list[str]()
+    for line in lines:  # a command, which is copied, is not parted
+        words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
+        shown += wrapper.wrap(words + mark[:1])
+        shown += [f"  perf {command}"] if mark else []
+    return shown
 
 
 def counted(number: int, noun: str) -> str:

@@ -77,7 +77,8 @@ def print_plainly(table_format: str, tables: Sequence[Any]) -> None:
     for number, table in enumerate(tables):
         if number:
             typer.echo()
-        for line in csv_lines(table) if table_format == "csv" else latex_lines(table):
+        is_sheet = table_format == "spreadsheet"
+        for line in latex_lines(table) if table_format == "latex" else csv_lines(table, is_sheet):
             typer.echo(line)
 
 
@@ -116,7 +117,7 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
         kind = getattr(result, "json_kind", type(result).__name__.lower())
         print_json(kind, {**reported(result), **result.to_dict()})
     elif table_format is not None:
-        print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
+        print_plainly(table_format, result.tables() if table_format == "latex" else result.plain_tables())
     else:
         print_findings(result, **files)
 

@@ -27,8 +27,8 @@ Picture = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg, .pdf or .html.")
 ]
 TableFormat = Annotated[
-    Literal["csv", "latex"] | None,
-    typer.Option("--table", help="Print only the tables, as CSV (all rows) or LaTeX (booktabs)."),
+    Literal["csv", "spreadsheet", "latex"] | None,
+    typer.Option("--table", metavar="FORMAT", help="Print the tables alone: csv, spreadsheet (no formulas) or latex."),
 ]
 At = Annotated[
     list[str] | None,

@@ -13,24 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.units import NANOSECONDS, is_rate, seconds_per, split_unit, unit_in_name, unit_of
+from perfcore.base.errors import OptionError, UnknownNameError, listing
+from perfcore.data.units import is_rate, seconds_per, split_unit, unit_in_name, unit_of
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
 _TABLES = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
 
 
 def words(table: str, key: str) -> tuple[str, ...]:
-    """Return the words of an entry of the vocabulary, in their order.
-
-    Examples
-    --------
-    >>> words("roles", "code")[:2]
-    ('code', 'benchmark')
-    """
+    """Return the words of an entry of the vocabulary, in their order."""
     text = _TABLES[table][key]
     return tuple(part.strip() for part in re.split(r";" if ";" in text else r"\s+", text.strip()))
 
@@ -57,14 +50,8 @@ _LOOKED_AT = 1000  # values of a column of texts, at even distances, that show w
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max|total)", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?:/|[\s_]per[\s_])(?:cpu[\s_]?)?(?:s|sec|seconds?)$", re.IGNORECASE)
-_TIME_WORDS, _RATE_WORDS = frozenset(words("words", "time")), frozenset(words("words", "rate"))
-_PLAIN_TIMES = frozenset(["time", "times", "wall", "took", "seconds"])  # that many things are called
-_SIZE_WORDS, _RESULT_WORDS = frozenset(words("words", "size")), frozenset(words("words", "result"))
-_ALTERNATIVES, _PARTS = frozenset(words("words", "alternative")), frozenset(words("words", "part"))
-_WHOLE_WORDS = frozenset(words("words", "whole"))
-_COSTS = frozenset(words("words", "cost"))
-_SIGNED = words("words", "signed")
-_LARGER, _SMALLER = frozenset(words("words", "larger")), frozenset(words("words", "smaller"))
+_WORDS = {key: frozenset(words("words", key)) for key in _TABLES["words"]}
+_TIME_WORDS, _SIGNED = _WORDS["time"], words("words", "signed")
 
 RUN_COLUMNS = words("rows", "repetition")  # a column of this name identifies the runs of one point
 _OF_RUNS = frozenset((*RUN_COLUMNS, *words("rows", "identifier")))
@@ -163,7 +150,7 @@ def alternatives_of(columns: Sequence[str]) -> tuple[str, ...]:
     common = set.intersection(*times.values()) if times else set()
     ways = [names - common for names in times.values()]
     units = {unit_of(column) for column in times}
-    is_split = len(times) > 1 and len(units) == 1 and all(names and names <= _ALTERNATIVES for names in ways)
+    is_split = len(times) > 1 and len(units) == 1 and all(names and names <= _WORDS["alternative"] for names in ways)
     return tuple(times) if is_split else ()
 
 
@@ -176,8 +163,8 @@ def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
     ('computation', 'imbalance', 'transfer')
     """
     names = {column: set(words_of(split_unit(column)[0])) - _TIME_WORDS for column in columns}
-    parts = [column for column, each in names.items() if each & _PARTS and not is_called_rate(column)]
-    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WHOLE_WORDS)]
+    parts = [column for column, each in names.items() if each & _WORDS["part"] and not is_called_rate(column)]
+    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WORDS["whole"])]
     return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
@@ -209,16 +196,13 @@ def are_dates(column: pd.Series) -> bool:
     return len(times) > 1 and inside and times.is_monotonic_increasing
 
 
-def say_the_same(table: pd.DataFrame, one: str, other: str) -> bool:
-    """Return whether each level of a column is met with one level of another."""
-    return len(table[[one, other]].drop_duplicates()) == table[one].nunique() == table[other].nunique()
-
-
 def without_copies(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Return the columns less those that say the same as another one; counts of results go before sizes."""
     kept: list[str] = []
-    for column in sorted(columns, key=is_result):
-        if not any(say_the_same(table, column, other) for other in kept):
+    levels = {column: table[column].nunique() for column in columns}
+    for column in sorted(columns, key=lambda column: not _WORDS["result"].isdisjoint(words_of(column))):
+        same = [other for other in kept if levels[other] == levels[column]]
+        if not any(len(table[[column, other]].drop_duplicates()) == levels[column] for other in same):
             kept.append(column)
     return [column for column in columns if column in kept]
 
@@ -241,7 +225,8 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
     for given_symbol, column in named:
         symbol = given_symbol or _symbol(column, "p" not in symbols, columns)
         symbols.add(symbol)
-        _check_symbol(symbol)
+        if not _can_stand(symbol):
+            raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
         if symbol in parameters or column in parameters.values():
             raise OptionError(f"parameter {symbol!r} ({column}) is given twice")
         parameters[symbol] = column
@@ -259,12 +244,6 @@ def shown_names(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def _can_stand(name: str) -> bool:
     return name not in FORMULA_WORDS and _SYMBOL.fullmatch(name) is not None
-
-
-def _check_symbol(symbol: str) -> None:
-    """Refuse what cannot stand in a formula, such as a name with blanks or that of a function."""
-    if not _can_stand(symbol):
-        raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
 
 
 def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> tuple[str, ...]:
@@ -341,24 +320,14 @@ def existing_column(name: str, columns: Sequence[str]) -> str:
 # What names say of quantities.
 
 
+@functools.lru_cache(maxsize=1 << 14)  # thousands of call paths are compared with every model
 def plain_name(name: str) -> str:
     """Return a name as it is compared: in lower case, with single blanks for ``_`` and ``-``."""
-    return _plain_name(name)
-
-
-@functools.lru_cache(maxsize=1 << 14)  # thousands of call paths are compared with every model
-def _plain_name(name: str) -> str:
     return " ".join(re.sub(r"[_\-\s]+", " ", name).casefold().split())
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in lower case, also of CamelCase.
-
-    Examples
-    --------
-    >>> words_of("GPU_TimeUsed")
-    ['gpu', 'time', 'used']
-    """
+    """Return the words of a name in lower case, also of CamelCase."""
     return [word.lower() for word in _WORD.findall(name)]
 
 
@@ -367,7 +336,7 @@ def is_called_time(column: str) -> bool:
     unit, names = unit_in_name(column), set(words_of(column))
     if unit is not None and unit.kind not in ("time", "count"):
         return False
-    return not (is_run_identifier(column) or _is_signed(names)) and (
+    return not (is_run_identifier(column) or is_signed(names)) and (
         (unit is not None and unit.kind == "time") or bool(names & _TIME_WORDS)
     )
 
@@ -379,10 +348,10 @@ def is_called_rate(column: str) -> bool:
     if unit is not None and unit.kind not in ("count", "share"):
         return unit.kind == "rate"
     names = words_of(name)
-    if _COSTS.intersection(names):
+    if _WORDS["cost"].intersection(names):
         return False
     return _PER_SECOND.search(name) is not None or (
-        bool(names) and (names[-1] in _RATE_WORDS or "".join(names[-2:]) in _RATE_WORDS)
+        bool(names) and (names[-1] in _WORDS["rate"] or "".join(names[-2:]) in _WORDS["rate"])
     )
 
 
@@ -390,12 +359,7 @@ def is_size(column: str) -> bool:
     """Return whether a name is that of the size of a problem."""
     names = words_of(split_unit(column)[0] or column)
     is_other = is_run_identifier(column) or is_called_time(column) or is_called_rate(column)
-    return bool(names) and not is_other and names[-1] in _SIZE_WORDS
-
-
-def is_result(column: str) -> bool:
-    """Return whether a name is that of something counted of a run, such as its failures."""
-    return bool(_RESULT_WORDS.intersection(words_of(column)))
+    return bool(names) and not is_other and names[-1] in _WORDS["size"]
 
 
 def is_speed(unit: str | None, *names: str) -> bool:
@@ -403,20 +367,20 @@ def is_speed(unit: str | None, *names: str) -> bool:
     return is_rate(unit) if unit and unit != "%" else bool(names) and all(map(is_called_rate, names))
 
 
-def what_zero_means(of_speed: bool) -> str:
-    """Return why a measured 0 is left out, of work per time or of times."""
-    return "nothing was done, which no model of a rate covers" if of_speed else "below what the clock sees"
-
-
 def direction(unit: str, column: str) -> str:
     """Return which values are better, ``"larger"`` or ``"smaller"``; empty if neither unit nor name says it."""
     counted, last = last_word(unit.partition("/")[0]), last_word(column.rstrip("[(%)] "))
-    if counted in _SMALLER:  # misses/s
+    if counted in _WORDS["smaller"]:  # misses/s
         return "smaller"
     bare = not unit.strip("%")
-    if is_speed(unit, column) or (bare and last in _LARGER):
+    if is_speed(unit, column) or (bare and last in _WORDS["larger"]):
         return "larger"
-    known = not bare or (unit_of(column) or "").strip("%") or last in _SMALLER or last_word(column) in _SMALLER
+    known = (
+        not bare
+        or (unit_of(column) or "").strip("%")
+        or last in _WORDS["smaller"]
+        or last_word(column) in _WORDS["smaller"]
+    )
     return "smaller" if known or guess_roles([column], {column}).value is not None else ""
 
 
@@ -425,36 +389,9 @@ def last_word(name: str) -> str:
     return str((re.findall(r"[a-z]+", name.lower()) or [""])[-1])
 
 
-def is_duration(column: str, source: str = "") -> bool:
-    """Return whether a column's name says that it holds lengths of time, which are not negative."""
-    if column == "value":
-        names = set(words_of(Path(source).stem))
-        return bool((_TIME_WORDS - _PLAIN_TIMES) & names) and not _is_signed(names)
-    names, unit = set(words_of(column)), unit_in_name(column)
-    if _is_signed(names) or (unit is not None and unit.kind != "time"):
-        return False
-    # A name that ends with min or h is more often a minimum or a height.
-    return bool(_TIME_WORDS & names) or (unit is not None and unit.label in NANOSECONDS)
-
-
-def _is_signed(names: Collection[str]) -> bool:
+def is_signed(names: Collection[str]) -> bool:
+    """Return whether words name a quantity that may be negative."""
     return any(word.startswith(_SIGNED) for word in names)
-
-
-def check_durations(values: npt.ArrayLike, column: str, source: str = "") -> None:
-    """Refuse negative lengths of time; see `is_duration`."""
-    import numpy as np  # names are compared without
-
-    samples = np.asarray(values, dtype=np.float64)
-    if not len(samples) or samples.min() >= 0.0 or not is_duration(column, source):
-        return
-    negative = np.flatnonzero(samples < 0.0)
-    first = int(negative[0])
-    others = f" (and {len(negative) - 1} more)" if len(negative) > 1 else ""
-    raise DataError(
-        f"sample {first + 1} of {len(samples)} is {samples[first]:.6g}{others}, and a time is not negative; correct or "
-        "leave out what is wrong; if it is a difference, declare it: within -inf,inf"
-    )
 
 
 # What names say of rows.

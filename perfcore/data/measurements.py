@@ -50,6 +50,8 @@ class Measurements(Shown):
         Line of each row in the source.
     notes : sequence of str
         What its reader assumed and left out.
+    duplicates : {"refuse", "keep", "drop"}, optional
+        What the option of the reader says of rows that agree in every column; None if the reader has no such option.
 
     Raises
     ------
@@ -81,8 +83,9 @@ class Measurements(Shown):
         source: str = "measurements",
         lines: Sequence[int] | None = None,
         notes: Sequence[str] = (),
+        duplicates: str | None = None,
     ) -> None:
-        self.notes = tuple(notes)
+        self.notes, self.duplicates = tuple(notes), duplicates
         if not len(table):
             raise DataError(f"{source}: the table has no rows")
         columns = list(table.columns)

@@ -30,6 +30,7 @@ class RowsWithRoles(Protocol):
     source: str
     table: pd.DataFrame
     roles: MeasurementRoles
+    duplicates: str | None  # what an option of the reader says of equal rows
 
     def line(self, row: int) -> int | None:
         """Line of a row in the source, if it has lines."""
@@ -321,18 +322,32 @@ def numbers_of(
 
 
 def without_duplicates(
-    data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
+    data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str = "refuse", notes: list[str] | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition."""
-    # As texts, so that cells of any kind can be compared; a copied file has another name.
+    """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
+
+    A block of rows that follows an equal one is refused in every command that reads runs, unless the option of the
+    reader or of the fitter accepts it.
+    """
+    import pandas as pd
+
+    option = "--duplicates " if data.duplicates is None else "-r duplicates="
+    duplicates = data.duplicates or "refuse" if duplicates == "refuse" else duplicates
+    everything, notes = np.ones(len(kept), dtype=np.bool_), [] if notes is None else notes
+    if duplicates == "keep":
+        return everything
+    # Cells of any kind can be compared as texts; a copied file has another name.
     used = {*data.roles.parameters.values(), *data.roles.code, *data.roles.system, *data.roles.category}
-    columns = [name for name in data.table.columns if name != "file" or name in used]
-    groups = data.table.astype(str).groupby(columns, sort=False, dropna=False)
-    number = np.asarray(groups.ngroup(), dtype=np.int64)
+    columns = [data.table[name] for name in data.table.columns if name != "file" or name in used]
+    plain = [column if column.dtype.kind in "iuf" else column.astype(str) for column in columns]
+    number = np.asarray(
+        pd.concat(plain, axis=1).groupby([column.name for column in plain], sort=False, dropna=False).ngroup(),
+        dtype=np.int64,
+    )
     first = np.unique(number, return_index=True)[1][number]
     repeated = (first < np.arange(len(first))) & kept
-    if not repeated.any() or duplicates == "keep":
-        return np.ones(len(kept), dtype=np.bool_)
+    if not repeated.any():
+        return everything
     if duplicates == "refuse":
         if (copied := _copied_block(number)) is not None:
             row, earlier = copied
@@ -341,14 +356,14 @@ def without_duplicates(
                 row,
                 f"from here on the rows repeat those from {'row' if line is None else 'line'} "
                 f"{data.row(earlier) if line is None else line} on in every column and in their order; remove the copy "
-                "(--duplicates drop) or say that these are repeated runs (--duplicates keep)",
+                f"({option}drop) or say that these are repeated runs ({option}keep)",
             )
         count = int(repeated.sum())
         notes.append(
             f"{count:,} row{'s repeat earlier ones' if count > 1 else ' repeats an earlier one'} in every column "
-            f"({_rows(data, repeated, 5)}): kept as repeated runs of equal values (--duplicates drop removes them)"
+            f"({_rows(data, repeated, 5)}): kept as repeated runs of equal values ({option}drop removes them)"
         )
-        return np.ones(len(kept), dtype=np.bool_)
+        return everything
     notes.append(f"left out, a copy of another row in every column: {_rows(data, repeated)}")
     return ~repeated
 

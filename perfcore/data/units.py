@@ -22,12 +22,14 @@ NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in 
 
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
-_SECONDS = {"min": 60, "h": 3600, "d": 86400, "day": 86400}
+_SECONDS = {"min": 60, "h": 3600, "d": 86400, "day": 86400, "ks": 10**3, "Ms": 10**6}
+_RARE_TIMES = {"ps": "ps", "ks": "ks", "Ms": "Ms", "d": "day"}  # endings of names of times only, as in time_ks
 
 # Each label: the one that those of its kind are multiples of, and how many of that it is.
 LABELS: dict[str, tuple[str, Fraction]] = {
     **{label: ("s", Fraction(size, 10**9)) for label, size in NANOSECONDS.items()},
     **{label: ("s", Fraction(size)) for label, size in _SECONDS.items()},
+    "ps": ("s", Fraction(1, 10**12)),
     **{f"{prefix}B": ("B", Fraction(size)) for prefix, size in (_PREFIXES | _BINARY_PREFIXES).items()},
     **{f"{prefix}bit": ("B", Fraction(size, 8)) for prefix, size in _PREFIXES.items()},
     **{f"{prefix}flop": ("flop", Fraction(size)) for prefix, size in _PREFIXES.items()},
@@ -184,6 +186,8 @@ def _plain_ending(name: str) -> tuple[str, KnownUnit] | None:
     if match is None or match["gap"] != "_":
         return None
     label = match["label"]
+    if label in _RARE_TIMES and not _TIME_QUANTITIES.isdisjoint(match["name"].lower().split("_")):
+        return match["name"], _unit(_RARE_TIMES[label])
     if (unit := _time(label, _TIME_ENDINGS)) is not None:
         return match["name"], unit
     if label.lower() == "count":
@@ -193,6 +197,8 @@ def _plain_ending(name: str) -> tuple[str, KnownUnit] | None:
 
 
 def _time(word: str, words: Iterable[str]) -> KnownUnit | None:
+    if word in ("ps", "ks", "Ms") and words is _TIME_WORDS:
+        return _unit(word)
     return _known(_TIME_WORDS[word.lower()]) if word.lower() in words else None
 
 

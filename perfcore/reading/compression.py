@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 
-# Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill a disk;
+# Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill memory;
 # gzip allows a growth of 1,030 times, the others of far more.
-_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 28
+_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 200, 1 << 25
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ def writer(path: str | os.PathLike[str]) -> Reader:
         if suffix in entry.suffixes and (implementation := _writing(entry)) is not None:
             return implementation
     endings = [ending for entry in entries if _writing(entry) is not None for ending in entry.suffixes]
-    raise OptionError(f"cannot write {os.fspath(path)!r}: the ending must be one of {', '.join(endings)}")
+    raise OptionError(f"cannot write {os.fspath(path)!r}: the ending must be one of {listing(endings)}")
 
 
 def _writing(entry: Entry) -> Reader | None:

@@ -31,11 +31,22 @@ def archive() -> bytes:
             f"{HEADER}\n{HEADER}\n".encode(),
             "wide.csv:1: has 20,001 columns, more than the 10,000 that",
         ),
-        ("info bomb.csv.gz", gzip.compress(TABLE + b"1" * (1 << 27)), "bomb.csv.gz:6: the table cannot be read"),
+        (
+            "info bomb.csv.gz",
+            gzip.compress(TABLE + b"1" * (1 << 27)),
+            "bomb.csv.gz: decompresses to more than 200 times its",
+        ),
         ("predict deep.toml", b"[a" + b".a" * 100_000 + b"]\nx = 1\n", "deep.toml: not TOML: a key has more than 100"),
         ("experiment run deep.toml -- true", b"a = " + b"[" * 100_000, "deep.toml: not TOML"),
         ("predict deep.json", b"[" * 100_000, "deep.json: not a model file"),
         ("info run.tar --reader otf2", archive(), "run.tar: the archive leads out of its folder: '../../out.otf2'"),
+        (
+            "info rows.csv.gz",
+            gzip.compress(b"p,t\n" + b"1,1\n" * (13 << 20)),
+            "rows.csv.gz: decompresses to more than 200",
+        ),
+        ("info deep.json", b"[" * 100_000, "deep.json: not in any of the "),
+        ("info deep.json", b'{"traceEvents": ' + b"[" * 100_000, "deep.json"),
         ("info run.py", b"import sys, os\nx, y = 1, 2\n", "run.py: not in any of the "),
     ],
 )
@@ -96,3 +107,29 @@ def test_time_is_near_linear_in_names_of_states(perf, folder):
     began = time.process_time()
     assert "30,000" in perf("info", "states.csv", status=(0,)).out
     assert time.process_time() - began < 8
+
+
+NAMES = ["'); DROP TABLE input; --", 'a"b', "x*?[1]", "\x1b[31mred", "right\u202eleft", "=1+1", "@SUM(A1)"]
+
+
+def test_signs_of_sql_of_patterns_and_of_terminals_in_names_are_text(perf, folder):
+    name = "it's *?[a] ;--.csv"
+    columns = ",".join(f'"{text.replace(chr(34), 2 * chr(34))}"' for text in NAMES)
+    rows = "".join(f"{p},{','.join(map(repr, [1.5] * len(NAMES)))},{8 / p}\n" for p in (1, 2, 4))
+    (folder / name).write_text(f"p,{columns},time_s\n{rows}")
+    said = perf("info", name).out
+    assert "3 measurements of time_s" in said
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+
+
+@pytest.mark.parametrize("form", ["csv", "spreadsheet", "latex"])
+def test_names_in_exported_tables_are_text(perf, folder, form):
+    codes = ["=cmd()", "\x1b[31mred", "a\u202eb"]
+    rows = "".join(f"{code},{p},{k / p}\n" for k, code in enumerate(codes, 1) for p in (1, 2, 4, 8))
+    (folder / "runs.csv").write_text(f"code,p,time_s\n{rows}")
+    said = perf("fit", "runs.csv", "--table", form).out
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert ("'=cmd()" in said) == (form == "spreadsheet")
+    assert "=cmd()" in said

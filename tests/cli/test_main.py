@@ -50,7 +50,6 @@ def test_without_a_command_there_is_help_and_a_status(perf):
 def test_unknown_commands_are_refused_with_the_nearest(refused):
     said = refused("fti")
     assert said.startswith("unknown command 'fti': did you mean 'fit'? Choose from ")
-    assert " fit, " in said
     assert "No such option" in refused("--fitter", "worley")
     assert "did you mean 'list'" in refused("experiment", "lits")
 
@@ -108,7 +107,7 @@ def test_a_device_without_end_is_refused_as_standard_input():
             [PERF, "info", "-"], stdin=endless, capture_output=True, text=True, check=False, timeout=60
         )
     assert done.returncode == 2
-    assert done.stderr == "perf: error: -: is a device; name a file, or - for standard input\n"
+    assert done.stderr == "perf: error: -: is a device\n  fix: name a file, or - for standard input\n"
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatc
     with Source(path) as source:
         with (
             source.open() as stream,
-            pytest.raises(InputError, match=rf"bomb\.csv\{ending}: decompresses to more than 300"),
+            pytest.raises(InputError, match=rf"bomb\.csv\{ending}: decompresses to more than 200"),
         ):
             stream.read()
         with pytest.raises(InputError, match=f"unpack it with {program} first"), source.plain_file():

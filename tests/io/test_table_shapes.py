@@ -1,5 +1,8 @@
 """Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +13,9 @@ from perf_io.tables.measurement_table import numbers_of_commands
 from perf_scaling.data import told_scaling
 from perf_tables.suites import parts_of
 from perfcore import Measurements, Series
-from perfcore.base.errors import PerfError
+from perfcore.__main__ import main
+from perfcore.base.errors import InputError, PerfError
+from perfcore.data.units import seconds_per
 
 TIMES = [8.0, 4.5, 2.5]
 TABLE = "p,time_s\n1,8\n2,4.5\n4,2.5\n"
@@ -198,3 +203,112 @@ def test_parameters_that_follow_from_others_are_named(tmp_path):
     both = table.assign(kind=["weak"] * 4 + ["strong"] * 5)
     with pytest.raises(PerfError, match=r"where='kind=weak' or where='kind=strong'"):
         perfcore.fit(Measurements(both), fitter="scaling", parameter="nodes,threads")
+
+
+TWICE = "load,throughput\n" + 2 * "1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775.0\n216,1702.2\n"
+OF_TWICE = ("--parameter", "load", "--value", "throughput")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "twice.csv", *OF_TWICE),
+        ("fit", "twice.csv", *OF_TWICE, "--fitter", "usl"),
+        ("fit", "twice.csv", *OF_TWICE, "--fitter", "regression", "--formula", "a + b*load"),
+        ("gate", "twice.csv", "once.csv", "--value", "throughput"),
+        ("stochastic", "summarize", "twice.csv", "--column", "throughput"),
+        ("validate", "model.json", "twice.csv"),
+    ],
+)
+def test_a_file_joined_with_itself_is_refused_by_every_command_that_takes_runs(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("twice.csv", TWICE), ("once.csv", TWICE[: len(TWICE) // 2 + 8])):
+        Path(name).write_text(text)
+    perfcore.fit("once.csv", parameter="load", value="throughput").save("model.json")
+    for option, status in (("", (2,)), ("drop", (0, 3)), ("keep", (0, 3))):
+        monkeypatch.setattr(sys, "argv", ["perf", *words, *(("-r", f"duplicates={option}") if option else ())])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr().err
+        assert ended.value.code in status, said
+        assert ("twice.csv:9: from here on the rows repeat those from line 2" in said) == (not option)
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"), [("time_ks", 1e3), ("time_ps", 1e-12), ("time_d", 86400), ("time_min", 60), ("time_Ms", 1e6)]
+)
+def test_units_of_times_are_what_the_standard_prefixes_say(read, name, seconds):
+    unit = read(f"p,{name}\n1,8\n2,4\n", "runs.csv").roles.unit
+    assert seconds_per(unit) == pytest.approx(seconds, rel=1e-12)
+
+
+def test_points_between_thousands_are_asked_for_and_read(read):
+    text = "p;time_s\n1;10.200\n2;5.300\n4;860\n"
+    with pytest.raises(InputError, match=r"10\.200 may be 10200, with points between thousands; give -r decimal=,"):
+        read(text, "runs.csv")
+    assert read(text, "runs.csv", decimal=",").table["time_s"].tolist() == [10200, 5300, 860]
+    assert read(text, "runs.csv", decimal=".").table["time_s"].tolist() == [10.2, 5.3, 860]
+    mixed = read("p;time_s;x\n1;10.200;1,5\n2;860;2,5\n", "runs.csv")  # the other column shows the decimal comma
+    assert mixed.table["time_s"].tolist() == [10200, 860]
+
+
+def test_lines_may_end_with_two_carriage_returns(read):
+    assert read("p,time_s\r\r\n1,8\r\r\n2,4\r\r\n", "runs.csv").table["time_s"].tolist() == [8, 4]
+
+
+def test_moments_in_whole_minutes_since_1970_are_dates_also_over_months(read):
+    series = read("time,a,b\n" + "".join(f"{1_700_000_000 + 86400 * k},{k},1\n" for k in range(60)), "runs.csv")
+    assert series.time_unit == "s"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "heading"),
+    [
+        ("p,time_s\n1,8\n2,4\n\np,memory_MB\n1,100\n2,60\n", 5, "p memory_MB"),
+        (
+            "## Strong\n\n| p | time |\n|---|---|\n| 1 | 8 |\n| 2 | 4 |\n\n| p | time |\n|---|---|\n| 1 | 8 |\n",
+            8,
+            "p time",
+        ),
+        ("Strong scaling\np  time_s\n1  8\n2  4\n\nWeak scaling\np  time_s\n1  8\n2  8\n", 6, "Weak scaling"),
+    ],
+)
+def test_a_second_table_in_a_text_is_refused_with_its_line(read, text, line, heading):
+    with pytest.raises(InputError, match=rf"runs\.txt:{line}: a second table begins here \('{heading}'\)"):
+        read(text, "runs.txt")
+
+
+def test_column_names_that_come_again_are_left_out_with_a_note(read):
+    data = read("p,time_s\n1,8\n2,4\np,time_s\n4,2\n", "runs.csv")
+    assert data.table["time_s"].tolist() == [8, 4, 2]
+    assert data.notes == ("the line of column names comes again, first in line 4: left out there",)
+    assert [data.line(row) for row in range(3)] == [2, 3, 5]
+
+
+def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path):
+    (tmp_path / "runs.csv").write_text(
+        "benchmark,commit,run,workers,clients,requests,time_s,old_time_s,speedup,sd_s,status\n"
+        + "".join(
+            f"a,c1,{run},{p},{n},{50 * n},{time},{old},{old / time:.4f},0.1,ok\n"
+            for run, p, n, time, old in [
+                (1, 1, 2, 9.1, 20.3),
+                (2, 2, 3, 5.2, 31.4),
+                (1, 2, 4, 8.7, 25.5),
+                (2, 4, 5, 3.3, 44),
+            ]
+        )
+    )
+    facts = describe(perfcore.read(tmp_path / "runs.csv"), "runs.csv")
+    assert facts["roles"] == [
+        "benchmark: code (--path)",
+        "commit: version (perf gate --version)",
+        "run: repetition",
+        "workers: parameter p (--parameter)",
+        "clients: size (--value, --parameter)",
+        "requests: derived, 50 * clients: not used",
+        "time_s: value [s], smaller is better (--value)",
+        "old_time_s: time (--value, --parameter)",
+        "speedup: derived, old_time_s/time_s: not used",
+        "sd_s: spread of runs (deviation)",
+        "status: outcome of the run",
+    ]

@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
 
 
-_ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "series", "to be told")
+_ONE_LINE_EACH = ("markers", "next", "notes", "points", "roles", "rows to know about", "series", "to be told")
 _FUNCTIONS = ("states", "busy")
-_LABELS = {"rows to know about": "data notes", "to be told": "missing options", "busy": "busy states"}
+_IN_ROLES = ("columns", "parameters", "value", "code by", "system by", "category by", "alternatives")
+_MOST_ROLES = 10  # lines without --all
+_LABELS = {
+    "roles": "columns",
+    "rows to know about": "data notes",
+    "to be told": "missing options",
+    "busy": "busy states",
+}
 _IN_ANSWER = (
     *("kind", "rows", "points", "to be told", "next", "locations", "intervals", "duration", "steps", "start", "mean"),
     *("mean utilization", "means", "samples", "warnings"),
@@ -129,8 +136,12 @@ def facts_report(result: Facts) -> Report:
     brief = {
         name: value
         for name, value in facts.items()
-        if name not in _IN_ANSWER and value not in ("none", "all", []) and not str(value).startswith("none: ")
+        if name not in (*_IN_ANSWER, *(_IN_ROLES if "roles" in facts else ()))
+        and value not in ("none", "all", [])
+        and not str(value).startswith("none: ")
     }
+    if len(lines := brief.get("roles", [])) > _MOST_ROLES:
+        brief["roles"] = [*lines[:_MOST_ROLES], f"... {len(lines) - _MOST_ROLES} more columns (--all)"]
     reasons = [text[len("none: ") :] for text in map(str, facts.values()) if text.startswith("none: ")]
     reasons = [text.removeprefix(f"{facts['file']}: ") for text in reasons if "file" in facts]
     columns = [Column("fact", list(facts)), Column("value", list(facts.values()))]

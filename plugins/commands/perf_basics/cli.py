@@ -266,7 +266,7 @@ def fit(
         print_json("model", facts[0] if len(facts) == 1 else {"models": facts})
     for number, model in enumerate([] if as_json else models):
         if table_format is not None:
-            print_plainly(table_format, model.plain_tables() if table_format == "csv" else model.tables())
+            print_plainly(table_format, model.tables() if table_format == "latex" else model.plain_tables())
         else:
             typer.echo("", nl=number > 0)
             print_findings(model, model=output, picture=picture)

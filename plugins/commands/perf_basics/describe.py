@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import refuse_unnamed_of_codes, spread_in_words
+from perf_tables.confounders import column_meanings, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
 from perf_traces.options import WARNING
 from perfcore.base import progress
@@ -148,6 +148,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "kind": "measurements",
         "rows": len(data.table),
         "columns": list(data.table.columns),
+        "roles": [f"{column}: {meaning}" for column, meaning in column_meanings(data).items()],
         "parameters": [c if s == c else f"{s}={c}" for s, c in roles.parameters.items()],
         "value": _with_unit(roles.value, roles.unit),
         "code by": list(roles.code),

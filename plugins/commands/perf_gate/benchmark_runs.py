@@ -18,6 +18,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.columns import MeasurementRoles, direction, guess_roles, is_run_identifier, last_word, words
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import values_of, without_duplicates
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
@@ -175,35 +176,33 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     names = [key for key in keys if key.lower() not in VERSIONS]
     rounds = rounds_together(table, names) if is_store else _rounds(table, columns, reading.reader)
     deviation, number = _spread(data) if columns == [roles.value] else (float("nan"), 1.0)
-    parts = []
+    parts, labels, notes = list[pd.DataFrame](), list[pd.DataFrame](), list[str]()
+    not_copied = without_duplicates(data, np.ones(len(table), dtype=np.bool_), notes=notes)
     for column in columns:
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        good = (numbers > 0.0) & (numbers < float("inf"))
-        if not good.all():
-            row = int((~good).to_numpy().argmax())
-            cell_text = str(table[column].iloc[row])[:40]
-            data.refuse(row, f"{column} is {cell_text}; a positive number is expected. Remove the row or measure again")
+        numbers = values_of(data if column == roles.value else data.with_roles(value=column), notes)
+        kept = not_copied & ~np.isnan(numbers)
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "value": numbers.astype(float),
-                    "session": session,
-                    "order": order,
-                    "round": rounds,
-                    "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
-                    "metric": column,
-                    "unit": _units(table) if unit is None else unit,
-                    "better": _better(table),
-                    **{"deviation": deviation, "number": number, "written": float("nan")},
-                    "row": float("nan") if any(map(is_run_identifier, table.columns)) else np.arange(len(table)),
-                }
-            )
+        part = pd.DataFrame(
+            {
+                "value": numbers,
+                "session": session,
+                "order": order,
+                "round": rounds,
+                "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
+                "metric": column,
+                "unit": _units(table) if unit is None else unit,
+                "better": _better(table),
+                **{"deviation": deviation, "number": number, "written": float("nan")},
+                "row": float("nan") if any(map(is_run_identifier, table.columns)) else np.arange(len(table)),
+            }
         )
+        parts.append(part[kept])
+        labels.append(table[kept])
+    for note in notes:
+        progress.note(f"{data.source}: {note}")
     runs = pd.concat(parts, ignore_index=True)
-    labels = pd.concat([table] * len(columns), ignore_index=True)
     local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
-    return LongTable(runs, labels, keys, data.source, reading.reader, 1, local, is_store)
+    return LongTable(runs, pd.concat(labels, ignore_index=True), keys, data.source, reading.reader, 1, local, is_store)
 
 
 _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine

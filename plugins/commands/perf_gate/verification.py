@@ -13,6 +13,8 @@ from perf_gate.comparison import points_of
 from perf_tables.points import check_coverage
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, PerfError
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import without_duplicates
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
 from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Steps
@@ -122,6 +124,8 @@ def _r2_centered(measured: Floats, predicted: Floats) -> float | None:
 def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | None = None) -> Verification:
     """Predict what was measured, and compare; see `perf_gate.api.verify`."""
     check_coverage(interval)
+    if isinstance(data, Measurements):
+        data = data.rows(np.flatnonzero(without_duplicates(data, np.ones(len(data.table), dtype=np.bool_))))
     observed = model.observed(data, where)
     if None not in (model.unit, observed.unit) and model.unit != observed.unit:
         raise DataError(f"{observed.source}: the values are in {observed.unit}, those of the model in {model.unit}")

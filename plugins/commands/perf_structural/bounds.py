@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.options import parse_support
+from perf_tables.series import check_durations
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
-from perfcore.data.columns import check_durations
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 
 Range = tuple[float, float]

@@ -20,10 +20,9 @@ from perf_structural.bounds import Range
 from perf_structural.options import quantile_name
 from perf_structural.samples import Samples
 from perf_tables.arguments import parse_duration
-from perf_tables.series import Window
+from perf_tables.series import Window, is_duration
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
-from perfcore.data.columns import is_duration
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
 from perfcore.reading.compression import without_compressed_ending

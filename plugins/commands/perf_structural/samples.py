@@ -13,7 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,10 @@ from perf_structural.bounds import Range, check_within
 from perf_tables.series import Window, take_window
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
-from perfcore.data.columns import existing_column
+from perfcore.data.columns import existing_column, is_called_time
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import without_duplicates
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import unit_in_name, unit_of_text
@@ -480,11 +481,22 @@ def _samples_in_window(
     data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
 ) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
+        import pandas as pd
+
         roles = data.roles
         if column is None and roles.value is None:
             raise OptionError(f"{data.source}: name a column (--column NAME): {listing(list(data.table.columns))}")
         factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-        data = samples_of_table(data.table, column or roles.value, where, data.source, factors)
+        notes = list[str]()
+        table = data.table[without_duplicates(data, np.ones(len(data.table), dtype=np.bool_))]
+        name = str(column or roles.value)
+        if name in table and is_called_time(name):
+            zero = (times := pd.to_numeric(table[name], errors="coerce")) == 0.0
+            if zero.any() and (times > 0.0).any():  # as fits take it: no run takes no time
+                table = table[~zero]
+                notes.append(f"left out, {name} is 0: {int(zero.sum()):,} of {len(zero):,} rows")
+        data = samples_of_table(table, name, where, data.source, factors)
+        data = replace(data, notes=(*notes, *data.notes))
     if isinstance(data, RunSamples):
         if until is not None:
             raise OptionError(f"--to {until}: {data.source} is no series over time")

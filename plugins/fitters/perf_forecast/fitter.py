@@ -16,13 +16,12 @@ import perfcore
 from perf_forecast.model import Ahead, ForecastModel
 from perf_forecast.options import Bounds, ForecastOptions, support_of
 from perf_tables.arguments import parse_duration
-from perf_tables.series import Window, take_window
+from perf_tables.series import Window, check_durations, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
-from perfcore.data.columns import check_durations
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin

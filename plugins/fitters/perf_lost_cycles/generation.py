@@ -264,6 +264,11 @@ class ModgenFitter(Fitter):
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
         table, _ = category_table(data, options, "modgen", "zero" if options.absent == "zero" else "unknown")
+        if len(table) == 1:
+            raise DataError(
+                f"{table.source}: its runs are at one point, {table.describe(0)}; give the files of several runs "
+                "together, as in perf fit 'run*.log'"
+            )
         for symbol, values in table.points.items():
             if (values == values[0]).all():
                 given = options.parameter is not None

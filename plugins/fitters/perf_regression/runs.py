@@ -13,7 +13,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.columns import existing_column
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, values_of
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,9 +48,10 @@ def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]
     columns = list(runs.table.columns)
     is_positive = options.family == "gamma" or options.weights == "relative"
     y = values_of(runs, notes := list[str](), zeros=not is_positive, signed=not is_positive, minus_one=is_positive)
+    kept = ~np.isnan(y)
+    kept &= without_duplicates(runs, kept, notes=notes)
     for note in notes:
         progress.note(f"{runs.source}: {note}")
-    kept = ~np.isnan(y)
     table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
     names = {f"by {c}": names_of(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}
     table = table.assign(**names, **{"value =": y})

@@ -24,7 +24,7 @@ from perf_tables.confounders import (
 from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.columns import is_processors, is_run_identifier, is_speed, shown_names, what_zero_means
+from perfcore.data.columns import is_processors, is_run_identifier, is_speed, shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.units import unit_of
@@ -188,7 +188,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         shape = (len(names), len(distinct))
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
-    zero_means = what_zero_means(reciprocal)
+    zero_means = "nothing was done, which no model of a rate covers" if reciprocal else "below what the clock sees"
     resolved = _without_zeros(
         names, path, point, measured, shape, _least_points(len(points), len(distinct)), zero_means, notes
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf_traces.options import LEVELS
+from perfcore.data.selection import DUPLICATES
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
@@ -37,6 +38,9 @@ class TableOptions:
         None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
     )
     kilo: str = option("auto", "what K, M and G in cells such as 4K are powers of", choices=("auto", "1000", "1024"))
+    duplicates: str = option(
+        "refuse", "measurements: rows that repeat earlier ones, as in a file joined with itself", choices=DUPLICATES
+    )
     failed: bool = option(False, "measurements: keep rows of runs that did not complete, by their state or exit code")
     time_unit: str | None = option(
         None,
@@ -128,6 +132,9 @@ class PjDumpOptions:
 class SacctOptions:
     """Which jobs count, and what the fields of a table without names are."""
 
+    duplicates: str = option(
+        "refuse", "measurements: rows that repeat earlier ones, as in a file joined with itself", choices=DUPLICATES
+    )
     failed: bool = option(False, "keep jobs that did not complete, with the time until they ended")
     fields: str | None = option(
         None, "names of the fields, where the first line does not give them", metavar="JOBID,STATE,..."

@@ -8,7 +8,7 @@ half widths of 95 % confidence intervals (``ci95``), as columns of the value's u
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,13 +18,22 @@ from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import (
+    RUN_COLUMNS,
     SPREADS,
+    are_dates,
     counts_runs,
+    direction,
+    is_called_rate,
+    is_called_time,
+    is_of_spread,
     is_run_identifier,
+    is_size,
+    plain_name,
     shown_names,
     spread_kind,
     stem_of_mean,
     without_copies,
+    words,
 )
 from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.units import is_rate, is_time, seconds_per, unit_of
@@ -167,6 +176,18 @@ def _half_widths(counts: Floats) -> Floats:
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
+_SAME = 5e-3  # relative, between numbers that were rounded to three digits
+_NAMED_MEANINGS = {
+    "repetition": RUN_COLUMNS,
+    "version (perf gate --version)": words("roles", "version"),
+    "date (perf gate)": (*words("rows", "date"), *words("rows", "commit_date")),
+    "round (perf gate)": words("rows", "round"),
+    "outcome of the run": (
+        *words("outcome", "states"),
+        *words("outcome", "exits"),
+    ),
+    "unit of the value": ("unit", "units"),
+}
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
 
@@ -245,6 +266,73 @@ def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "c
     _, point = np.unique(np.column_stack(list(points.values())), axis=0, return_inverse=True)
     refuse_unnamed_factors(data, kept, point.ravel(), pair, points)
     refuse_unnamed_text(data, unnamed_text(data, kept, point.ravel(), pair, value[kept], points), by)
+
+
+_MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
+
+
+def column_meanings(data: Measurements) -> dict[str, str]:
+    """Return what each column is taken for, and the option that says otherwise, for a person."""
+    roles = data.roles
+    meanings = dict.fromkeys(roles.alternatives, "alternative value, a model of its own (--value)")
+    better = direction(roles.unit or "", roles.value) if roles.value else ""
+    unit = f" [{roles.unit}]" if roles.unit else ""
+    named = {
+        "parameter": {c: "" if s == c else f" {s}" for s, c in roles.parameters.items()},
+        "value": {roles.value: f"{unit}{f', {better} is better' if better else ''}"} if roles.value else {},
+        **{role: dict.fromkeys(getattr(roles, role), "") for role in ("code", "system", "category")},
+    }
+    for role, columns in named.items():
+        option = "path" if role == "code" else role
+        meanings |= {column: f"{role}{more} (--{option})" for column, more in columns.items()}
+    spread = spread_columns(data)
+    if spread is not None:
+        meanings[spread.spread] = f"spread of runs ({spread.kind})"
+        meanings |= {spread.number: "number of runs"} if spread.number else {}
+    derived = _derived_columns(data, [c for c in map(str, data.table.columns) if c not in meanings])
+    for column in map(str, data.table.columns):
+        if column not in meanings:
+            meanings[column] = derived.get(column) or _meaning_of_name(data.table[column], column)
+    return {column: meanings[column] for column in map(str, data.table.columns)}
+
+
+def _meaning_of_name(column: pd.Series, name: str) -> str:
+    plain, bare = plain_name(name), name.lower()
+    for meaning, names in _NAMED_MEANINGS.items():
+        is_moment = "date" not in meaning or column.dtype.kind not in "iuf" or are_dates(column)
+        if is_moment and (bare in names or plain in names):
+            return meaning
+    if is_of_spread(name):
+        return "spread of runs, of another value"
+    if column.dtype.kind not in "iuf":
+        return "text (--path)"
+    kinds = {"rate": is_called_rate, "time": is_called_time, "size": is_size, "identifier": is_run_identifier}
+    kind = next((kind for kind, is_kind in kinds.items() if is_kind(name)), "number")
+    return f"{kind}, not used" if kind == "identifier" else f"{kind} (--value, --parameter)"
+
+
+def _derived_columns(data: Measurements, columns: Sequence[str]) -> dict[str, str]:
+    """Columns that are a multiple, a ratio or a product of others, with the formula."""
+    roles = data.roles
+    used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.alternatives, *columns]
+    numbers = {c: _numbers(data, c) for c in dict.fromkeys(used) if data.table[c].dtype.kind in "iuf"}
+    numbers = {c: n for c, n in numbers.items() if len(np.unique(n)) > 2 and (n > 0.0).all()}
+    derived: dict[str, str] = {}
+    candidates = [c for c in reversed(columns) if c in numbers and not is_called_time(c)]
+    for column in candidates if len(numbers) <= _MOST_DERIVED else []:
+        others = [c for c in numbers if c != column and c not in derived]
+        if is_size(column):  # what was chosen follows from nothing that was measured
+            others = [c for c in others if c != roles.value and not is_called_time(c) and not is_called_rate(c)]
+        forms = {f"{c}": numbers[c] for c in others}
+        forms |= {f"{a}/{b}": numbers[a] / numbers[b] for a in others for b in others if a != b}
+        forms |= {f"{a}*{b}": numbers[a] * numbers[b] for k, a in enumerate(others) for b in others[:k]}
+        for text, expected in forms.items():
+            factor = numbers[column] / expected
+            if np.ptp(factor) <= _SAME * factor.mean():
+                constant = f"{factor.mean():.4g} * " if abs(factor.mean() - 1.0) > _SAME else ""
+                derived[column] = f"derived, {constant}{text}: not used"
+                break
+    return derived
 
 
 class Unnamed(NamedTuple):

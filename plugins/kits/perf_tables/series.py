@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ import numpy.typing as npt
 from perf_tables.arguments import parse_duration
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.columns import is_signed, words, words_of
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
-from perfcore.data.units import nanoseconds_per, readable
+from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable, unit_in_name
 
+_TIMES = frozenset(words("words", "time"))
+_PLAIN_TIMES = frozenset(["time", "times", "wall", "took", "seconds"])  # that many things are called
 DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"
 
 
@@ -108,3 +112,29 @@ def _shown(time: float, unit: str, is_date: bool) -> str:
         return f"{time:.15g} {unit}"
     seconds = float(time) * nanoseconds_per(unit) / nanoseconds_per("s")
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def is_duration(column: str, source: str = "") -> bool:
+    """Return whether a column's name says that it holds lengths of time, which are not negative."""
+    if column == "value":
+        names = set(words_of(Path(source).stem))
+        return bool((_TIMES - _PLAIN_TIMES) & names) and not is_signed(names)
+    names, unit = set(words_of(column)), unit_in_name(column)
+    if is_signed(names) or (unit is not None and unit.kind != "time"):
+        return False
+    # A name that ends with min or h is more often a minimum or a height.
+    return bool(_TIMES & names) or (unit is not None and unit.label in NANOSECONDS)
+
+
+def check_durations(values: npt.ArrayLike, column: str, source: str = "") -> None:
+    """Refuse negative lengths of time; see `is_duration`."""
+    samples = np.asarray(values, dtype=np.float64)
+    if not len(samples) or samples.min() >= 0.0 or not is_duration(column, source):
+        return
+    negative = np.flatnonzero(samples < 0.0)
+    first = int(negative[0])
+    others = f" (and {len(negative) - 1} more)" if len(negative) > 1 else ""
+    raise DataError(
+        f"sample {first + 1} of {len(samples)} is {samples[first]:.6g}{others}, and a time is not negative; correct or "
+        "leave out what is wrong; if it is a difference, declare it: within -inf,inf"
+    )

@@ -84,3 +84,70 @@ def test_time_to_train(tmp_path, status):
     else:
         with pytest.raises(InputError, match="no run that was completed"):
             perfcore.read(tmp_path / "result_0.txt")
+
+
+FIGURES = {
+    "sysbench": (
+        "sysbench 1.0.20 (using LuaJIT)\nNumber of threads: {n}\nCPU speed:\n    events per second:  431{n}.53\n"
+        "General statistics:\n    total time:        10.0007s\nLatency (ms):\n         avg:      0.93\n",
+        "threads", "1/s", [4311.53, 4312.53],
+    ),
+    "wrk": (
+        "Running 30s test @ http://127.0.0.1/\n  {n} threads and 400 connections\nRequests/sec: 74886{n}.5\n",
+        "threads", "requests/s", [748861.5, 748862.5],
+    ),
+    "ab": (
+        "This is ApacheBench, Version 2.3\nConcurrency Level:      {n}\nComplete requests:      1000\n"
+        "Requests per second:    1052{n}.87 [#/sec] (mean)\n",
+        "concurrency", "requests/s", [10521.87, 10522.87],
+    ),
+    "HPCG": (
+        "HPCG-Benchmark\nMachine Summary::Distributed Processes={n}\n"
+        "Final Summary::HPCG result is VALID with a GFLOP/s rating of=12{n}.5\n",
+        "processes", "Gflop/s", [121.5, 122.5],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", FIGURES)
+def test_figures_of_benchmarks_are_rates(tmp_path, program):
+    text, parameter, unit, rates = FIGURES[program]
+    (tmp_path / "runs.txt").write_text(text.replace("{n}", "1") + text.replace("{n}", "2"))
+    data = perfcore.read(tmp_path / "runs.txt")
+    assert (list(data.roles.parameters.values()), data.roles.unit) == ([parameter], unit)
+    assert data.table[parameter].tolist() == [1, 2]
+    assert data.table[data.roles.value].tolist() == rates
+
+
+def test_a_report_without_its_figure_is_refused(tmp_path):
+    (tmp_path / "runs.txt").write_text("HPCG-Benchmark\nMachine Summary::Distributed Processes=4\n")
+    with pytest.raises(InputError, match=r"runs\.txt:1: the report of HPCG has no rate; was it cut short"):
+        perfcore.read(tmp_path / "runs.txt")
+
+
+def test_iperf3_gives_the_bandwidth_that_was_received(tmp_path):
+    (tmp_path / "iperf.json").write_text(
+        '{"start":{"test_start":{"protocol":"TCP","num_streams":4,"blksize":131072}},"intervals":[],"end":{"sum_sent":'
+        '{"seconds":2.0,"bits_per_second":9398592000.0,"retransmits":7},"sum_received":{"seconds":2.0,'
+        '"bits_per_second":9396000000.0}}}'
+    )
+    data = perfcore.read(tmp_path / "iperf.json")
+    assert data.roles.unit == "bit/s"
+    assert data.table[["streams", "retransmits", "bandwidth"]].iloc[0].tolist() == [4, 7, 9396000000.0]
+
+
+@pytest.mark.parametrize(
+    ("begin", "export"),
+    [
+        ("@ mpiP\n@ Command : ./a.out\n", "awk '/^@--- MPI Time/"),
+        ("# darshan log version: 3.41\n# exe: ./ior\n", "darshan-dxt-parser LOG"),
+        ("-----------------------\nCPU name:\tIntel\n-----\nGroup 1: FLOPS_DP\n+--+\n", "a row for each run"),
+        ("Connecting to host 10.0.0.2, port 5201\n[  5] local\n[ ID] Interval Transfer\n", "its JSON is read: iperf3"),
+        ("HPCTOOLKITmeta\x04", "Pipit"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_the_export_that_is(tmp_path, begin, export):
+    (tmp_path / "run.txt").write_text(begin)
+    with pytest.raises(InputError) as caught:
+        perfcore.read(tmp_path / "run.txt")
+    assert export in str(caught.value)

@@ -558,6 +558,48 @@ _SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)i?b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
+class _IperfSum(msgspec.Struct):
+    seconds: float = 0.0
+    bits_per_second: float | None = None
+    retransmits: int | None = None
+
+
+class _IperfEnd(msgspec.Struct):
+    sum_received: _IperfSum | None = None  # of TCP
+    sum_sent: _IperfSum | None = None
+    sum: _IperfSum | None = None  # of UDP
+
+
+class _IperfStart(msgspec.Struct):
+    test_start: dict[str, Any] = {}
+
+
+class _Iperf(msgspec.Struct):
+    start: _IperfStart
+    end: _IperfEnd
+
+
+class IperfReader(ResultReader):
+    """A test of iperf3 (``--json``): the bandwidth that was received, over the number of parallel streams.
+
+    Source: iperf3, ``src/iperf_api.c`` and ``src/iperf_client_api.c``.
+    """
+
+    starts = re.compile(rb'\s*\{\s*"start"\s*:\s*\{')
+    holds = (re.compile(rb'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),)
+    shape, description, nothing = _Iperf, "JSON of iperf3", "holds no bandwidth: the test did not end"
+    parameters, value, unit, code = ("streams", "block_bytes"), "bandwidth", "bit/s", ("protocol",)
+
+    def _take(self, content: _Iperf, found: Found, options: Any) -> None:
+        settings = content.start.test_start
+        total = content.end.sum_received or content.end.sum or content.end.sum_sent
+        if total is not None and total.bits_per_second is not None:
+            row = {"streams": settings.get("num_streams"), "block_bytes": settings.get("blksize")}
+            sent = content.end.sum_sent or total
+            about = {"protocol": str(settings.get("protocol", "TCP")), "seconds": total.seconds}
+            found.add({**about, **row, "retransmits": sent.retransmits, "bandwidth": total.bits_per_second})
+
+
 class _Latency(msgspec.Struct):
     mean: float = 0.0
 

@@ -1,4 +1,4 @@
-"""Logs of programs that people scale: LAMMPS, GROMACS, HPL, and the logs of MLPerf training."""
+"""Logs of programs that people scale: LAMMPS, GROMACS, HPL, MLPerf training, and figures that benchmarks print."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
+from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]
+_Figures = tuple[re.Pattern[bytes], tuple[str, str], dict[str, re.Pattern[str]]]
 
 _LOOP = re.compile(r"Loop time of ([0-9.eE+-]+) on ([0-9]+) procs for ([0-9]+) steps with ([0-9]+) atoms")
 _LAMMPS_THREADS = re.compile(r".*CPU use with ([0-9]+) MPI tasks x ([0-9]+) OpenMP threads")
@@ -24,6 +26,37 @@ _GROMACS_RATE = re.compile(r"\s*Performance:\s+([0-9.]+)\s+[0-9.]+\s*")
 _HPL = re.compile(r"(W[A-Z0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9.]+)\s+([0-9.eE+-]+)\s*")
 _MLLOG = re.compile(r".*?:::MLLOG (?P<record>\{.*\})\s*")
 _SETTINGS = ("global_batch_size", "seed", "submission_benchmark", "submission_platform", "submission_division")
+
+
+def _figures(begins: bytes, value: tuple[str, str], **columns: str) -> _Figures:
+    """How a report begins, the column of its value with the unit, and the lines that hold its columns."""
+    patterns = {column: re.compile(rf"\s*{line}".replace("#", r"([0-9.eE+-]+)")) for column, line in columns.items()}
+    return re.compile(begins, re.MULTILINE), value, patterns
+
+
+# Of each program: # is the number.
+_FIGURES: dict[str, _Figures] = {
+    "sysbench": _figures(
+        rb"^sysbench [0-9]", ("rate", "1/s"), threads="Number of threads: #", total_time_s="total time: +#s",
+        rate=r"(?:events per second: +|(?:transactions|Total operations): +[0-9]+ +\()#", mean_latency_ms="avg: +#",
+    ),
+    "wrk": _figures(
+        rb"^Running [0-9]+\w* test @ ", ("rate", "requests/s"), threads="# threads and", rate="Requests/sec: +#",
+        connections="[0-9]+ threads and # connections",
+    ),
+    "ab": _figures(
+        rb"^This is ApacheBench", ("rate", "requests/s"), concurrency="Concurrency Level: +#", failed="Failed .*: +#",
+        requests="Complete requests: +#", elapsed_s="Time taken for tests: +#", rate="Requests per second: +#",
+    ),
+    "hey": _figures(
+        rb"^ +Requests/sec:\t", ("rate", "requests/s"), rate=r"Requests/sec:\s+#",
+    ),
+    "HPCG": _figures(
+        rb"^HPCG-Benchmark", ("rate", "Gflop/s"), processes="Machine Summary::Distributed Processes=#",
+        threads="Machine Summary::Threads per processes=#", nx="Global Problem Dimensions::Global nx=#",
+        total_time_s="Benchmark Time Summary::Total=#", rate=".*VALID with a GFLOP/s rating of=#",
+    ),
+}  # fmt: skip
 
 
 class LammpsReader(ResultReader):
@@ -145,3 +178,34 @@ class MlperfReader(ResultReader):
             found.left_out[f"since they ended with status {one_line(status)}: {{}} runs"] += 1
         elif "time_to_train_s" in row:
             found.add({"status": status, **row}, line=line)
+
+
+class FiguresReader(ResultReader):
+    """Figures that benchmarks print line by line: sysbench, wrk, ab, hey, and the results of HPCG.
+
+    What begins a report of a program begins a row, so several may stand one after another in a file.
+    """
+
+    code = ("program",)
+
+    def sniff(self, source: Source) -> float:
+        return 0.95 if any(begins.search(source.head) for begins, *_ in _FIGURES.values()) else 0.0
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        rows = list[tuple[int, str, Row]]()
+        for number, text in content:
+            for program, (begins, *_) in _FIGURES.items():
+                if begins.match(text.encode()):
+                    rows.append((number, program, {}))
+            if rows:
+                row = rows[-1][2]
+                for column, pattern in _FIGURES[rows[-1][1]][2].items():
+                    if column not in row and (match := pattern.match(text)):
+                        row[column] = number_or_text(match[1])
+        for number, program, row in rows:
+            value, unit = _FIGURES[program][1]
+            if value not in row:
+                found.refuse(f"the report of {program} has no {value}; was it cut short?", number)
+            figure = row.pop(value)
+            found.add({"program": program, **row, "metric": value, "value": figure, "unit": unit}, line=number)
+        found.parameters = ["processes", "threads", "connections", "concurrency", "nx"]

@@ -214,7 +214,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if options.kind == "auto" and _are_measurements(columns, options):
         return Roles("measurements")
     sweep = sweep_of(columns) if may_sweep else None
-    if options.kind == "measurements" or (sweep and _is_swept(sweep, options, look)):
+    is_asked = options.kind == "measurements"
+    is_open = is_asked and sweep is None and not options.parameters and not _are_measurements(columns, options)
+    if is_open and (plain := _plain_measurements(columns, options, look)) is not None:
+        return plain
+    if is_asked or (sweep and _is_swept(sweep, options, look)):
         return _with_sweep(Roles("measurements"), options, sweep)
     time = finder.find("time", options.time)
     start, end = finder.find("start", options.start), finder.find("end", options.end)

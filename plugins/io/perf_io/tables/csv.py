@@ -24,7 +24,7 @@ from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Column, Table, has_decimal_comma, sql_number
+from perf_io.tables.table import Column, Table, has_decimal_comma, has_pointed_thousands, sql_number
 from perf_io.text import is_number
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -47,6 +47,10 @@ _HASH_LINE, _COMMENTS_SOUGHT = re.compile(rb"\n[ \t]*#"), 1 << 24  # bytes at th
 _LINE_END = "\r\n"
 _WORDS = re.compile(r'"[^"]*"|\S+')
 _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
+
+
+class UnclearTableError(InputError):
+    """A table of text of which more must be known before it is read."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         count, words = (len(by_blanks(lines[n].lstrip("#%/ \t")).split("\t")) for n in (first, marked))
         if is_number(by_blanks(lines[first]).split("\t")[0]) and count == words:
             first, rewrite = marked, _behind_mark(by_blanks, lines[marked])
+        elif (below := _below_words(by_blanks, lines, first)) > first:
+            steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r}")
+            first = below
     n_comments = 0 if rewrite else _count_comments(source, lines, first)
     if n_comments or (rewrite is None and "\r\r\n" in text):
         rewrite = _without_comment
@@ -126,6 +133,14 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     rows = list[list[str]]()
     with contextlib.suppress(csv.Error):  # which the reading of the rows says with its line
         rows += [row for row in csv.reader(lines[skip : skip + _LOOKED_AT], delimiter=delimiter) if any(row)]
+    if (again := _second_heading(lines, names, skip, delimiter)) is not None:
+        number, text = again
+        if text:
+            problem = f"a second table begins here ({text[:40]!r}); put each table into a file of its own"
+            raise UnclearTableError(source.name, problem, line=number)
+        rewrite = _without_line(rewrite or _without_end, lines[first].rstrip(_LINE_END))
+        rows = [row for row in rows if tuple(cell.strip() for cell in row) != names]
+        steps.append(f"the line of column names comes again, first in line {number}: left out there")
     if (joined := _with_second_line(names, rows)) is not None:
         skip += next(n for n, line in enumerate(lines[skip:], 1) if line.strip())
         names, rows = joined, rows[1:]
@@ -141,6 +156,10 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     if decimal == "auto":
         decimal = "," if delimiter != "," and _has_decimal_commas(rows) else "."
         steps += ["numbers have a decimal comma"] if decimal == "," else []
+        if decimal == "." and delimiter != "," and (cell := _pointed_thousands(rows)) is not None:
+            plain = cell.replace(".", "")
+            problem = f"{cell} may be {plain}, with points between thousands; give -r decimal=, if so, or else"
+            raise UnclearTableError(source.name, f"{problem} -r decimal=.", line=skip + 1)
     mark = re.escape(delimiter)
     is_empty = re.compile(rf"\n[{mark} \r]*{mark}[{mark} \r]*(?:\n|$)")
     ends = "" if source.compression else tail_of(source.path).decode("latin-1")
@@ -159,6 +178,27 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
         decimal=decimal,
     )
+
+
+def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delimiter: str) -> tuple[int, str] | None:
+    """Line and text of the heading of another table below; no text if it is the heading of this one again."""
+    if any(line.count('"') % 2 for line in lines[skip:]):
+        return None
+    n_rows, numeric, is_behind_gap = 0, set[int](), False
+    for number, line in enumerate(lines[skip:], skip + 1):
+        if not line.strip():
+            is_behind_gap = True
+            continue
+        cells = [cell.strip().strip('"') for cell in line.rstrip(_LINE_END).split(delimiter)]
+        numbers = {k for k, cell in enumerate(cells) if is_number(cell)}
+        if n_rows > 1 and numeric and not numbers and not any(map(is_mark, cells)):
+            if is_behind_gap:
+                return number, " ".join(cells)
+            if tuple(cells) == tuple(names):
+                return number, ""
+        numeric = numbers if not n_rows else numeric & numbers
+        n_rows, is_behind_gap = n_rows + 1, False
+    return None
 
 
 def _names_of_numbers(
@@ -187,6 +227,17 @@ def _may_be_names(names: Sequence[str]) -> bool:
     if len(levels) < 2:
         return True
     return all(level % 1.0 == 0.0 for level in levels) and all(a < b for a, b in itertools.pairwise(levels))
+
+
+def _below_words(rewrite: Callable[[str], str], lines: Sequence[str], first: int) -> int:
+    """The next line if it, and not the first, holds the names above rows of numbers, as below a title."""
+    places = [n for n in range(first, len(lines)) if rewrite(lines[n])][:3]
+    if len(places) < 3:
+        return first
+    cells, below = (rewrite(lines[n]).split("\t") for n in places[1:])
+    are_units = all(not cell.strip("()[]-") or unit_of_text(cell.strip("()[]-")) is not None for cell in cells)
+    is_heading = not are_units and not any(map(is_number, cells)) and 2 * sum(map(is_number, below)) >= len(below)
+    return places[1] if is_heading else first
 
 
 def _below_title(lines: Sequence[str], first: int) -> int:
@@ -275,6 +326,15 @@ def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
     return max(0, len(_HASH_LINE.findall(b"\n" + body)) - above)
 
 
+def _without_end(line: str) -> str:
+    return line.rstrip(_LINE_END)
+
+
+def _without_line(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
+    """As the function given, and empty for a line that comes again."""
+    return lambda line: "" if (rewritten := rewrite(line)) == heading else rewritten
+
+
 def _behind_mark(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
     """As the function given, of the one comment that holds the column names as well."""
     return lambda line: rewrite(line.lstrip("#%/ \t")) if line == heading else rewrite(line)
@@ -322,8 +382,19 @@ def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
     """Whether numbers have decimal commas, and no thousands in groups."""
     cells = [cell.strip() for row in rows for cell in row]
     commas = [cell for cell in cells if has_decimal_comma(cell)]
-    points = any("." in cell and is_number(cell) for cell in cells)
+    points = any("." in cell and is_number(cell) and not has_pointed_thousands(cell) for cell in cells)
     return not points and any(not re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in commas)
+
+
+def _pointed_thousands(rows: Sequence[Sequence[str]]) -> str | None:
+    """A number such as 10.200 if all with a point in its column are such ones, and others are whole, as 860 is."""
+    for column in itertools.zip_longest(*rows, fillvalue=""):
+        numbers = [cell.strip() for cell in column if is_number(cell) or has_pointed_thousands(cell)]
+        pointed = [cell for cell in numbers if "." in cell]
+        is_padded = any(cell.endswith("0") or cell.count(".") > 1 for cell in pointed)  # as no plain decimals are
+        if is_padded and len(pointed) < len(numbers) and all(map(has_pointed_thousands, pointed)):
+            return pointed[0]
+    return None
 
 
 def _decoded(source: Source) -> tuple[str, str]:
@@ -414,6 +485,8 @@ class CsvReader(Reader):
                 return guess
             columns = [Column(name, "number") for name in layout.names if name != INDEX]
             assign_roles(columns, TableOptions(), source.name)
+        except UnclearTableError:
+            return 0.3
         except InputError:
             return guess
         return 0.8

@@ -17,7 +17,7 @@ from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_processors, parts_of_time
+from perfcore.data.columns import guess_roles, is_processors, parts_of_time, words
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
@@ -98,11 +98,11 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
     if not runs.notna().any(axis=None) or (not is_numbered and (not len(folds) or folds.median() > _ALIKE)):
         return
     derived = []
-    for statistic, words in _DERIVED.items():
+    for statistic, names in _DERIVED.items():
         expected = getattr(runs, statistic)(axis=1)
         for column in frame.columns:
             given = _numbers(frame[column])
-            if split_unit(str(column))[0].lower() in words.split() and (abs(given / expected - 1) < 0.01).all():
+            if split_unit(str(column))[0].lower() in names.split() and (abs(given / expected - 1) < 0.01).all():
                 derived.append(str(column))
     left = frame.drop(columns=derived)
     _melt(tidy, left, group)
@@ -309,18 +309,7 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
 # The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long it
 # takes.
 
-_WORDS = {
-    name: frozenset(words.split())
-    for name, words in {
-        "states": "state status jobstate jobstatus runstate runstatus outcome result",
-        "exits": "exitcode exitstatus returncode exit",
-        "good": "completed complete ok okay success successful succeeded pass passed done finished good",
-        # Of Slurm, PBS, LSF, Flux, test suites and trackers of experiments; what still runs has not its time yet.
-        "bad": "failed fail failure timeout timedout cancelled canceled oom outofmemory nodefail nodefailure bootfail "
-        "deadline preempted revoked error errored aborted abort crashed crash killed exited exit bad unsuccessful "
-        "incomplete running pending suspended requeued skipped",
-    }.items()
-}
+_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
 _LONGEST_LIST = 5
 
 
@@ -411,6 +400,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         source=table.source,
         lines=lines[kept_rows][frame.index].tolist(),
         notes=table.report(*tidy.notes),
+        duplicates=options.duplicates,
     )
 
 

@@ -26,7 +26,8 @@ from perfcore.data.units import EXACT_NS, LABELS, NANOSECONDS, KnownUnit, unit_i
 _DEFAULT = "us"
 # From 2010 to 2035, and within a month: a clock that counts microseconds from the start of a machine is there for
 # some minutes once. Chrome and Perfetto call such times `ts`, so these are never taken for dates.
-_FIRST_S, _LAST_S, _LONGEST_S = 1.26e9, 2.05e9, 31 * 86400.0
+# Longer ones are dates if they are whole minutes apart.
+_FIRST_S, _LAST_S, _LONGEST_S, _MINUTE_S = 1.26e9, 2.05e9, 31 * 86400.0, 60
 _OF_TRACERS = frozenset({"ts"})
 
 
@@ -61,11 +62,13 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
         return None, _DEFAULT
     number = f"TRY_CAST({table.number(column)} AS DOUBLE)"
     rows = f"SELECT {number} AS t FROM {table.relation} LIMIT {FIRST_ROWS}"
-    first, last = table.database.rows(f"SELECT min(t), max(t) FROM ({rows})")[0]
+    whole = f"SELECT bool_and((t - (SELECT min(t) FROM ({rows}))) % {_MINUTE_S} = 0) FROM ({rows})"
+    first, last, in_minutes = table.database.rows(f"SELECT min(t), max(t), ({whole}) FROM ({rows})")[0]
     for unit, ns in NANOSECONDS.items():
         factor = ns / 1e9
         if first is not None and _FIRST_S <= first * factor <= last * factor <= _LAST_S:
-            return (first * factor, unit) if (last - first) * factor <= _LONGEST_S else (None, _DEFAULT)
+            is_short = (last - first) * factor <= _LONGEST_S or (unit == "s" and in_minutes)
+            return (first * factor, unit) if is_short else (None, _DEFAULT)
     return None, _DEFAULT
 
 

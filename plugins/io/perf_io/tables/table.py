@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from perf_io.tables.duck import Database, quoted_name
+from perf_io.tables.duck import Database, quoted, quoted_name
 from perf_io.text import sql_ns
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -19,6 +19,7 @@ FIRST_ROWS = 10_000  # by which a column is classified
 ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
 LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
 _NEITHER = frozenset({"instant", "mark", "point", "i"})
+_POINTED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
 _MOST_ONCE = 1_000  # levels of which none need come again; more are samples of something
@@ -36,20 +37,31 @@ def decimal_hint(text: str, decimal: str) -> str:
         return f"; if its comma is a decimal sign, give -r decimal=, and if it separates thousands, write {plain}"
     if decimal == "." and has_decimal_comma(text):
         return "; it has a decimal comma, which the option decimal reads: -r decimal=,"
-    if decimal == "," and has_decimal_comma(text.translate(_SWAPPED)):
+    if decimal == "," and has_decimal_comma(text.translate(_SWAPPED)) and not _POINTED.fullmatch(text):
         return "; it has a point, which is no decimal sign with decimal=,"
     return ""
 
 
 def sql_number(name: str, decimal: str) -> str:
     """SQL for a column of texts as numbers are spelt in SQL."""
-    return f"translate({quoted_name(name)}, '.,', ',.')" if decimal == "," else quoted_name(name)
+    cell = quoted_name(name)
+    if decimal != ",":
+        return cell
+    grouped = f"regexp_full_match({cell}, {quoted(_POINTED.pattern)})"
+    return f"translate(CASE WHEN {grouped} THEN replace({cell}, '.', '') ELSE {cell} END, '.,', ',.')"
+
+
+def has_pointed_thousands(text: str) -> bool:
+    """Whether a text is a number whose points separate thousands, if its comma is a decimal sign."""
+    return _POINTED.fullmatch(text) is not None
 
 
 def number_of(text: str, decimal: str = ".") -> float:
     """The number that a text is."""
     if "_" in text:  # Python's own way of grouping digits, which no table means
         raise ValueError
+    if decimal == "," and _POINTED.fullmatch(text):
+        text = text.replace(".", "")
     return float(text.translate(_SWAPPED) if decimal == "," else text)
 
 
