@@ -13,7 +13,6 @@ version = release = perfcore.__version__
 
 extensions = [
     "myst_nb",
-    "perf_run",
     "reference",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",

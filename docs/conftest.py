@@ -1,6 +1,6 @@
 """Run every example of README.md and of these pages: ``pytest docs README.md``.
 
-Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` and ``perf-run`` hold commands after ``$``,
+Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` hold commands after ``$``,
 each with an exit status of 0, or 2 where the block shows the error message. Output below a command in a ``console``
 block is compared: numbers may differ by 1%, ``...`` stands for anything. Each page runs in a separate folder with a
 copy of ``examples/``. Blocks of ``sh`` do not run: they install things or need files that are not here.
@@ -19,14 +19,13 @@ from typing import Any
 
 import pytest
 from run_commands import run_command, split_commands
-from sybil import Document, Example, Region, Sybil
+from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
 _REPOSITORY = Path(__file__).parents[1]
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _ERROR = "perf: error: "
 _COMPILING = re.compile(r"^perf: compiling.*\n", re.MULTILINE)
-_PERF_RUN = re.compile(r"^```\{perf-run\}\n(?::[^\n]*\n)*(.*?)^```", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TOLERANCE = 0.01
 
@@ -59,12 +58,6 @@ def run_console(example: Example) -> str | None:
     return None
 
 
-def perf_runs(document: Document) -> Any:
-    """Find the blocks whose output is made when the pages are built."""
-    for found in _PERF_RUN.finditer(document.text):
-        yield Region(found.start(), found.end(), found.group(1), run_console)
-
-
 def agrees(expected: str, printed: str) -> bool:
     """Whether texts have the same words, and numbers that differ by 1% at most."""
     words = expected.split(), printed.split()
@@ -81,7 +74,7 @@ def _alike(word: str, other: str) -> bool:
 
 
 _pages = Sybil(
-    parsers=[PythonCodeBlockParser(doctest_optionflags=_FLAGS), CodeBlockParser("console", run_console), perf_runs],
+    parsers=[PythonCodeBlockParser(doctest_optionflags=_FLAGS), CodeBlockParser("console", run_console)],
     path=str(_REPOSITORY),
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
     excludes=["docs/reference/generated/*"],
