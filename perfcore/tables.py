@@ -277,7 +277,8 @@ def csv_lines(table: Table, for_spreadsheet: bool = False) -> Iterator[str]:
     def cell(value: Any) -> Any:
         if not isinstance(value, str):
             return value if _is_known(value) else ""
-        return f"{chr(39) * (for_spreadsheet and value.startswith(_FORMULA))}{printable(value)}"
+        lines = map(printable, value.split("\n"))
+        return "'" * (for_spreadsheet and value.startswith(_FORMULA)) + "\n".join(lines)
 
     writer.writerow([cell(name) for name, _ in table.data])
     for row in zip(*(values for _, values in table.data), strict=True):

@@ -172,7 +172,7 @@ def test_the_file_behind_standard_input_is_an_input(folder):
     command = [sys.executable, "-m", "perfcore", "fit", "-", "-o", "runs.csv", "--overwrite"]
     with source.open() as stdin:
         done = subprocess.run(command, cwd=folder, stdin=stdin, capture_output=True, text=True, check=False)
-    assert done.stderr.endswith("runs.csv: is the file behind standard input; name another\n")
+    assert done.stderr.endswith("runs.csv: is the file behind standard input\n  fix: name another\n")
     assert (done.returncode, source.read_text()) == (2, "p,time_s\n1,10.2\n2,5.3\n4,2.9\n")
 
 

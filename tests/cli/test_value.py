@@ -107,5 +107,5 @@ def test_a_divisor_that_reaches_zero_is_answered_with_its_share(perf, refused, f
     words = ["stochastic", "eval", "120/(1-load)", "--with", "load=histogram:0,1.25/1"]
     error = refused(*words)
     assert "120/(1-load)" in error
-    assert "0 or beyond for 20.0% of load; --support 0,1 leaves these out" in error
+    assert "0 or beyond for 20% of load; --support 0,1 leaves these out" in error
     assert perf(*words, "--support", "0,1").lines[0].startswith("120/(1-load): median 240 [")  # 120/(1 - 0.5)

@@ -73,7 +73,7 @@ def test_mistakes(run, perf, refused):
     assert "table.csv: holds no states or messages; give a trace" in refused("whatif", "table.csv")
     Path("run2.csv").write_text(Path("run.csv").read_text())
     said = perf("whatif", "run*.csv", status=2).err
-    assert "perf: error: run*.csv: names several runs, and one is asked about; name its file" in said
+    assert "perf: error: run*.csv: names several runs, and one is asked about\n  fix: name its file" in said
 
 
 @pytest.mark.parametrize(

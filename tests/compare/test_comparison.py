@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.stats import norm
 
 import perfcore
@@ -119,7 +120,8 @@ def test_measured_points_come_first_and_then_what_is_predicted():
     found = perfcore.compare(*sides, at="p=128", fitter="scaling", names=("a.csv", "b.csv"))
     assert found.measured.ratio == pytest.approx(factors)
     spread = (10 * 0.01**2 + 0.01**2) / 11  # each model: ten degrees of freedom, and one of 1 % before any
-    assert found.measured.low == pytest.approx(np.array(factors) * np.exp(-1.96 * np.sqrt(2 * spread / 3)), rel=1e-3)
+    half = stats.t.ppf(0.975, 11) * np.sqrt(2 * spread / 3)
+    assert found.measured.low == pytest.approx(np.array(factors) * np.exp(-half), rel=1e-3)
     answer = found.report().answer
     assert answer.startswith("b.csv is slower by 5\N{EN DASH}24% at every measured p, more with p; at p=128 1.")
     same = perfcore.compare(sides[0], sides[0], at="p=16", fitter="scaling", names=("a", "b")).report()

@@ -23,7 +23,6 @@ NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
 OTHER_MEANING = {
     ("report.py", "interval"): "key of JSON",
     ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
-    ("cli/output.py", "csv"): "form of a printed table, --table csv",
 }
 
 MOST_LINES = 9460  # of the core, without the suites for authors of plugins

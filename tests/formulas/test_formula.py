@@ -295,7 +295,7 @@ def test_minimum_and_maximum_take_any_number_of_values():
 
 OPERAND = "where a number, a name, a function or '(' is expected"
 ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
-KNOWN = ", ".join(sorted([*FUNCTIONS, "if"]))
+KNOWN = ", ".join([*sorted([*FUNCTIONS, "if"])[:5], f"... ({len(FUNCTIONS) + 1} in all)"])
 
 
 @pytest.mark.parametrize(

@@ -440,7 +440,7 @@ def test_two_lists_of_numbers_are_compared_as_two_sessions() -> None:
     assert (gate.outcome.value, gate.names, gate.designs) == ("fail", ("old", "new"), ("sessions",))
     with pytest.raises(OptionError, match=r"slower_than=.0.9x.: above 1 is expected"):
         perfcore.gate([1.0, 1.1], [1.0, 1.1], slower_than="0.9x")
-    with pytest.raises(DataError, match=r"row 1: value is -2.0; a positive number is expected"):
+    with pytest.raises(DataError, match=r"row 1: value is -2; a positive number is expected"):
         perfcore.gate([1.0, -2.0], [1.0, 1.1])
 
 

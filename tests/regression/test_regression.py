@@ -276,7 +276,7 @@ def test_derivatives_are_those_of_differences(text):
     [
         ({}, "the formula is missing"),
         ({"formula": "a + b/p + c/prcs"}, "not linear in prcs; give start values .* columns are p, code"),
-        ({"formula": "a*exp(-b*p)"}, r"not linear in b; give start values \(--start b=1\)"),
+        ({"formula": "a*exp(-b*p)"}, r"not linear in b; give start values \(start='b=1'\)"),
         ({"formula": "a + b*p + c*(2*p + 1)"}, "terms of a, b, c are collinear"),
         ({"formula": "1/p"}, "no coefficient"),
         ({"formula": "a + b"}, "no column"),

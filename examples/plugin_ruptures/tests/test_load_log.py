@@ -60,7 +60,7 @@ def test_gzip_is_transparent(tmp_path):
         ("# loadlog 1\n1 -1\n", 2, "load -1.0"),
         ("# loadlog 1\n1 inf\n", 2, "load inf"),
         ("# loadlog 1\n# nothing\n", None, "no samples"),
-        ("# loadlog 1\n1 1\n", None, "--last-s"),
+        ("# loadlog 1\n1 1\n", None, "last_s="),
     ],
 )
 def test_bad_input_is_refused_with_its_line(tmp_path, text, line, words):

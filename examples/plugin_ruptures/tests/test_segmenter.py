@@ -71,5 +71,5 @@ def test_resampling_keeps_the_area():
 
 def test_the_exact_method_refuses_what_it_cannot_do():
     curve = UtilizationCurve([0, 1, 2], [1, 2])
-    with pytest.raises(OptionError, match="use --degree 0 or --method bottom-up"):
+    with pytest.raises(OptionError, match="use degree=0 or method='bottom-up'"):
         RupturesSegmenter(RupturesOptions(method="kernel")).segment(curve, 2, Basis(degree=1))

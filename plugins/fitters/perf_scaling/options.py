@@ -35,6 +35,13 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in words}))
 
 
+def _registered() -> tuple[str, ...]:
+    """Return the names of registered functions of p."""
+    from perf_formulas.formula import functions_of
+
+    return functions_of(("p",))
+
+
 def parse_functions(raw: Any) -> tuple[str, ...]:
     """Functions by their registered names or as formulas: ``p^(-2/3),log2(p)``."""
     from perf_formulas.formula import Formula, split_formulas
@@ -133,7 +140,7 @@ class ScalingOptions:
     )  # fmt: skip
     functions: tuple[str, ...] | None = option(
         None, "terms of one parameter by name or formula, such as p^(-2/3),log2(p)",
-        parse=parse_functions, metavar="FUNCTION,...",
+        parse=parse_functions, choices=_registered, metavar="FUNCTION,...",
     )  # fmt: skip
     scaling: str = option(
         "auto", "weak: the problem grows with p; strong: it does not; auto: from the table",
