@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from perf_tables.arguments import parse_places, parse_values
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
+from perfcore.hooks.registry import registry
 
 MOST_EXPONENT, MOST_LOGARITHM = 6, 3
 
@@ -36,16 +38,13 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
 
 
 def _registered() -> tuple[str, ...]:
-    """Return the names of registered functions of p."""
-    from perf_formulas.formula import functions_of
-
-    return functions_of(("p",))
+    """Return the names of registered functions of p, by their names: nothing is imported for a completion."""
+    return tuple(name for name in registry().entries("functions") if re.search(r"\bp\b", name))
 
 
 def parse_functions(raw: Any) -> tuple[str, ...]:
     """Functions by their registered names or as formulas: ``p^(-2/3),log2(p)``."""
     from perf_formulas.formula import Formula, split_formulas
-    from perfcore.hooks.registry import registry
 
     words = split_formulas(raw) if isinstance(raw, str) else list(map(str, raw))
     registered = registry().entries("functions")
