@@ -367,9 +367,10 @@ def _level_columns(model: ScalingModel, curve: Speedup | None) -> list[Column]:
     if curve is None:
         return columns
     base = f"{parameter}={curve.base:g}"
-    for name, form, heading in (
-        ("speedup", ".3g", "speedup"), ("efficiency", ".0%", "efficiency"), ("cost", ".2f", f"cost of {base}"),
-    ):  # fmt: skip
+    formats: tuple[tuple[str, Any, str], ...] = (
+        ("speedup", number_text, "speedup"), ("efficiency", ".0%", "efficiency"), ("cost", ".2f", f"cost of {base}"),
+    )  # fmt: skip
+    for name, form, heading in formats:
 
         def value(row: Level, name: str = name) -> float:
             return float(getattr(row, name)[0])
