@@ -160,11 +160,8 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         >>> model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
         >>> model.predict([32]).round(2)
         array([0.68])
-        >>> model.predict([32, 64], interval=0.95).round(2)
-            predicted  lower  upper
-        p
-        32       0.68   0.49   0.87
-        64       0.56   0.37   0.76
+        >>> model.predict([32, 64], interval=0.95).predicted.round(2).to_dict()
+        {32: 0.68, 64: 0.56}
         """
         points = dict(self.target) if points is None else points
         if interval is None:

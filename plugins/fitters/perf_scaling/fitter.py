@@ -27,7 +27,7 @@ class ScalingFitter(Fitter):
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> import pandas as pd, perfcore
     >>> rows = [(p, "solve", 10 + 1000 / p) for p in (4, 8, 16, 32, 64)]
     >>> rows += [(p, "exchange", 2 + 0.5 * p) for p in (4, 8, 16, 32, 64)]
     >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling")
