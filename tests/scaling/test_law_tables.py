@@ -348,3 +348,13 @@ def test_a_level_that_the_model_misses_is_named():
     model = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling")
     (text,) = (t for t in model.report().notes_by_label()["Uncertain"] if "misses" in t)
     assert "p=8 by 40%" in text
+
+
+def test_paths_may_end_at_different_levels():
+    """Each is predicted as if it were alone."""
+    ends = {"solve": (1, 2, 4, 8, 16), "exchange": (1, 2, 4, 8, 16, 32, 64)}
+    rows = [(p, name, 3.0 + 100.0 / p + 0.01 * p) for name, levels in ends.items() for p in levels]
+    table = pd.DataFrame(rows, columns=["p", "callpath", "time_s"])
+    model = perfcore.fit(table, fitter="scaling", at="p=128")
+    assert np.isfinite(model.predict({"p": 128, "path": list(ends)}, interval=0.95)).all(axis=None)
+    assert "p=128" in model.report().answer

@@ -226,7 +226,8 @@ class Posterior:
         order = np.argsort(np.where(self.counts > 0.0, logs, -np.inf), axis=1)
         last, before = order[:, -1], order[:, -2]
         used, place = np.unique([before, last], return_inverse=True)
-        fitted = np.log(self.quantiles(self.points[used], (0.5,), smooth=True)[:, :, 0])
+        # As within the measured range: only a path's own levels count, which may lie beyond those of other paths.
+        fitted = self._quantiles_of_components(self.points[used], np.array([0.5]), run=False, smooth=True)[:, :, 0]
         misses = [np.log(self.means[paths, k]) - fitted[paths, p] for k, p in zip((before, last), place, strict=True)]
         turns = (misses[0] * misses[1] > 0.0) & (np.abs(misses[1]) >= TURNS)
         return logs[last], logs[last] - logs[before], np.where(turns, misses[1], 0.0)
