@@ -131,6 +131,8 @@ def error_lines(message: str, width: int = 100) -> list[str]:
         words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
         shown += wrapper.wrap(words + mark[:1])
         shown += [f"  perf {command}"] if mark else []
+    if len(shown) > 1 and shown[0].endswith(" error:"):  # before a word that is longer than a line
+        shown[:2] = [f"{shown[0]} {shown[1].strip()}"]
     return shown
 
 
