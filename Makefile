@@ -23,9 +23,9 @@ quick: $(VENV)/.installed-test
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow
 
-# Half a minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
+# Some seconds over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
 fuzz: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/fuzz.py --seconds 30
+	$(BIN)/python benchmarks/fuzz.py --seconds 20
 
 # CPU time of first answers, with nothing compiled; reported, whatever it is
 first-use: $(VENV)/.installed-test

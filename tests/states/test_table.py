@@ -157,6 +157,7 @@ def test_of_every_real_trace(real_data):
 
 
 @pytest.mark.real_data
+@pytest.mark.slow
 def test_of_every_level_of_real_traces(real_data):
     known = set()
     for _, data in real_traces(real_data):

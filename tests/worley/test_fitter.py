@@ -290,7 +290,7 @@ def test_errors_of_independent_noise_are_the_usual_ones():
     assert line.standard_errors[1] == pytest.approx(3 * np.sqrt(12 / 20_000) / 20_000, rel=0.15)
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.8])
+@pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.slow), 0.8])
 def test_coverage_with_dependent_noise(correlation):
     """95 % intervals of levels and of the break, over 120 runs; independent errors would hold half of them."""
     levels, breaks = [], []
