@@ -101,7 +101,7 @@ class Result(Shown):
         return importlib.import_module("perfcore").plot(self, data, **how)
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
-        """Return a page of its own (`perf_views.contents.Viewable`) over the data; None for that of its report.
+        """Return a custom page (`perf_views.contents.Viewable`) over the data; None for that of its report.
 
         ``file`` is where it was read from, which a page may change.
         """

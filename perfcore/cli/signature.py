@@ -185,7 +185,7 @@ def _fields(
         return _fields_of(entries[name], values) if name in entries else []  # the command refuses an unknown name
     if not others and not shows_all and not any(name.endswith("_COMPLETE") for name in os.environ):  # by a shell
         return []
-    # Of options that several have, those of the one that is taken for tables of timings are described.
+    # Of options that several have, the default fitter of timings describes its own.
     by_use = sorted(entries.values(), key=lambda entry: "timings" not in entry.default_for)
     every = [pair for entry in by_use for pair in _fields_of(entry, values)]
     return list({field.name: (panel, field) for panel, field in reversed(every)}.values())
@@ -241,12 +241,12 @@ _METAVARS = {int: "N", float: "X"}
 def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:
     """One declared option; values stay text, `perfcore.hooks.options` checks them."""
     annotation: Any
+    text = field.help[:1].upper() + field.help[1:]
     if field.type is bool:
         annotation = Annotated[
-            bool | None, typer.Option(f"{field.flag}/--no-{field.flag[2:]}", help=field.help, rich_help_panel=panel)
+            bool | None, typer.Option(f"{field.flag}/--no-{field.flag[2:]}", help=text, rich_help_panel=panel)
         ]
         return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-    text = field.help
     if field.choices is not None:
         text += f" [{'|'.join(field.choices)}]"
     if field.default_text:

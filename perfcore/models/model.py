@@ -263,7 +263,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def table(self) -> pd.DataFrame:
-        """The first table that the program prints, as a data frame with all digits."""
+        """Return the first table that the program prints, with all digits."""
         return next(iter(self.report().brief_tables), Table(())).frame()
 
     @property
@@ -341,7 +341,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     except OSError as error:
         raise ModelFileError(f"{name}: cannot be read: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelFileError(f"{name}: not a model file ({error}); `perf fit DATA -o MODEL.json` makes one") from None
+        damage = f" ({error})" if name.endswith(".json") else ""
+        raise ModelFileError(f"{name}: not a model file{damage}; `perf fit DATA -o MODEL.json` makes one") from None
     if not isinstance(content, dict) or "schema" not in content or not isinstance(content.get("model"), dict):
         raise ModelFileError(f"{name}: not a model file; `perf fit DATA -o MODEL.json` makes one")
     try:
@@ -359,7 +360,7 @@ def _file_class(path: str | os.PathLike[str]) -> Any:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too."""
+    """Return whether a file is a model, damaged or not; formats of data are JSON too."""
     file = Path(path)
     if file.suffix.lower() != ".json" or not file.is_file():
         return _file_class(path) is not None

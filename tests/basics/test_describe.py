@@ -76,7 +76,7 @@ def test_measurements_that_cannot_be_used_yet_are_described_all_the_same(columns
     assert facts["columns"] == list(columns)
     assert facts["observations"].startswith("none: ")
     assert reason in facts["observations"]
-    assert [line.split()[0] for line in facts.get("to be told", [])] == told
+    assert [line.split()[0] for line in facts.get("missing options", [])] == told
     assert facts["next"] == []  # what is printed there runs as it is
 
 

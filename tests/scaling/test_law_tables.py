@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -358,3 +359,16 @@ def test_paths_may_end_at_different_levels():
     model = perfcore.fit(table, fitter="scaling", at="p=128")
     assert np.isfinite(model.predict({"p": 128, "path": list(ends)}, interval=0.95)).all(axis=None)
     assert "p=128" in model.report().answer
+
+
+def test_a_total_has_one_number_and_one_interval(tmp_path):
+    """The fit, its file, a prediction, and the table of levels say the same of all paths together."""
+    rows = [(p, name, a + b / p) for name, a, b in (("x", 2.0, 90.0), ("y", 1.0, 40.0)) for p in (1, 2, 4, 8, 16)]
+    table = pd.DataFrame(rows, columns=["p", "callpath", "time_s"])
+    model = perfcore.fit(table, fitter="scaling", at="p=64")
+    model.save(tmp_path / "model.json")
+    total = re.search(r": ([^:]* in total, 95% interval [^;]*);", model.report().answer)[1]
+    again = perfcore.predict(str(tmp_path / "model.json"), at="p=64", interval=0.95).report()
+    assert f": {total}; " in again.answer
+    by_level = next(row.predicted for row in model.levels_along if row.level == 64)
+    np.testing.assert_array_equal(model.totals([[64.0]])[0, :3], by_level)

@@ -45,7 +45,7 @@ class SubmittedJobs:
 
 
 class _Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was handed over last."""
+    """The jobs that were submitted last."""
 
     run: str  # its identity
     parts: int
@@ -130,7 +130,7 @@ def _script(path: Path, requests: Mapping[str, str], words: Sequence[str] | map[
 
 
 def _jobs(where: Path, run: Run, n_parts: int, overwrite: bool) -> tuple[str, ...]:
-    """Jobs that were handed over for this run; the folder of parts is made, or refused if it has those of another."""
+    """Return the jobs submitted for this run; make the folder of parts, or refuse that of another run."""
     try:
         where.mkdir(exist_ok=True)
     except OSError as error:

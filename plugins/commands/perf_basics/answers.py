@@ -15,18 +15,29 @@ if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
 
 
-_ONE_LINE_EACH = ("markers", "next", "notes", "points", "roles", "rows to know about", "series", "to be told")
+_ONE_LINE_EACH = ("markers", "next", "notes", "points", "roles", "rows to know about", "series", "missing options")
 _FUNCTIONS = ("states", "busy")
 _IN_ROLES = ("columns", "parameters", "value", "code by", "system by", "category by", "alternatives")
 _MOST_ROLES = 10  # lines without --all
 _LABELS = {
     "roles": "columns",
     "rows to know about": "data notes",
-    "to be told": "missing options",
     "busy": "busy states",
 }
 _IN_ANSWER = (
-    *("kind", "rows", "points", "to be told", "next", "locations", "intervals", "duration", "steps", "start", "mean"),
+    *(
+        "kind",
+        "rows",
+        "points",
+        "missing options",
+        "next",
+        "locations",
+        "intervals",
+        "duration",
+        "steps",
+        "start",
+        "mean",
+    ),
     *("mean utilization", "means", "samples", "warnings"),
 )
 _MOST_NAMES = 20
@@ -68,18 +79,19 @@ def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
     if len(values) == 1:
         return f"{start}{text}", [figure]
     which = ", ".join(f"{name}={_number(c[k])}" for name, c in result.points.items() if name not in common)
-    if (total := _total(result)) is not None:
-        whole = Figure("total", total, unit)
-        share = Figure("share of the largest", float(values[k, 0]) / total, format=".0%")
+    if (parts_sum := _sum_of_parts(result)) is not None:
+        whole = _total(result, parts_sum)
+        share = Figure("share of the largest", float(values[k, 0]) / parts_sum, format=".0%")
         part = which.partition("=")[2]
-        return f"{start}{whole.text} in total; {part} is {share.text} of it ({text})", [whole, share, figure]
+        amount, comma, bounds = whole.sentence.partition(", ")
+        return f"{start}{amount} in total{comma}{bounds}; {part} is {share.text} of it ({text})", [whole, share, figure]
     return f"{start}largest of {len(values)} predictions is {text}, at {which}", [figure]
 
 
 def _prediction_tables(result: Predictions) -> list[Table]:
     import numpy as np
 
-    values, total = result.values.reshape(len(result.values), -1), _total(result)
+    values, total = result.values.reshape(len(result.values), -1), _sum_of_parts(result)
     unit = (result.model.unit if result.model is not None else None) or ""
     names = [name for name, column in result.points.items() if len(set(column)) > 1 or len(values) == 1]
     order = np.argsort(-values[:, 0], kind="stable") if total is not None else np.arange(len(values))
@@ -99,8 +111,21 @@ def _prediction_tables(result: Predictions) -> list[Table]:
     return [Table([*points, *brief, *differ], importance="brief"), Table(every, importance="verbose")]
 
 
-def _total(result: Predictions) -> float | None:
-    """Sum of what is predicted at one point, where the model is one of parts that add up."""
+def _total(result: Predictions, parts_sum: float) -> Figure:
+    """Return the total of parts as `perf fit` has it: the median of their sum, if the model knows it."""
+    model, unit = result.model, (result.model.unit if result.model is not None else "") or ""
+    totals = getattr(model, "totals", None)
+    if model is None or totals is None:
+        return Figure("total", parts_sum, unit)
+    named = {name: symbol for symbol, name in model.shown_names.items()}
+    columns = {named[name]: column[0] for name, column in result.points.items()}
+    median, low, high = totals([[columns[symbol] for symbol in model.variables if symbol not in model.levels]])[0, :3]
+    known = result.interval == 0.95
+    return Figure("total", float(median), unit, (float(low), float(high)) if known else None, "95% interval")
+
+
+def _sum_of_parts(result: Predictions) -> float | None:
+    """Return the sum of what is predicted at one point, if the model is one of parts that add up."""
     import numpy as np
 
     model = result.model

@@ -246,7 +246,7 @@ def _to_be_told(data: Measurements) -> dict[str, Any]:
         missing_options.append(f"--value COLUMN,..., what was measured: {listing(numbers, 6)}")
     if not data.roles.parameters:
         missing_options.append(f"--parameter COLUMN,..., what was varied: {listing(numbers, 6)}")
-    return {"to be told": missing_options} if missing_options else {}
+    return {"missing options": missing_options} if missing_options else {}
 
 
 def _free_numbers(data: Measurements) -> list[str]:

@@ -155,7 +155,7 @@ def run_design(
             "--until looks at results between runs, and jobs run at once; see `perf experiment next STORE`"
         )
     points = design.chosen()
-    if options.command or options.versions:  # a mistake in it is told before a store is made
+    if options.command or options.versions:  # mistakes are reported before a store is made
         commands_of(points, options)
         parse_patterns(options.values, list(design.factors))
     if kind == "slurm":
@@ -164,8 +164,8 @@ def run_design(
     here = None if kind == "slurm" else parallel
     with executor_of(here, one_thread=False) as executor, Store.hold(path) as store:
         options = with_study(store, design, options)
-        beside = int(requests) if kind == "local" else 0
-        if beside > 1:  # none waits for the others
+        workers = int(requests) if kind == "local" else 0
+        if workers > 1:  # none waits for the others
             options = replace(options, max_load=1.0)
         if kind != "slurm" and (submitted := store.jobs()):
             raise OptionError(
@@ -179,7 +179,7 @@ def run_design(
         session = _Session(design, store, options, points, commands_of(points, options), history)
         if kind != "slurm":
             made = session.run(executor)
-            return replace(history.summary(points, made, options.until), store=os.fspath(path), at_once=beside)
+            return replace(history.summary(points, made, options.until), store=os.fspath(path), at_once=workers)
         if requests:
             store.set_sbatch(requests)
         jobs = _Jobs(session, client.sbatch_words(store.sbatch), Path(path).resolve().with_suffix(".jobs"))

@@ -98,6 +98,8 @@ def opened(
     if isinstance(side, (str, os.PathLike)):
         return with_better(read_set(side, read_measurements, values), better)
     if isinstance(side, (list, tuple, np.ndarray, pd.Series)):
+        if not len(side):
+            raise DataError("a list of runs is empty; give at least 3 numbers of each version")
         side = pd.DataFrame({"value": np.asarray(side)})
     data = Measurements(side) if isinstance(side, pd.DataFrame) else side
     return with_better(long_table(Reading(data, "", 1), values), better)

@@ -353,7 +353,7 @@ def report_of_value(result: MeasuredValue) -> Report:
         (name, *(_statistic(each, name, result.levels) for each in (value, *result.others.values())), float(one))
         for name, one in zip(names, measured, strict=True)
     ]
-    errors = ("CDF error", None if result.run else result.cdf_error, *result.other_errors.values(), None)
+    errors = ("CDF error", None if result.run else round(result.cdf_error, 9), *result.other_errors.values(), None)
     others = [Column(name, 2 + number, format=".6g", key=name) for number, name in enumerate(result.others)]
     columns = [
         Column("statistic", 0),

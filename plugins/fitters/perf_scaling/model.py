@@ -309,13 +309,17 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return candidate_rows(self, path, point)
 
     def totals(self, points: Floats) -> Floats:
-        """Median, ends of the 95% and of the 50% interval of a run of all paths that add up, at points: (T, 5)."""
+        """Return median, ends of the 95% and of the 50% interval of a run of all paths that add up, at points: (T, 5).
+
+        Each point is drawn for itself, so that its numbers are the same whichever others are asked for.
+        """
         paths = np.flatnonzero(self.whole.counted).tolist()
         if len(paths) == 1:
             wide, likely = (self.band(points, interval, paths, run=True)[0] for interval in (COVERAGE, LIKELY))
             return np.column_stack([wide, likely[:, 1:]])
         ends = [0.5 + side * 0.5 * interval for interval in (COVERAGE, LIKELY) for side in (-1.0, 1.0)]
-        return np.asarray(np.quantile(self._drawn_sums(points, paths), [0.5, *ends], axis=0).T)
+        sums = [self._drawn_sums(point[None], paths)[:, 0] for point in np.asarray(points, dtype=np.float64)]
+        return np.asarray(np.quantile(sums, [0.5, *ends], axis=1).T)
 
     def totals_measured(self, points: Floats) -> Floats:
         """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN."""

@@ -272,7 +272,7 @@ _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 
 
 def column_meanings(data: Measurements) -> dict[str, str]:
-    """Return what each column is taken for, and the option that says otherwise, for a person."""
+    """Return the role of each column as a person reads it, and the option that overrides it."""
     roles = data.roles
     meanings = dict.fromkeys(roles.alternatives, "alternative value, a model of its own (--value)")
     better = direction(roles.unit or "", roles.value) if roles.value else ""

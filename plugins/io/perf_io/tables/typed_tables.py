@@ -49,8 +49,11 @@ class ParquetReader(Reader):
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         from perf_io.tables.read_table import read_table
+        from perf_io.tables.series_rows import facts_of
 
         with source.plain_file() as path:
+            if str(facts_of(path).get("schema", "")).startswith("perfcore-series"):
+                raise InputError(source.name, "is a model, no data; `perf predict` and `perf compare` read it")
             lasting = path == source.path and not source.is_stdin
             table = opened_parquet(source, path, lasting)
             _check_growth(table, path.stat().st_size)
