@@ -153,4 +153,4 @@ def register_models(register: Register) -> None:
 
 @hookspec
 def register_commands(register: Register) -> None:
-    """Announce commands: the target is a function whose annotations are those of typer (`perfcore.hooks.parameters`)."""
+    """Announce commands: the target is a function with typer's annotations (see `perfcore.hooks.parameters`)."""
