@@ -69,7 +69,7 @@ def growths_at_target(model: ScalingModel) -> list[GrowthColumns]:
     found: list[tuple[list[Any], ...]] = [([], [], [], [], [], []) for _ in model.symbols]
     for _, draws in model.draws_in_blocks(points):
         for number, symbol in enumerate(model.symbols):
-            columns = _growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
+            columns: tuple[list[Any], ...] = _growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
             for values, own in zip(found[number], columns, strict=True):
                 values.extend(own)
     return found  # type: ignore[return-value]
