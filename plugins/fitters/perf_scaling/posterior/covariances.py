@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perfcore.base.kernels import kernel
+from perf_statistics.kernels import kernel
 
 
 @kernel

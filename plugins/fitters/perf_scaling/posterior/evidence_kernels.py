@@ -15,7 +15,7 @@ import numpy as np
 
 from perf_scaling.posterior.covariances import half_exponential, inverse_of, projected
 from perf_scaling.posterior.few_paths import BINS, ENOUGH, FINER, HOPELESS, ONE_OF, TAIL, UNLIKELY
-from perfcore.base.kernels import kernel
+from perf_statistics.kernels import kernel
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _TILE = 128  # shapes that are looked at together; next to each other they are alike

@@ -8,7 +8,7 @@ import numpy as np
 
 from perf_scaling.posterior.covariances import half_exponential, half_variogram, inverse_of, projected, variograms
 from perf_scaling.posterior.few_paths import ABOVE, CLOSE, FARTHEST, UNDER
-from perfcore.base.kernels import kernel
+from perf_statistics.kernels import kernel
 
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
