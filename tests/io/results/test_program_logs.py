@@ -66,7 +66,7 @@ def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path):
     )
     data = perfcore.read(tmp_path / "md.log")
     assert data.table[["ranks", "threads", "time_s"]].to_numpy().tolist() == [[16, 4, 28.25], [16, 4, 0.1]]
-    assert "2 rows of PME" in str(perfcore.info(tmp_path / "md.log"))
+    assert "2 rows of PME" in str(perfcore.info(tmp_path / "md.log").to_dict())
 
 
 def test_lines_of_hpl(tmp_path):
