@@ -3,6 +3,7 @@
 import pytest
 
 import perfcore
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 
 LAMMPS = """LAMMPS (2 Aug 2023)
@@ -52,7 +53,7 @@ def test_activities_of_gromacs(tmp_path):
     assert data.table[["ranks", "threads", "wall_time_s", "ns_per_day"]].iloc[0].tolist() == [4, 2, 28.8, 60.0]
 
 
-def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path, caplog):
+def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path):
     """They run beside those of the other ranks: the rows of these, with the rest, are the wall time."""
     (tmp_path / "md.log").write_text(
         "     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
@@ -64,9 +65,10 @@ def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path, caplog):
         " Rest                                          0.100          3.000   0.3\n"
         " Total                                        28.350       1083.000 100.0\n"
     )
-    data = perfcore.read(tmp_path / "md.log")
+    with progress.collected() as notes:
+        data = perfcore.read(tmp_path / "md.log")
     assert data.table[["ranks", "threads", "time_s"]].to_numpy().tolist() == [[16, 4, 28.25], [16, 4, 0.1]]
-    assert "2 rows of PME" in caplog.text
+    assert "2 rows of PME" in notes[0]
 
 
 def test_lines_of_hpl(tmp_path):
