@@ -18,8 +18,7 @@ import typer.main
 
 from perfcore.base.errors import MEANT, OptionError
 from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_input, replacements
-from perfcore.cli.output import VERBOSE, print_result, reporting
-from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
+from perfcore.cli.output import VERBOSE, Json, Overwrite, Picture, TableFormat, print_result, reporting
 from perfcore.cli.signature import flags_of, is_brief, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import OptionsOfSelected, parameters_of, rules_of, types_of
 from perfcore.hooks.registry import Entry, registry
