@@ -177,8 +177,9 @@ def join(
     kind, first = type(reading.data), [reading.data]
     method, options_class = getattr(kind, "join", None), options_of_join(kind)
     declared, description = {item.name for item in describe(options_class)}, f"holds a {kind.__name__}"
-    if unknown := [item.flag for item in shared_options() if item.name in reading.unused - declared]:
-        raise OptionError(f"{name}: {description}, to which {listing(unknown)} cannot be applied")
+    if unknown := reading.unused - declared:
+        flags = listing(item.flag for item in shared_options() if item.name in unknown)
+        raise OptionError(f"{name}: {description}, to which {flags} cannot be applied")
     if len(paths) == 1 and pattern is None and not declared:
         return first[0]
     if method is None:
