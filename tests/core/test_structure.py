@@ -172,7 +172,7 @@ print(json.dumps(sorted(sys.modules)))
 @pytest.mark.parametrize(
     ("words", "most", "absent"),
     [
-        (["fit", "runs.csv"], 99, ["pydantic", "rich", "scipy", "matplotlib", "perf_timing.options"]),
+        (["fit", "runs.csv"], 100, ["pydantic", "rich", "scipy", "matplotlib", "perf_timing.options"]),
         (["overheads", str(ROOT / "examples/halo/halo.prv")], 130, ["pydantic", "rich", "scipy", "pandas", "duckdb"]),
     ],
     ids=["fit", "overheads"],
