@@ -264,7 +264,7 @@ def fit(
             resolve(registry().entry("fitters", fitter), options)
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):
-            return _fit_series(files, output, fitter, options, as_json, table_format)
+            return _fit_series(files, output, fitter, options, on, as_json, table_format)
         if on is not None and fitter is not None:
             _check_executor(fitter)
         with executor_of(on) as executor:
@@ -300,8 +300,8 @@ def fit(
 
 
 def _fit_series(
-    files: Sequence[str], output: str, fitter: str | None, options: Mapping[str, Any], as_json: bool,
-    table_format: TableFormat,
+    files: Sequence[str], output: str, fitter: str | None, options: Mapping[str, Any], on: On,
+    as_json: bool, table_format: TableFormat,
 ) -> int:  # fmt: skip
     """Fit the series of a table that may not fit into memory; the status is 3 if some were not fitted."""
     from perfcore.models.fitting import resolve
@@ -313,7 +313,7 @@ def _fit_series(
     fitter_class = entry.load()
     if not hasattr(fitter_class, "fit_series"):
         raise OptionError(f"-o {output}: models of this fitter are JSON files; --table csv writes a table of them")
-    result = fitter_class().fit_series(files[0], output, resolve(entry, options)[0])
+    result = fitter_class().fit_series(files[0], output, resolve(entry, options)[0], on)
     print_result(result, as_json, table_format)
     return _SOME_UNFITTED if result.n_unfitted else 0
 
