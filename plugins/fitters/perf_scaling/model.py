@@ -39,9 +39,8 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import guess_roles, is_speed, shown_names
 from perfcore.data.units import is_time
-from perfcore.models.design_rows import N_DRAWS, DesignRows, Drawn, GrowthDraws, PartDraws, Rival
 from perfcore.models.model import Model, Parameter, Points
-from perfcore.models.observed import Observed
+from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival
 from perfcore.report import Report
 
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
