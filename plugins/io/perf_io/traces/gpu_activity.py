@@ -311,12 +311,12 @@ def _activity(
         alone = launched & (pieces["owner"] < 0) & is_graph[host["name"][pieces["launch"]]]
         pieces["owner"] = np.where(alone, pieces["launch"], pieces["owner"])
         if captures := _captures(host, list(names)):
-            rows = np.flatnonzero(alone)
-            rows = rows[np.lexsort((pieces["start"][rows], pieces["launch"][rows]))]
-            _, firsts = np.unique(pieces["launch"][rows], return_index=True)
-            for group in np.split(rows, firsts[1:]):
-                if (owners := captures.get(len(group))) is not None:
-                    pieces["owner"][group] = np.where(owners >= 0, owners, pieces["owner"][group])
+            of_graphs = np.flatnonzero(alone)
+            of_graphs = of_graphs[np.lexsort((pieces["start"][of_graphs], pieces["launch"][of_graphs]))]
+            _, firsts = np.unique(pieces["launch"][of_graphs], return_index=True)
+            for of_graph in np.split(of_graphs, firsts[1:]):
+                if (owners := captures.get(len(of_graph))) is not None:
+                    pieces["owner"][of_graph] = np.where(owners >= 0, owners, pieces["owner"][of_graph])
     threads = tuple(locations)
     devices = {threads[place][0] for place in np.unique(pieces["location"]).tolist()}
     if len(devices) > 1:
@@ -383,8 +383,8 @@ def _captures(host: dict[str, Ints], names: list[str]) -> dict[int, Ints]:
     captures: dict[int, Ints] = {}
     for row in begins.tolist():  # host events are sorted by thread and begin
         end = next((end for end in ends.tolist() if end > row), row)
-        within = launches[(launches > row) & (launches < end)] if host["location"][end] == host["location"][row] else []
-        owners = host["parent"][within] if len(within) else np.empty(0, np.int64)
+        of_thread = host["location"][end] == host["location"][row]
+        owners = host["parent"][launches[(launches > row) & (launches < end) & of_thread]]
         before = captures.setdefault(len(owners), owners)
         labels, earlier = (np.where(each >= 0, host["name"][each], -1) for each in (owners, before))
         if (labels != earlier).any():
