@@ -252,8 +252,8 @@ def _tables_of_gpu(result: GpuAnswers) -> list[Table]:
     tables = [Table(columns, rows), Table(_SCENARIOS[:2], scenarios, importance="data")]
     if scenarios and not usual:
         changing = _changing(result.scenarios, result)
-        rows = [row for row, each in zip(scenarios, result.scenarios, strict=True) if each in changing]
-        tables.insert(0, Table(_SCENARIOS, [("baseline", whole, 0.0), *rows]))
+        runs = [row for row, each in zip(scenarios, result.scenarios, strict=True) if each in changing]
+        tables.insert(0, Table(_SCENARIOS, [("baseline", whole, 0.0), *runs]))
     for heading, spent in (("kernel", path.by_kernel), ("host activity", path.by_host)):
         named = list(zip(plain_names(list(spent)), spent.values(), strict=True))
         title = f"Critical path by {heading}"
