@@ -69,7 +69,7 @@ def design(
     ] = "factorial",
     *,
     constraints: Annotated[Sequence[str], Option("--constraint", "-c", metavar="FORMULA")] = (),
-    replications: Annotated[int, Option(metavar="N", minimum=1)] = 2,
+    replications: Annotated[int, Option("--repetitions", "--replications", metavar="N", minimum=1)] = 2,
     seed: Annotated[int, Option(metavar="N", minimum=0)] = 0,
     centre: Annotated[Mapping[str, Any] | Sequence[str], Option(metavar="NAME=LEVEL")] = (),
     fraction: Annotated[int | None, Option(metavar="N", minimum=2)] = None,
@@ -180,7 +180,7 @@ def run(
     rounds: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
     store: Annotated[PathLike | None, Option(metavar="FILE")] = None,
     launcher: Annotated[str, Option(metavar="NAME|WORDS")] = "local",
-    values: Annotated[Sequence[str], Option("--value", metavar="NAME=REGEX")] = (),
+    values: Annotated[Sequence[str], Option("--value", "-v", metavar="NAME=REGEX")] = (),
     results: Annotated[str | None, Option(metavar="FILE")] = None,
     limit: Annotated[str | float | None, Option(metavar="DURATION")] = None,
     warmup: Annotated[int, Option(metavar="N", minimum=0)] = 0,
@@ -212,7 +212,7 @@ def run(
         A version of the program; COMMAND after -- follows it. Repeat it: in every round each is measured once, in
         random order, so that `perfcore.gate` compares them round by round.
     rounds : int, >= 1, optional
-        Rounds (default: the design's replications; of versions alone 10).
+        Rounds (default: the design's repetitions; of versions alone 10).
     store : path, optional
         Run database (default: the design's name with .db; without a design versions.db).
     launcher : str
@@ -489,7 +489,7 @@ def next_points(
     """Recommend the most informative next runs, from a model or a run database.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
-    store: the points whose runs spread so much that more replications are needed.
+    store: the points whose runs spread so much that more repetitions are needed.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     times = pd.to_datetime(table["started"], utc=True, format="ISO8601")
     started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
     ended = started + table["wall_s"].to_numpy(dtype=float)
-    rounds = table["replication"].to_numpy(dtype=float)
+    rounds = table["repetition"].to_numpy(dtype=float)
     names: Any = (
         table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(table))
     )
