@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,37 +18,10 @@ from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.data.columns import MeasurementRoles
+    from perfcore.data.measurements import Measurements
 
 
 _ALL = "all"  # the one code, or system, of a table that names none
-
-
-class RowsWithRoles(Protocol):
-    """What is asked here of `perfcore.Measurements`, which makes its observations by these functions."""
-
-    source: str
-    table: pd.DataFrame
-    roles: MeasurementRoles
-    duplicates: str | None  # what an option of the reader says of equal rows
-
-    def numbers(self, column: str) -> Floats:
-        """Return a column as numbers, NaN for what is none."""
-
-    def levels(self, column: str) -> tuple[Ints, Any]:
-        """Return which of the values of a column each row has, and these values."""
-
-    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """Return what is computed of these rows, the first time that it is asked for."""
-
-    def line(self, row: int) -> int | None:
-        """Line of a row in the source, if it has lines."""
-
-    def row(self, row: int) -> int:
-        """Number of a row in the table as it was given."""
-
-    def refuse(self, row: int, problem: str) -> NoReturn:
-        """Raise the error about one row."""
 
 
 def numbers_in(column: pd.Series) -> Floats:
@@ -159,7 +132,7 @@ class Observations:
         return f"sha256:{digest.hexdigest()}"
 
 
-def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observations:
+def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations:
     """Check measurements and join repeated runs; see `Measurements.observations`."""
     import pandas as pd
 
@@ -201,13 +174,13 @@ def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observation
     )
 
 
-def roles_columns(data: RowsWithRoles) -> set[str]:
+def roles_columns(data: Measurements) -> set[str]:
     """Columns that have a role."""
     roles = data.roles
     return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system, *roles.category}
 
 
-def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], group: Ints) -> None:
+def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
     """Refuse to take the categories of a run for repeated runs."""
     column = ",".join(data.roles.category)
     if not column:
@@ -220,7 +193,7 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
         )
 
 
-def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+def labels_of(data: Measurements, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     import pandas as pd
 
@@ -264,7 +237,7 @@ def _texts(values: Any) -> list[str]:
 
 
 def values_of(
-    data: RowsWithRoles, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
+    data: Measurements, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
 ) -> Floats:
     """The measured value of each row, NaN where there is none, with a note about the rows left out.
 
@@ -312,7 +285,7 @@ def no_number(name: str, text: str) -> str:
 
 
 def numbers_of(
-    data: RowsWithRoles,
+    data: Measurements,
     name: str,
     kept: Any = None,
     *,
@@ -356,7 +329,7 @@ def numbers_of(
 
 
 def without_duplicates(
-    data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str = "refuse", notes: list[str] | None = None
+    data: Measurements, kept: npt.NDArray[np.bool_], duplicates: str = "refuse", notes: list[str] | None = None
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
 
@@ -395,7 +368,7 @@ def without_duplicates(
     return ~repeated
 
 
-def _row_numbers(data: RowsWithRoles, columns: Sequence[str]) -> Ints:
+def _row_numbers(data: Measurements, columns: Sequence[str]) -> npt.NDArray[np.int32]:
     """Return for each row the first row that is equal to it; rows are compared with those of as many as fit memory."""
     import pandas as pd
 
@@ -449,7 +422,7 @@ def _renumbered(column: npt.NDArray[Any], size: int = 0) -> tuple[Ints, int]:
     return numbers, len(levels)
 
 
-def points_of(data: RowsWithRoles, kept: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def points_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Return the first of the kept rows of each point, and which of the points, in their order, each of them has."""
     ranks = []
     for column in data.roles.parameters.values():
@@ -478,7 +451,7 @@ def _copied_block(number: Ints) -> tuple[int, int] | None:
     return None
 
 
-def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
+def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
     rows = [int(row) for row in np.flatnonzero(chosen)]
     lines = [data.line(row) for row in rows[:most]]
     named = lines if None not in lines else [data.row(row) for row in rows[:most]]
@@ -487,7 +460,7 @@ def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_], most: int = 20) ->
 
 
 def _repetition_note(
-    data: RowsWithRoles, kept: npt.NDArray[np.bool_], group: Ints, repetitions: Ints, aggregate: str
+    data: Measurements, kept: npt.NDArray[np.bool_], group: Ints, repetitions: Ints, aggregate: str
 ) -> str:
     """How many points have several runs, and in what else these runs differ."""
     several, roles = int((repetitions > 1).sum()), roles_columns(data)

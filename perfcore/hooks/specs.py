@@ -30,8 +30,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
-    "kinds", "readers", "classifiers", "joins", "segmenters", "functions", "representations", "fitters", "models",
-    "commands",
+    "kinds", "readers", "classifiers", "segmenters", "functions", "representations", "fitters", "models", "commands",
 )  # fmt: skip
 
 
@@ -86,9 +85,8 @@ class Register(Protocol):
         function : str or tuple of str, optional
             Public Python functions behind a command or a model; each becomes ``perfcore.NAME``.
         shows : tuple of str, optional
-            Commands only, whose target is a public function that says its options itself
-            (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for
-            other programs. Every such command also has ``--json``.
+            Commands only, whose function returns a result: ``"plot"`` and ``"table"`` for a result with a picture, and
+            with tables for other programs. Every such command also has ``--json``.
         saves : str, optional
             Of the same commands, the help of ``--output``, where the result has a method ``save``.
         """
@@ -111,17 +109,6 @@ def register_readers(register: Register) -> None:
 @hookspec
 def register_classifiers(register: Register) -> None:
     """Announce functions that take the names of a trace's states and give those in which a location computes."""
-
-
-@hookspec
-def register_joins(register: Register) -> None:
-    """Announce how data of several files become one set; the name is the ``"module:Class"`` of the data.
-
-    The target takes the parts, an iterator of (path, data) that reads as it goes; what the name of each file says, a
-    sequence of mappings of fields to numbers and words (`perfcore.reading.many_files.NamePattern`); the name of the
-    set; and where it has options, such as which part is wanted, these, the paths, and with what
-    `perfcore.reading.recognise.read_one` reads one of them. Then single files go through it too.
-    """
 
 
 @hookspec
@@ -154,4 +141,4 @@ def register_models(register: Register) -> None:
 
 @hookspec
 def register_commands(register: Register) -> None:
-    """Announce commands: the target is a function whose parameters typer reads (see `perfcore.cli.parameters`)."""
+    """Announce commands: the target is a function with typer's annotations (see `perfcore.hooks.parameters`)."""

@@ -177,8 +177,8 @@ class Database:
         joined: dict[str, Texts | npt.NDArray[Any]] = {}
         for name in list(numbers):
             parts = numbers.pop(name)
-            cells = np.concatenate(parts[:-1]) if len(parts) > 1 else parts[0]
-            joined[name] = Texts(cells, list(texts[name])) if name in texts else cells
+            array = np.concatenate(parts[:-1]) if len(parts) > 1 else parts[0]
+            joined[name] = Texts(array, list(texts[name])) if name in texts else array
         return joined
 
     def chunks(self, sql: str, total: int, label: str) -> Iterator[Columns]:

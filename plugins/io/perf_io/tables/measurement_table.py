@@ -16,8 +16,9 @@ from perf_io.options import TableOptions
 from perf_io.tables.duck import Texts, quoted, quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_processors, parts_of_time, words
+from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, words, words_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
@@ -115,6 +116,7 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
     )
 
 
+_TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "part", "whole"))
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
@@ -170,6 +172,20 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
+
+
+def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that are parts of one time, if no other one is the whole.
+
+    Examples
+    --------
+    >>> parts_of_time(["p", "computation", "imbalance", "transfer"])
+    ('computation', 'imbalance', 'transfer')
+    """
+    names = {column: set(words_of(split_unit(column)[0])) - _TIMES for column in columns}
+    parts = [column for column, each in names.items() if each & _PARTS and not is_called_rate(column)]
+    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WHOLES)]
+    return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
 def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
@@ -390,7 +406,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept_rows = drop_failed(frame, table.source, options.failed)
     frame = frame if kept_rows.all() else frame[kept_rows].reset_index(drop=True)
     tidy = Tidy(frame) if kept else tidied(frame, options)
-    rows = tidy.frame.index if kept_rows.all() else np.flatnonzero(kept_rows)[tidy.frame.index]
+    rows = np.arange(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
     frame, made = tidy.frame, tidy.roles
     kept = {**made, **kept}
     named = {"code": options.code, "system": options.system, "category": options.category}
@@ -401,7 +417,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
         unit=kept.get("unit"),
         source=table.source,
-        lines=LinesOfRows(rows, table.lines),
+        lines=LinesOfRows(rows[tidy.frame.index], table.lines),
         notes=table.report(*tidy.notes),
         duplicates=options.duplicates,
     )
@@ -410,7 +426,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
 class LinesOfRows(Sequence[int]):
     """Lines of rows in the file, which are looked for when a message names them."""
 
-    def __init__(self, rows: Sequence[int], lines: Callable[[], Iterator[int]] | None) -> None:
+    def __init__(self, rows: Ints, lines: Callable[[], Iterator[int]] | None) -> None:
         self._rows, self._lines = rows, lines
         self._found = list[int]()
         self._left: Iterator[int] | None = None
