@@ -437,7 +437,7 @@ _MOST_COMPARED = 1 << 21  # rows at a time
 _MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 
-def _copied_block(number: Ints) -> tuple[int, int] | None:
+def _copied_block(number: npt.NDArray[Any]) -> tuple[int, int] | None:
     """First row of a block that follows an equal one, as in a file that was joined with itself, and of that one."""
     order = np.argsort(number, kind="stable")
     again = np.flatnonzero(number[order][1:] == number[order][:-1])

@@ -456,7 +456,7 @@ def _sql_numbers(table: Table) -> list[str]:
     texts = [name for name in numbers if table.types[name] == "text"]
     looked_at = []
     for name in texts:
-        cell, number = quoted_name(name), numbers[name]
+        cell, number = f"CAST({quoted_name(name)} AS VARCHAR)", numbers[name]
         decimals = f"length({cell}) - coalesce(nullif(strpos({cell}, {quoted(table.decimal)}), 0), length({cell}))"
         looked_at += [
             f"count(*) FILTER ({cell} IS NOT NULL AND ({number} IS NULL OR contains({cell}, '_')))",
