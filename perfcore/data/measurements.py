@@ -6,7 +6,7 @@ import copy
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.columns import MeasurementRoles, missing_roles, named_columns, named_parameters, roles_of
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Measurements"]
 
 Names = str | Iterable[str] | None
-_T = TypeVar("_T")
+
+_SEVERAL = 2  # codes on one system, and systems of one code, that a joint model needs
 
 
 class Measurements(Shown):
@@ -119,6 +120,22 @@ class Measurements(Shown):
             explicit["value"] = [str(chosen.value)]
         self.roles = _without_conflicts(chosen, explicit)
         self._read_unit()
+
+    in_words: ClassVar[str] = "measurements"
+
+    @property
+    def data_kind(self) -> str:
+        """Whether they have categories, several codes on several systems, or neither (``"timings"``)."""
+        roles, table = self.roles, self.table
+        if roles.category or not (roles.code and roles.system):
+            return "categories" if roles.category else "timings"
+        if roles.value is not None:
+            table = table[table[roles.value].notna()]
+        pairs = table[[*roles.code, *roles.system]].dropna().drop_duplicates()
+        # A name is made of several columns if several were given.
+        code, system = (pairs.groupby(list(columns)).ngroup() for columns in (roles.code, roles.system))
+        is_joint = all((names.value_counts() >= _SEVERAL).sum() >= _SEVERAL for names in (code, system))
+        return "codes x systems" if is_joint else "timings"
 
     @classmethod
     def join(cls, parts: Any, fields: Sequence[Mapping[str, Any]], name: str, *how_to_read: Any) -> Measurements:
@@ -222,24 +239,25 @@ class Measurements(Shown):
         """Number of a row, from 0, in the table that this was made of, before `where`."""
         return int(self._rows[row])
 
-    def once(self, key: Any, compute: Callable[[], _T]) -> _T:
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return what is computed of these rows, the first time that it is asked for."""
         if key not in self._found:
             self._found[key] = compute()
-        found: _T = self._found[key]
-        return found
+        return self._found[key]
 
     def numbers(self, column: str) -> Floats:
         """Return a column as numbers (n_rows,), NaN for what is none; dates and complex numbers are none."""
         from perfcore.data.observations import numbers_in
 
-        return self.once(("numbers", column), lambda: numbers_in(self.table[column]))
+        numbers: Floats = self.once(("numbers", column), lambda: numbers_in(self.table[column]))
+        return numbers
 
     def levels(self, column: str) -> tuple[Ints, Any]:
         """Return for each row (n_rows,) which of the values of a column it has, -1 for none, and these values."""
         from perfcore.data.observations import levels_in
 
-        return self.once(("levels", column), lambda: levels_in(self.table[column]))
+        levels: tuple[Ints, Any] = self.once(("levels", column), lambda: levels_in(self.table[column]))
+        return levels
 
     def refuse(self, row: int, problem: str) -> NoReturn:
         """Raise the error about one row."""

@@ -7,6 +7,7 @@ half widths of 95 % confidence intervals (``ci95``), as columns of the value's u
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -31,12 +32,12 @@ from perfcore.data.columns import (
     plain_name,
     shown_names,
     spread_kind,
-    stem_of_mean,
     without_copies,
+    without_unit,
     words,
 )
 from perfcore.data.observations import differs, distinct, numbers_of, points_of, values_of
-from perfcore.data.units import is_rate, is_time, seconds_per, unit_of
+from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 
 _NORMAL_95 = 1.959963984540054
+_MEAN = words("spread", "mean")[0]
+_MEAN_OF = re.compile(rf"(?:(?:{_MEAN}) )?(?P<rest>.*?)(?: (?:{_MEAN}))?")
 _FEWEST = 2.0  # runs that have a spread
 
 
@@ -90,6 +93,15 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
     numbers = [column for column in free if counts_runs(column) and _whole(data, column)]
     numbers += [column for column in free if counts_runs(column, True) and _whole(data, column)]
     return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
+
+
+def stem_of_mean(column: str) -> str:
+    """Return what a value's name says, without that it is a mean."""
+    plain = plain_name(split_unit(column)[0])
+    if re.fullmatch(_MEAN, plain):
+        return ""
+    match = _MEAN_OF.fullmatch(plain)
+    return without_unit(match["rest"] if match else plain)
 
 
 def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
@@ -165,6 +177,7 @@ def _half_widths(counts: Floats) -> Floats:
     return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
 
 
+_APART, _CHANCE = 1.05, 1e-3  # of levels that shift all points alike: their medians, and how seldom it may be chance
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
@@ -343,7 +356,8 @@ def unnamed_text(
     """The first text, such as a problem's class, that distinguishes rows which would pass for repeated runs.
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
-    of its levels recur and values of one are at least twice another's, at most points where there are several.
+    of its levels recur and values of one are at least twice another's, at most points where there are several; or are
+    apart by more than chance (analysis of variance of the logarithms) and by 5 %.
     """
     import pandas as pd
 
@@ -360,7 +374,7 @@ def unnamed_text(
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         folds = (medians.max() / medians.min())[medians.size() > 1]
-        if len(folds) < _FEWEST_CELLS or (folds >= _FOLD).mean() < 0.5:
+        if len(folds) < _FEWEST_CELLS or ((folds >= _FOLD).mean() < 0.5 and not _is_apart(rows, folds)):
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])
@@ -370,6 +384,21 @@ def unnamed_text(
         differ = f"such as {place}, differ in {column} ({listing(names, 4)}) and are up to {folds.max():.3g}-fold apart"
         return Unnamed(str(column), differ, str(rows["level"].mode().iloc[0]))
     return None
+
+
+def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:
+    """Whether levels shift the values (columns cell, level, value) of all cells alike, more than chance does."""
+    from scipy.special import fdtrc
+
+    logs = np.log(rows["value"])
+    within = logs - logs.groupby(rows["cell"]).transform("mean")
+    effects = within.groupby(rows["level"]).transform("mean")
+    levels, cells = rows["level"].nunique(), rows["cell"].nunique()
+    free = len(rows) - cells - levels + 1
+    explained, left = float((effects**2).sum()), float(((within - effects) ** 2).sum())
+    if free < 1 or folds.median() < _APART or explained == 0.0:
+        return False
+    return left == 0.0 or bool(fdtrc(levels - 1, free, explained / (levels - 1) / (left / free)) < _CHANCE)
 
 
 def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["path", "code"]) -> None:
