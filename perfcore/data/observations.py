@@ -344,7 +344,7 @@ def without_duplicates(
     # A copied file has another name.
     used = {*data.roles.parameters.values(), *data.roles.code, *data.roles.system, *data.roles.category}
     columns = [str(name) for name in data.table.columns if name != "file" or name in used]
-    number = data.once(("rows", *columns), lambda: _row_numbers(data, columns))
+    number: Ints = data.once(("rows", *columns), lambda: _row_numbers(data, columns))
     repeated = (number < np.arange(len(number), dtype=np.int32)) & kept
     if not repeated.any():
         return everything
