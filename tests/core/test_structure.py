@@ -25,7 +25,7 @@ OTHER_MEANING = {
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
 }
 
-MOST_LINES = 8980  # of the core, without the suites for authors of plugins
+MOST_LINES = 9055  # of the core, without the suites for authors of plugins
 
 HEAVY = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb")
 
@@ -172,7 +172,7 @@ print(json.dumps(sorted(sys.modules)))
 @pytest.mark.parametrize(
     ("words", "most", "absent"),
     [
-        (["fit", "runs.csv"], 99, ["pydantic", "rich", "scipy", "matplotlib", "perf_timing.options"]),
+        (["fit", "runs.csv"], 100, ["pydantic", "rich", "scipy", "matplotlib", "perf_timing.options"]),
         (["overheads", str(ROOT / "examples/halo/halo.prv")], 130, ["pydantic", "rich", "scipy", "pandas", "duckdb"]),
     ],
     ids=["fit", "overheads"],
