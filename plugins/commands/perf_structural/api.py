@@ -240,7 +240,6 @@ def schedule(
     tuning: Annotated[float | None, Option(metavar="TF")] = None,
     divide: Annotated[int | None, Option(metavar="UNITS", minimum=0)] = None,
     unit_time: Annotated[str | None, Option(metavar="NAME", needs="--divide UNITS")] = None,
-    fixed_time: Annotated[str | None, Option(metavar="NAME", needs="--divide UNITS")] = None,
     **options: Annotated[Any, _EVALUATION],
 ) -> Choice | Decomposition:
     """Choose among allocations by MODEL, a TOML file of a structural model, or divide work among unequal machines.
@@ -261,8 +260,6 @@ def schedule(
         Divide this much work instead; candidates are then not looked at.
     unit_time : str, optional
         Replicated component: each machine's time for one unit of work.
-    fixed_time : str, optional
-        Replicated component: each machine's time besides.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -277,7 +274,7 @@ def schedule(
 
         perf stochastic schedule sor.toml --by quantile:0.95
         perf stochastic schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
-        perf stochastic schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
+        perf stochastic schedule sor.toml --divide 1000 --unit-time row
 
     >>> from perf_structural import StructuralModel
     >>> schedule("examples/structural/sor.toml", by="quantile:0.95").chosen
@@ -292,21 +289,17 @@ def schedule(
 
     statistic = parse_statistic(by, tuning)
     text = "" if isinstance(model, StructuralModel) else shlex.quote(os.fspath(model))
-    if divide is None and (unit_time is not None or fixed_time is not None):
-        raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
+    if divide is None and unit_time is not None:
+        raise OptionError("--unit-time belongs to --divide UNITS")
     if not isinstance(model, StructuralModel):
         model = StructuralModel.read(model)
+    result: Choice | Decomposition
     if divide is not None:
-        division = divided(model, divide, statistic, unit_time, fixed_time, options)
-        fixed = "" if fixed_time is None else f" --fixed-time {fixed_time}"
-        words = f"{text} --divide {divide} --unit-time {unit_time}{fixed}"
-        return replace(
-            division, next=f"perf stochastic schedule {words} --by {_TAIL}" if text and by != _TAIL else _KEEP
-        )
-    choice = choose(predict_candidates(model, all_candidates(model, candidates), **options), statistic)
-    files = (
-        "" if isinstance(candidates, Mapping) else "".join(f" {shlex.quote(os.fspath(file))}" for file in candidates)
-    )
-    return replace(
-        choice, next=f"perf stochastic schedule {text}{files} --by {_TAIL}" if text and by != _TAIL else _KEEP
-    )
+        result = divided(model, divide, statistic, unit_time, options)
+        words = f" --divide {divide} --unit-time {unit_time}"
+    else:
+        result = choose(predict_candidates(model, all_candidates(model, candidates), **options), statistic)
+        files = () if isinstance(candidates, Mapping) else candidates
+        words = "".join(f" {shlex.quote(os.fspath(file))}" for file in files)
+    following = f"perf stochastic schedule {text}{words} --by {_TAIL}" if text and by != _TAIL else _KEEP
+    return replace(result, next=following)

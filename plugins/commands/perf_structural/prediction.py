@@ -34,7 +34,7 @@ from perf_structural.bounds import within
 from perf_structural.composition import Composition
 from perf_structural.model_file import error_context
 from perf_structural.options import LEVELS, EvaluationOptions, quantile_name
-from perf_structural.sampling import Formula, Sample, draw_sample, draw_together, points_for, sort_at_once
+from perf_structural.sampling import Formula, Sample, draw, draw_sorted, points_for, sort_at_once
 from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -152,7 +152,7 @@ class Drawn:
 
     @property
     def std(self) -> float:
-        return _std(self.values)
+        return float(self.values.std())
 
     @property
     def support(self) -> tuple[float, float]:
@@ -206,11 +206,6 @@ class Evaluation:
         """Return the probability of at most ``x``."""
         return float(self._source.cdf(x))
 
-    @property
-    def quantiles(self) -> dict[str, float]:
-        """Those that are shown, by name."""
-        return {quantile_name(level): self.quantile(level) for level in self.levels}
-
 
 def evaluate_expression(
     root: Expression,
@@ -236,7 +231,7 @@ def evaluate_expression(
     input_notes = tuple(note for name in names for note in values[name].notes)
 
     def sample() -> Sample:
-        return drawn or draw_sample(root, values, pairs, options.samples, options.seed)
+        return drawn or draw_sorted(Formula(root, values, pairs), options.samples, options.seed)
 
     if options.method == "sample" or (obstacle is not None and not without):
         return sampled(sample(), options, input_notes)
@@ -273,11 +268,14 @@ def _enclosed(
 def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
     """The distribution of which a sample was drawn, with its standard errors."""
     rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
-    has_moments = not (drawn.reaches_zero and _is_endless(rows))
-    figures = {
-        **({} if not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
-        **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
-    }
+    has_moments = True
+    if drawn.reaches_zero:  # of what has no mean (tail index 1) the largest of a sample grows with its size
+        off = np.abs(rows - np.median(rows))
+        has_moments = float(off.max()) <= _SHARE_OF_SIZE * rows.size * float(np.median(off))
+    quantiles = np.quantile(rows, options.quantile, axis=1, method="hazen")
+    figures = dict(zip(map(quantile_name, options.quantile), quantiles, strict=True))
+    if has_moments:
+        figures = {"mean": rows.mean(axis=1), "std": np.array([row.std() for row in rows]), **figures}
     finite = {name: figure for name, figure in figures.items() if np.isfinite(figure).all()}
     errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in finite.items()}
     sample = rows.reshape(-1)
@@ -286,40 +284,14 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     sample.sort(kind="stable")  # which merges what is sorted
     value = default_representation("distributions").from_draws(sample, options.bins)
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    few = [_too_few(rows.size, level) for level in options.quantile]
-    all_notes = (*notes, *drawn.notes, *filter(None, few))
+    few = []
+    for level in options.quantile:
+        if (in_tail := sample.size * min(level, 1.0 - level)) < _FEWEST_BEYOND:
+            needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
+            of_points = f"rests on {in_tail:.3g} of {sample.size:,} points"
+            few.append(f"{quantile_name(level)} {of_points}; --samples {needed} is enough")
+    all_notes = (*notes, *drawn.notes, *few)
     return Evaluation(value, method, all_notes, errors, sample, options.quantile, options.below, has_moments)
-
-
-def _is_endless(rows: Floats) -> bool:
-    """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
-    off = np.abs(rows - np.median(rows))
-    return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
-
-
-def _std(values: Floats) -> float:
-    """Standard deviation, in blocks: millions of numbers are not copied."""
-    mean, total = values.mean(), 0.0
-    for begin in range(0, len(values), _BLOCK):
-        total += float(np.square(values[begin : begin + _BLOCK] - mean).sum())
-    return math.sqrt(total / len(values))
-
-
-def _too_few(points: int, level: float) -> str:
-    """What to say where a quantile rests on few points; empty where it does not."""
-    tail_points = points * min(level, 1.0 - level)
-    if tail_points >= _FEWEST_BEYOND:
-        return ""
-    needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
-    return f"{quantile_name(level)} rests on {tail_points:.3g} of {points:,} points; --samples {needed} is enough"
-
-
-def _row_quantiles(rows: Floats, probability: float) -> Floats:
-    """A quantile of each sorted row, as numpy's method ``hazen``, without going through all of it."""
-    place = min(max(probability * rows.shape[1] - 0.5, 0.0), rows.shape[1] - 1.0)
-    below = int(place)
-    above = min(below + 1, rows.shape[1] - 1)
-    return np.asarray(rows[:, below] + (place - below) * (rows[:, above] - rows[:, below]))
 
 
 def resolved(
@@ -416,7 +388,8 @@ class Prediction(Result):
         lowest, highest = evaluation.support
         below = evaluation.limit
         limit = {} if below is None else {f"P(<= {below:g})": evaluation.cdf(below)}
-        figures = {"mean": evaluation.mean, "std": evaluation.std, **evaluation.quantiles}
+        quantiles = {quantile_name(level): evaluation.quantile(level) for level in evaluation.levels}
+        figures = {"mean": evaluation.mean, "std": evaluation.std, **quantiles}
         return {**figures, "lowest": lowest, "highest": highest, **limit}
 
     def to_dict(self) -> dict[str, Any]:
@@ -507,7 +480,7 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
     fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
     if have_distributions and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
-            drawn = list(draw_together(formulas, options.samples, options.seed))
+            drawn = list(draw(formulas, options.samples, options.seed))
     ends = np.cumsum([0, *(len(part.composition.result.cells) for part in parts)])
     return [drawn[start:end] for start, end in itertools.pairwise(ends)]
 

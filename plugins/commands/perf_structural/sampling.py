@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,27 +120,28 @@ class _Crossing:
     high: float = -math.inf
 
     def add(self, values: Floats) -> None:
-        below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
-        self.below, self.zero, self.above = self.below + below, self.zero + zero, self.above + above
+        self.below += int(np.count_nonzero(values < 0.0))
+        self.zero += int(np.count_nonzero(values == 0.0))
+        self.above += int(np.count_nonzero(values > 0.0))
         self.low = min(self.low, values.min(initial=math.inf))
         self.high = max(self.high, values.max(initial=-math.inf))
-
-    @property
-    def beyond(self) -> float:
-        """Share of the values on the side of zero where fewer are."""
-        return min(self.below, self.above) / (self.below + self.zero + self.above)
 
     @property
     def both(self) -> bool:
         """Whether there are values on both sides."""
         return self.below > 0 and self.above > 0
 
+    def share(self, count: int) -> float:
+        """Share of so many values among all."""
+        return count / (self.below + self.zero + self.above)
+
     def note(self, divisor: str) -> str:
-        """A warning about it; empty where it stays away from zero."""
+        """Return a warning about it; empty if it stays away from zero."""
         if self.both:
             return (
-                f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
-                "go by the quantiles; unless it keeps away from zero, there is no mean and no standard deviation"
+                f"the divisor {divisor} is beyond zero with probability "
+                f"{self.share(min(self.below, self.above)):.2g}: go by the quantiles; unless it keeps away from zero, "
+                "there is no mean and no standard deviation"
             )
         if self.zero:
             return f"the divisor {divisor} comes down to zero: the result has quantiles, but perhaps no mean"
@@ -192,7 +192,11 @@ class PointwiseEvaluation:
                     best = choose(best, operand)
                 return best
             case Call():
-                return self._defined(node, self._called(node, operands), operands)
+                try:
+                    called = compute(node.ufunc, *operands)
+                except DataError as error:
+                    raise DataError(f"{shown(node)}: {error}") from None
+                return self._defined(node, called, operands)
         raise TypeError(node)
 
     def _product(self, node: Product, operands: Sequence[Floats]) -> Floats:
@@ -206,25 +210,16 @@ class PointwiseEvaluation:
                 result = result * (operand if power == 1 else operand**power)
         return self._defined(node, result, operands)
 
-    def _called(self, node: Call, operands: Sequence[Floats]) -> Floats:
-        """A function of arrays; its errors name the call."""
-        try:
-            return compute(node.ufunc, *operands)
-        except DataError as error:
-            raise DataError(f"{shown(node)}: {error}") from None
-
     def _watched_divisor(self, divisor: Expression, values: Floats) -> Floats:
         """Refuse a bounded divisor that comes to both sides of zero; count how often an unbounded one does."""
-        crossing = self.crossings.setdefault(divisor, _Crossing())
+        crossing, names = self.crossings.setdefault(divisor, _Crossing()), leaves(divisor)
         crossing.add(values)
         if isinstance(divisor, Leaf):
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
-        if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
-            beyond = (min(crossing.below, crossing.above) + crossing.zero) / (
-                crossing.below + crossing.zero + crossing.above
-            )
-            names = leaves(divisor)
+        ends = [end for name in names for end in self.supports[name]]
+        if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, ends))):
+            beyond = crossing.share(min(crossing.below, crossing.above) + crossing.zero)
             share = f"for {100.0 * beyond:.2g}% of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
@@ -245,10 +240,6 @@ class PointwiseEvaluation:
         is_above = (crossing.above >= crossing.below) == (weight > 0.0)  # the quantity, of its root
         ends = (root, high) if is_above else (min(low, 0.0), root)
         return f"--support {ends[0]:.4g},{ends[1]:.4g} leaves these out"
-
-    def _bounds(self, node: Expression) -> list[float]:
-        """Ends of the supports of all quantities below a node."""
-        return [end for name in leaves(node) for end in self.supports[name]]
 
     def _defined(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
         """The result, unless an operation is not defined at some point."""
@@ -282,14 +273,6 @@ def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozense
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
 
 
-class Nets(NamedTuple):
-    """Points by which formulas are evaluated."""
-
-    number: int
-    size: int  # points of each, a power of 2
-    seed: int
-
-
 @dataclass(frozen=True)
 class Formula:
     """An expression, and the quantities that its leaves stand for."""
@@ -315,20 +298,23 @@ class Sample:
     is_sorted: bool = False  # whether each row is
 
 
-def quantities_of(formulas: Sequence[Formula]) -> list[str]:
-    """What is drawn for formulas, each quantity once."""
-    return list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+def draw(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
+    """Values of formulas at the same points, which fill the space of all their inputs evenly; a row for each net.
 
-
-def draw(formulas: Sequence[Formula], nets: Nets) -> list[Sample]:
-    """Values of formulas at the points of all nets."""
-    keys = quantities_of(formulas)
+    As many points are drawn as are asked for, or somewhat more.
+    """
+    keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+    if len(keys) > _MOST_INPUTS:
+        raise DataError(f"{len(keys):,} uncertain inputs; sampling takes at most {_MOST_INPUTS:,}")
+    samples = points_for(samples, len(keys))
+    size = 2 ** int(math.log2(samples / FEWEST_NETS))
+    n_nets = math.ceil(samples / size)
     correlated, factor = _correlation_of(keys, formulas)
-    parts = [_Evaluated(formula, keys, np.empty((nets.number, nets.size))) for formula in formulas]
-    rng = np.random.default_rng(nets.seed)
-    shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)
+    parts = [_Evaluated(formula, keys, np.empty((n_nets, size))) for formula in formulas]
+    rng = np.random.default_rng(seed)
+    shifts = rng.integers(2**_DIGITS, size=(n_nets, len(keys), 1), dtype=np.uint32)
     offset = 0
-    for digits in _net(len(keys), nets.size, rng):
+    for digits in _net(len(keys), size, rng):
         for row, shift in enumerate(shifts):
             # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
             uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
@@ -378,17 +364,9 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     return rows, factor_of([keys[k] for k in rows], present)
 
 
-def draw_sample(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    samples: int | None,
-    seed: int,
-) -> Sample:
-    """Values of one expression, each row sorted; see `draw_together`."""
-    formula = Formula(root, values, correlations)
-    nets = _nets_for([formula], samples, seed)
-    (drawn,) = draw([formula], nets)
+def draw_sorted(formula: Formula, samples: int | None, seed: int) -> Sample:
+    """Values of one formula, each row sorted."""
+    (drawn,) = draw([formula], samples, seed)
     sort_at_once(list(drawn.values))
     return replace(drawn, is_sorted=True)
 
@@ -405,18 +383,3 @@ def points_for(samples: int | None, inputs: int) -> int:
         return samples
     most = 1 << int(math.log2(_NUMBERS / max(inputs, 1)))
     return max(min(_POINTS, most), _FEWEST_POINTS)
-
-
-def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
-    """Values of expressions at the same points, which fill the space of all their inputs evenly."""
-    return draw(formulas, _nets_for(formulas, samples, seed))
-
-
-def _nets_for(formulas: Sequence[Formula], samples: int | None, seed: int) -> Nets:
-    """As many points as are asked for, or somewhat more."""
-    inputs = len(quantities_of(formulas))
-    if inputs > _MOST_INPUTS:
-        raise DataError(f"{inputs:,} uncertain inputs; sampling takes at most {_MOST_INPUTS:,}")
-    samples = points_for(samples, inputs)
-    size = 2 ** int(math.log2(samples / FEWEST_NETS))
-    return Nets(math.ceil(samples / size), size, seed)
