@@ -130,33 +130,27 @@ def _shown(node: Expression, most: int) -> str:
         case Leaf():
             return node.name
         case Sum():
-            terms = [_multiple(weight, part) for weight, part in zip(node.weights, parts, strict=False)]
+            terms = []
+            for weight, part in zip(node.weights, parts, strict=False):
+                if abs(weight) == 1.0:
+                    terms.append(part if weight > 0.0 else f"-{part}")
+                else:
+                    terms.append(f"{weight:g}{part[1:]}" if part.startswith("1/") else f"{weight:g}*{part}")
             if node.constant:
                 terms.append(f"{node.constant:g}")
             return " + ".join(terms).replace("+ -", "- ")
         case Product():
-            return _fraction(node, parts)
+            above, below = [f"{node.factor:g}"] if node.factor != 1.0 else [], list[str]()
+            for operand, part, power in zip(node.operands, parts, node.powers, strict=False):
+                base = f"({part})" if isinstance(operand, Sum) else part
+                (above if power > 0 else below).append(base if abs(power) == 1 else f"{base}^{abs(power)}")
+            return "/".join(["*".join(above) or "1", *below])
         case Extremum():
             return f"{'max' if node.largest else 'min'}({', '.join(parts)})"
         case Call():
             symbol = SYMBOLS[node.ufunc]
             return f"({f' {symbol} '.join(parts)})" if symbol in INFIX else f"{symbol}({', '.join(parts)})"
     raise TypeError(node)
-
-
-def _multiple(weight: float, part: str) -> str:
-    if abs(weight) == 1.0:
-        return part if weight > 0.0 else f"-{part}"
-    return f"{weight:g}{part[1:]}" if part.startswith("1/") else f"{weight:g}*{part}"
-
-
-def _fraction(node: Product, parts: list[str]) -> str:
-    above = [f"{node.factor:g}"] if node.factor != 1.0 else []
-    below: list[str] = []
-    for operand, part, power in zip(node.operands, parts, node.powers, strict=False):
-        base = f"({part})" if isinstance(operand, Sum) else part
-        (above if power > 0 else below).append(base if abs(power) == 1 else f"{base}^{abs(power)}")
-    return "/".join(["*".join(above) or "1", *below])
 
 
 class Algebra:

@@ -100,7 +100,6 @@ def value(
     where: Annotated[str | tuple[str, ...] | None, Option(metavar="CONDITIONS")] = None,
     support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
     quantile: Annotated[str | float | tuple[float, ...] | None, Option(metavar="Q,...")] = None,
-    scale: Annotated[float | None, Option(metavar="RANGE")] = None,
     run: Annotated[str | None, Option(metavar="DURATION")] = None,
     read: Annotated[Read | None, _READ] = None,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
@@ -127,8 +126,6 @@ def value(
         inside. Without, only a negative length of time is refused, known by the name.
     quantile : str, float or tuple of float, optional
         Quantiles to show, with the limits that samples give them.
-    scale : float, > 0, optional
-        Full range of the quantity, for its variation class (default: 1, and of times none).
     run : str, optional
         Distribution of the mean over a run this long that starts now, instead of single samples.
     read : callable, optional
@@ -157,7 +154,7 @@ def value(
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded
-    from perf_structural.measured_value import SUMMARY_LEVELS, check_scale, represent, represent_run
+    from perf_structural.measured_value import SUMMARY_LEVELS, represent, represent_run
     from perf_structural.options import levels_given
     from perf_structural.samples import read_samples, samples_of
     from perf_tables.arguments import check_length
@@ -170,8 +167,6 @@ def value(
     name = as_ or default_name("samples")
     build(registry().entry("representations", name).load_options(), options, name)
     check_length(window)
-    if scale is not None:
-        check_scale(scale)
     levels = SUMMARY_LEVELS if quantile is None else levels_given(quantile)
     bounds = parse_bounds(support) if isinstance(support, str) else support
     if run is not None:
@@ -183,7 +178,7 @@ def value(
         samples, warnings = samples_of(series, window, column, until, where, bounds)
     if run is not None:
         return represent_run(samples, run, bounds, levels, warnings)
-    measured = represent(samples, name, scale, levels, warnings, **options)
+    measured = represent(samples, name, levels, warnings, **options)
     if bounds is None:
         return measured
     return replace(measured, value=bounded(measured.value, *bounds))

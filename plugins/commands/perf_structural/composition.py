@@ -152,10 +152,9 @@ def rows(
 ) -> tuple[tuple[str, ...], dict[Place, tuple[Expression, ...]]]:
     """All indices of some operands, and the operands' expressions at each place."""
     indices = tuple(dict.fromkeys(index for operand in operands for index in operand.indices))
-    selections = [[indices.index(index) for index in operand.indices] for operand in operands]
-    chosen = list(zip(operands, selections, strict=True))
+    selected = [(operand, [indices.index(index) for index in operand.indices]) for operand in operands]
     return indices, {
-        place: tuple(operand.cells[tuple(place[k] for k in selection)] for operand, selection in chosen)
+        place: tuple(operand.cells[tuple(place[k] for k in selection)] for operand, selection in selected)
         for place in places(indices, sizes)
     }
 
@@ -267,8 +266,7 @@ class Composer:
         return converted(quantity, target, self.algebra)
 
     def _of(self, node: Node, over: str | None) -> Indexed:
-        # Of a long equation sums and products are one operation each: term by term they would take quadratic time. What
-        # the message about a part is cut, or the texts would fill the memory.
+        # Of a long equation sums and products are one operation each: term by term they would take quadratic time.
         is_long = folded(node, lambda _, below: 1 + sum(below)) > _LONG
         return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
 
@@ -451,21 +449,32 @@ class Composing:
 
     def __init__(self, inputs: Mapping[str, Input], components: Mapping[str, Component], source: str) -> None:
         self.inputs, self.components, self.source = inputs, components, source
-        self.algebra = Algebra()
         self.sizes: dict[str, int] = {}
         self.known: dict[str, Indexed] = {}
         self.values: dict[str, StochasticValue] = {}
         self.copies: dict[str, dict[Place, str]] = {}  # names of the leaves of an uncertain input
         self.notes: list[str] = []
-        self.composer = Composer(self.algebra, self.known, self.sizes)
+        self.composer = Composer(Algebra(), self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
         """The equation, written out once for each object."""
         for name, definition in self.inputs.items():
             with error_context(self.source, f"inputs.{name}"):
-                self.add_input(name, definition)
+                for index, copies in definition.sizes.items():
+                    if self.sizes.setdefault(index, copies) != copies:
+                        before = self.sizes[index]
+                        raise DataError(f"there are {copies} over {index}, but {before} in an input before it")
+                cells = {place: self.quantity(name, place, quantity) for place, quantity in definition.cells.items()}
+                input_unit = PLAIN if definition.unit is None else parse_unit(definition.unit)
+                self.known[name] = Indexed(name, cells, tuple(definition.sizes), input_unit)
         needs = {name: self.needs(name, component) for name, component in self.components.items()}
-        for name in self.in_order(needs):
+        graph = {name: needed & set(self.components) for name, needed in needs.items()}
+        try:
+            in_order = list(graphlib.TopologicalSorter(graph).static_order())
+        except graphlib.CycleError as error:
+            cycle = " needs ".join(reversed(error.args[1]))
+            raise StructuralModelError(f"{self.source}: components: {cycle}; a component cannot need itself") from None
+        for name in in_order:
             with error_context(self.source, f"components.{name}"):
                 component = self.components[name]
                 self.known[name] = (
@@ -478,17 +487,14 @@ class Composing:
             used = set(variables(parsed(equation)))
         with error_context(self.source, "correlations"):
             pairs = correlated_pairs(correlations, self.copies)
-        self.note_unused(used, needs)
+        waiting = list(used)  # what the equation needs, directly or through components
+        while waiting:
+            new = needs.get(waiting.pop(), set()) - used
+            used |= new
+            waiting += new
+        for kind, names in (("input", self.inputs), ("component", self.components)):
+            self.notes += [f"{kind} {name!r} is not used" for name in names if name not in used]
         return Composition(result, self.values, pairs, tuple(self.notes))
-
-    def add_input(self, name: str, definition: Input) -> None:
-        """An input as constants and leaves."""
-        for index, copies in definition.sizes.items():
-            if self.sizes.setdefault(index, copies) != copies:
-                raise DataError(f"there are {copies} over {index}, but {self.sizes[index]} in an input before it")
-        cells = {place: self.quantity(name, place, quantity) for place, quantity in definition.cells.items()}
-        unit = PLAIN if definition.unit is None else parse_unit(definition.unit)
-        self.known[name] = Indexed(name, cells, tuple(definition.sizes), unit)
 
     def quantity(self, name: str, place: Place, quantity: float | StochasticValue) -> Expression:
         """A leaf; a number, and a value without spread, is a constant."""
@@ -498,9 +504,9 @@ class Composing:
                 leaf = f"{name}[{','.join(str(k + 1) for k in place)}]" if place else name
                 self.values[leaf] = quantity
                 self.copies.setdefault(name, {})[place] = leaf
-                return self.algebra.leaf(leaf)
+                return self.composer.algebra.leaf(leaf)
             quantity = lowest
-        return self.algebra.constant(quantity)
+        return self.composer.algebra.constant(quantity)
 
     def needs(self, name: str, component: Component) -> set[str]:
         """Names on which a component depends."""
@@ -510,46 +516,28 @@ class Composing:
             texts = [str(equation) for name, equation in component.at.items() if name not in component.model.levels]
             return {needed for text in texts for needed in variables(parsed(text))}
 
-    def in_order(self, needs: Mapping[str, set[str]]) -> list[str]:
-        """Components after those that they need."""
-        graph = {name: needed & set(self.components) for name, needed in needs.items()}
-        try:
-            return list(graphlib.TopologicalSorter(graph).static_order())
-        except graphlib.CycleError as error:
-            cycle = " needs ".join(reversed(error.args[1]))
-            raise StructuralModelError(f"{self.source}: components: {cycle}; a component cannot need itself") from None
-
     def fitted(self, name: str, component: Component) -> Indexed:
         """Predictions of a fitted model, one for each place of the equations in ``at``."""
-        model, numbers = component.model, dict[str, Indexed]()
-        for variable, equation in component.at.items():
-            if variable not in model.levels:
-                numbers[variable] = self.composer.compose(str(equation))
+        model = component.model
+        numbers = {
+            variable: self.composer.compose(str(equation))
+            for variable, equation in component.at.items()
+            if variable not in model.levels
+        }
         indices, rows_by_place = rows(list(numbers.values()), self.sizes)
         points = []
         for row in rows_by_place.values():
             point = dict(component.at)
             for (variable, part), cell in zip(numbers.items(), row, strict=True):
                 if not isinstance(cell, Constant):
-                    raise DataError(
-                        f"at.{variable}: {part.text!r} is uncertain; a fitted model is evaluated at numbers"
-                    )
+                    at = f"at.{variable}: {part.text!r}"
+                    raise DataError(f"{at} is uncertain; a fitted model is evaluated at numbers")
                 point[variable] = cell.value
             points.append(point)
         cells = {}
-        for place, prediction in zip(rows_by_place, predict_fitted(model, points), strict=True):
-            cells[place] = self.quantity(name, place, prediction.value)
-            self.notes += [f"{name}: {note}" for note in prediction.notes]
+        for place, (value, notes) in zip(rows_by_place, predict_fitted(model, points), strict=True):
+            cells[place] = self.quantity(name, place, value)
+            self.notes += [f"{name}: {note}" for note in notes]
         label = getattr(model, "unit", None)
         unit = PLAIN if label is None else parse_unit(label)
         return self.composer.in_unit(Indexed(name, cells, indices, unit), component.unit)
-
-    def note_unused(self, used: set[str], needs: Mapping[str, set[str]]) -> None:
-        """Say what the equation does not need, directly or through components."""
-        waiting = list(used)
-        while waiting:
-            for name in needs.get(waiting.pop(), set()) - used:
-                used.add(name)
-                waiting.append(name)
-        for kind, names in (("input", self.inputs), ("component", self.components)):
-            self.notes += [f"{kind} {name!r} is not used" for name in names if name not in used]

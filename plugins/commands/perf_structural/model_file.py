@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,14 +45,6 @@ def error_context(source: str, key: str) -> Iterator[None]:
         raise StructuralModelError(f"{where}: {error}") from None
 
 
-@dataclass(frozen=True)
-class FittedPrediction:
-    """What a fitted model says about one place."""
-
-    value: StochasticValue  # A number where the model has no interval
-    notes: tuple[str, ...] = ()
-
-
 def check_places(model: Model, names: Sequence[str]) -> None:
     """Refuse places that name what the model does not have, or leave out what it needs."""
     for name in names:
@@ -65,26 +56,28 @@ def check_places(model: Model, names: Sequence[str]) -> None:
             raise DataError(f"the model needs {name}{choices}; give at = {{{name} = ...}}")
 
 
-def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[FittedPrediction]:
-    """A distribution at each point."""
+def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[tuple[StochasticValue, list[str]]]:
+    """Return a distribution at each point, a number if the model has no interval, and notes about it."""
+
+    def bounds(coverage: float) -> Floats:
+        """Value, lower and upper bound (n, 3)."""
+        return np.reshape(model.predict_array(coordinates, interval=coverage), (len(points), 3))
+
     columns = {name: [point[name] for point in points] for name in model.variables}
     for name, levels in model.levels.items():
         for level in columns[name]:
             if level not in levels:
                 raise UnknownNameError(name, str(level), levels)
     coordinates = next(iter(columns.values())) if len(columns) == 1 else columns
-    rows = _bounds(model, coordinates, len(points), _COVERAGE)
+    rows = bounds(_COVERAGE)
     finite = np.asarray(np.isfinite(rows[:, 1:]).all(axis=1))
     skew = np.abs(rows[:, 1] + rows[:, 2] - 2.0 * rows[:, 0])
     lopsided = np.asarray(finite & (skew > _ASYMMETRY * (rows[:, 2] - rows[:, 1])))
-    further = [_bounds(model, coordinates, len(points), coverage) for coverage in _COVERAGES] if lopsided.any() else []
+    further = list(map(bounds, _COVERAGES)) if lopsided.any() else []
     remarks = model.remarks(coordinates) or [""] * len(points)
     predictions = []
     for row, (point, remark) in enumerate(zip(points, remarks, strict=True)):
-        where = ", ".join(
-            f"{name}={coordinate if isinstance(coordinate, str) else f'{coordinate:g}'}"
-            for name, coordinate in point.items()
-        )
+        where = ", ".join(f"{name}={at if isinstance(at, str) else f'{at:g}'}" for name, at in point.items())
         mean, lower, upper = rows[row].tolist()
         if not math.isfinite(mean):
             raise DataError(f"the model has no value at {where}")
@@ -96,13 +89,8 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
         else:
             value = of_moments(mean, 0.0)
             notes.append(f"at {where} the model has no interval: taken as one number")
-        predictions.append(FittedPrediction(value, tuple(notes)))
+        predictions.append((value, notes))
     return predictions
-
-
-def _bounds(model: Model, points: Any, n_points: int, coverage: float) -> Floats:
-    """Value, lower and upper bound (n, 3)."""
-    return np.reshape(model.predict_array(points, interval=coverage), (n_points, 3))
 
 
 def _between(middle: float, bounds: Floats) -> StochasticValue:

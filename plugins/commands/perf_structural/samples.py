@@ -73,16 +73,13 @@ def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
 
 
 def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """What the documents hold, lists entry by entry; commands print those below ``rows``."""
-    for document in _documents(path):
-        entries = document.get("rows", document) if isinstance(document, dict) else document
-        yield from entries if isinstance(entries, list) else [entries]
+    """Return what the JSON documents of a file hold, lists entry by entry; commands print those below ``rows``."""
 
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is met; a prediction is made of finite numbers")
 
-def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
-    name = os.fspath(path)
-    text = read_text(path)
-    decoder, position = json.JSONDecoder(parse_constant=_refuse_constant), 0
+    name, text = os.fspath(path), read_text(path)
+    decoder, position = json.JSONDecoder(parse_constant=refuse), 0
     while text[position:].strip():
         position += len(text[position:]) - len(text[position:].lstrip())
         try:
@@ -94,11 +91,8 @@ def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
             line = text.count("\n", 0, position) + 1
             problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InputError(name, f"is not JSON: {problem}", line=line) from None
-        yield document
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(f"{word} is met; a prediction is made of finite numbers")
+        entries = document.get("rows", document) if isinstance(document, dict) else document
+        yield from entries if isinstance(entries, list) else [entries]
 
 
 def _value(entry: Any) -> StochasticValue:
@@ -140,30 +134,26 @@ def read_actual(
 
 
 def read_rows(path: str | os.PathLike[str], name: str = "") -> list[tuple[int, Mapping[str, str]]]:
-    """The rows of a table of text, by the names in its first line, and the line of each."""
+    """Return the rows of a table of text, by the names in its first line, and the line of each."""
     name, text = name or os.fspath(path), read_text(path)
     first = text.lstrip().partition("\n")[0]
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True
-    )
-    rows = list(_rows(reader, name))
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True)
+    rows: list[tuple[int, Mapping[str, str]]] = []
+    titles: list[str] = []
+    try:
+        for row in filter(None, lines):
+            if titles and len(row) != len(titles):
+                number = "more" if len(row) > len(titles) else "fewer"
+                problem = f"the row has {number} fields than there are columns ({', '.join(titles)[:120]})"
+                raise InputError(name, problem, line=lines.line_num)
+            if titles:
+                rows.append((lines.line_num, dict(zip(titles, row, strict=True))))
+            titles = titles or [title.strip() for title in row]
+    except csv.Error as error:
+        raise InputError(name, f"the table cannot be read: {error}", line=lines.line_num) from None
     if not rows:
         raise InputError(name, "holds no rows; a line of column names and a row for each run are expected", line=1)
     return rows
-
-
-def _rows(reader: csv.DictReader[str], name: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                number = "more" if None in row else "fewer"
-                problem = (
-                    f"the row has {number} fields than there are columns ({', '.join(reader.fieldnames or ())[:120]})"
-                )
-                raise InputError(name, problem, line=reader.line_num)
-            yield reader.line_num, {title.strip(): text for title, text in row.items()}
-    except csv.Error as error:
-        raise InputError(name, f"the table cannot be read: {error}", line=reader.line_num) from None
 
 
 def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -> Floats:
@@ -513,8 +503,6 @@ def _samples_in_window(
 
 
 def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
-    """The warning where a value is made of few samples."""
-    if count >= FEWEST:
-        return ()
-    warning = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} would do"
-    return (f"{warning}{enough}",)
+    """Return the warning about a value that is made of few samples."""
+    of_few = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} would do"
+    return (f"{of_few}{enough}",) if count < FEWEST else ()

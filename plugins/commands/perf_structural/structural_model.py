@@ -116,13 +116,12 @@ class StructuralModel(Result):
         """Predict the result, with some inputs replaced; options as of `perf_structural.EvaluationOptions`."""
         model = self.with_inputs(as_quantities(inputs))
         prediction = model.recalibrated(predict_jointly([model.part()], options)[0][0])
-        return replace(prediction, next=self._next(inputs)) if self.source.endswith(".toml") else prediction
-
-    def _next(self, inputs: Mapping[str, Any] | Sequence[str] | None) -> str:
-        """Return the command that follows a prediction: choose among candidates, or keep it to be validated."""
+        if not self.source.endswith(".toml"):
+            return prediction
+        source = shlex.quote(self.source)
         if self.candidates:
-            return f"perf stochastic schedule {shlex.quote(self.source)} --by quantile:0.95"
-        return f"perf predict {shlex.quote(self.source)}{with_words(inputs)} --json"
+            return replace(prediction, next=f"perf stochastic schedule {source} --by quantile:0.95")
+        return replace(prediction, next=f"perf predict {source}{with_words(inputs)} --json")
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.
@@ -133,7 +132,7 @@ class StructuralModel(Result):
             return prediction
         evaluation, draws = prediction.evaluation, prediction.draws
         value = self.recalibration.corrected(evaluation.value)
-        notes = (*evaluation.notes, self.recalibration.note)
+        notes = (*evaluation.notes, f"corrected by what {self.recalibration.runs} past runs taught")
         if draws is not None:
             ordered = np.sort(draws, axis=None)
             levels = 0.5 * (ordered.searchsorted(draws) + ordered.searchsorted(draws, side="right")) / draws.size
