@@ -21,12 +21,13 @@ from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_i
 from perfcore.cli.output import VERBOSE, print_result, reporting
 from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
 from perfcore.cli.signature import flags_of, is_brief, options_source, selected_name, with_signature
-from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
+from perfcore.hooks.parameters import OptionsOfSelected, parameters_of, rules_of, types_of
 from perfcore.hooks.registry import Entry, registry
 
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
 _BRIEF_OPTIONS = 6
 _WRITTEN = {"--output", "--plot", "--summary", "--junit"}
+_NOTHING = type(None)
 CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -50,7 +51,7 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
         choices = [(each.name, each.help) for each in registry().entries(source.kind).values()]
         heading = f"{source.kind.capitalize()}, for --{source.flag}; each has its options"
     typed = with_signature(function, words)
-    if is_declared(function):
+    if types_of(function).get("return", _NOTHING) not in (_NOTHING, int):
         typed = _showing(typed, entry, function)
     typed = _finished(typed)
     typed.__doc__ = plain(typed.__doc__ or entry.help)
@@ -61,9 +62,12 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     )
     command = typer.main.get_command(app)
     assert isinstance(command, _Command)
-    command.heading, command.choices, command.is_brief = heading, choices, is_brief(words)
-    command.alone = {flag: note.alone for name, (_, _, notes) in parameters_of(function).items() for note in notes
-                     if isinstance(note, Option) and note.alone for flag in note.flags_of(name)}  # fmt: skip
+    command.heading, command.choices, command.is_brief, command.alone = heading, choices, is_brief(words), {}
+    rules = {name: rules_of(notes) for name, (_, _, notes) in parameters_of(function).items()}
+    parameters = inspect.signature(typed).parameters
+    command.alone = {
+        flag: rules[name].alone for name in rules if rules[name].alone for flag in flags_of(parameters[name])
+    }
     return command
 
 
@@ -98,16 +102,6 @@ def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _refuse_alone(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Refuse an option that means nothing without another one."""
-    for name, (parameter, _, notes) in parameters_of(function).items():
-        note = next((each for each in notes if isinstance(each, Option) and each.needs), None)
-        if note is not None and values[name] not in (None, [], parameter.default):
-            needed = note.needs.split()[0][2:].replace("-", "_")
-            if not values.get(needed):
-                raise OptionError(f"{note.flags_of(name)[0]} belongs to {note.needs}")
-
-
 def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
     """A command that shows what a public function gives back, and has the options for that."""
     kinds: dict[str, Any] = {}
@@ -124,7 +118,11 @@ def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., 
     shown.append(inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
 
     def run(**values: Any) -> int:
-        _refuse_alone(function, values)
+        for name, (parameter, _, notes) in parameters_of(function).items():
+            needed = rules_of(notes).needs
+            is_given = needed and values[name] not in (None, [], parameter.default)
+            if is_given and not values.get(needed.split()[0][2:].replace("-", "_")):
+                raise OptionError(f"{flags_of(own[name])[0]} belongs to {needed}")
         how = {parameter.name: values.pop(parameter.name) for parameter in shown}
         if how["json"] and how.get("table"):
             raise OptionError("--json and --table are mutually exclusive")
@@ -187,7 +185,7 @@ class _Command(TakesPlainValues, typer.core.TyperCommand):
 
     heading = ""
     is_brief = False  # whether ``-h`` asks for one screen
-    alone: Mapping[str, str] = {}  # values of flags without one
+    alone: Mapping[str, str]  # values of flags without one
     choices: Sequence[tuple[str, str]] = ()  # what can be selected, where the line does not say
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

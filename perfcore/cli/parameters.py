@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from perfcore.cli.signature import names_of
+from perfcore.hooks.parameters import names_of
 
 __all__ = ["At", "Data", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
 

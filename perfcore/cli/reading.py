@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.parameters import names_of
 from perfcore.cli.signature import ParameterGroup
+from perfcore.hooks.parameters import names_of
 
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading

@@ -1,10 +1,10 @@
 """What typer reads of a command: its own parameters, those of groups, and the options of what the line names.
 
-A command is a public function whose annotations are those of `perfcore.hooks.parameters`, or one with the ``Annotated``
-parameters of typer. A parameter of the type `ParameterGroup` stands for the parameters that the group declares, such as
-the three that say how a file is read. And the annotation of a last ``**options`` says whose declared options
-(`perfcore.hooks.options`) join the command. typer takes parameters from `inspect.signature`, so all that is needed is a
-wrapper whose ``__signature__`` says them one by one.
+A command is a function whose parameters are annotated as `perfcore.hooks.parameters` says. A parameter of the type
+`ParameterGroup` stands for the parameters that the group declares, such as the three that say how a file is read. And
+the annotation of a last ``**options`` says whose declared options (`perfcore.hooks.options`) join the command. typer
+takes parameters from `inspect.signature`, so all that is needed is a wrapper whose ``__signature__`` says them one by
+one.
 """
 
 from __future__ import annotations
@@ -12,36 +12,39 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import itertools
 import os
+import re
+import textwrap
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.base.errors import PerfError
 from perfcore.hooks.options import OptionField, describe
 from perfcore.hooks.parameters import (
-    Argument,
-    Option,
     OptionGroup,
     OptionsOf,
     OptionsOfEach,
     OptionsOfSelected,
-    help_of,
-    is_declared,
     parameters_of,
+    rules_of,
     value_type,
 )
 from perfcore.hooks.registry import Entry, registry
 
+_COMMON = {"all", "verbose", "overwrite", "json", "table", "plot", "output", "help"}  # options of any command
+_METAVARS = {int: "N", float: "X"}
+_SECTION = re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{4,}\n")  # of a docstring
+
+Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
+Groups = dict[str, tuple[type, str]]  # by parameter: its class, and which attribute is the value; all of it where empty
+
 
 class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""
-
-
-_COMMON = {"all", "verbose", "overwrite", "json", "table", "plot", "output", "help"}  # options of any command
-Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
 
 
 def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callable[..., Any]:
@@ -60,68 +63,50 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
             built = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
             value = getattr(built, attribute) if attribute else built
             values |= value if isinstance(value, Mapping) else {name: value}
-        left_out = [name for name in declared if values[name] is None]
-        if is_declared(function):  # what is not given is as in Python
-            left_out += [name for name in parameters if name in values and values[name] in (None, [])]
+        left_out = [name for name in (*parameters, *declared) if values.get(name) in (None, [])]  # as in Python
         return function(**{name: value for name, value in values.items() if name not in left_out})
 
-    command.__doc__, command.__name__ = help_of(function)[0], function.__name__
+    command.__doc__, command.__name__ = _help(function), function.__name__
     command.__signature__ = inspect.Signature([*parameters.values(), *declared.values()])  # type: ignore[attr-defined]
     return command
 
 
-Groups = dict[str, tuple[type, str]]  # by parameter: its class, and which attribute is the value; all of it where empty
+def _help(function: Callable[..., Any]) -> str:
+    """Return the docstring before its first section, and the lines of its block ``As a command::``."""
+    text = inspect.getdoc(function) or ""
+    paragraphs = _SECTION.split(text, maxsplit=1)[0].replace("``", "")
+    block = text.partition("As a command::\n\n")[2].splitlines()
+    lines = list(itertools.takewhile(lambda line: line[:1] in ("", " "), block))
+    return f"{paragraphs}\n\n\b\n{textwrap.dedent(chr(10).join(lines)).strip()}" if lines else paragraphs
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[dict[str, inspect.Parameter], Groups]:
     """Parameters of a command as typer reads them, and which of the function's own they make together."""
     parameters: dict[str, inspect.Parameter] = {}
     groups: Groups = {}
-    helps = help_of(function)[1]
     for name, (parameter, kind, notes) in parameters_of(function).items():
-        note = next((each for each in notes if isinstance(each, (Argument, Option, OptionGroup))), None)
-        if isinstance(note, OptionGroup):
-            module, _, attribute = note.target.partition(":")
-            groups[name] = getattr(importlib.import_module(module), attribute), note.attribute
+        group = next((note for note in notes if isinstance(note, OptionGroup)), None)
+        if group is not None:
+            module, _, attribute = group.target.partition(":")
+            groups[name] = getattr(importlib.import_module(module), attribute), group.attribute
         elif isinstance(kind, type) and issubclass(kind, ParameterGroup):
             groups[name] = kind, ""
-        elif note is not None:
-            parameters[name] = _declared(parameter, kind, note, helps.get(name, ""))
-        elif any(isinstance(each, typer.models.ParameterInfo) for each in notes):
-            annotation = Annotated[(kind, *notes)]  # type: ignore[valid-type]
-            parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
+        elif any(isinstance(note, typer.models.ParameterInfo) for note in notes):
+            parameters[name] = _on_line(parameter, kind, notes)
         if name in groups:
             parameters |= {each.name: each for each in _of_group(groups[name][0])}
     return parameters, groups
 
 
-def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, help_text: str) -> inspect.Parameter:
-    """A parameter of a public function as typer reads it."""
+def _on_line(parameter: inspect.Parameter, kind: Any, notes: tuple[Any, ...]) -> inspect.Parameter:
+    """A parameter of a public function with the type that a line can give; defaults that it cannot are left to it."""
     value = value_type(kind)
-    required = parameter.default is inspect.Parameter.empty or getattr(note, "required", False)
-    default: Any = parameter.default if isinstance(parameter.default, (bool, int, float, str)) else None
-    help_text = note.help or help_text
-    if isinstance(note, Argument):
-        info: Any = typer.Argument(metavar=note.metavar, help=help_text, show_default=False)
-    else:
-        flags = note.flags_of(parameter.name)
-        complete = names_of(note.completes) if note.completes else None
-        metavar = note.metavar or (
-            None if value is bool or typing.get_origin(value) is Literal else parameter.name.upper()
-        )
-        info = typer.Option(*flags, metavar=metavar, help=help_text, min=note.minimum, autocompletion=complete)
-    annotation: Any = Annotated[value if required or value is bool else value | None, info]
-    default = inspect.Parameter.empty if required else default
-    return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def names_of(kind: str) -> Callable[[str], list[str]]:
-    """What completes the name of something registered."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in registry().entries(kind) if name.startswith(incomplete)]
-
-    return complete
+    required = parameter.default is parameter.empty or rules_of(notes).required
+    default = parameter.default if isinstance(parameter.default, (bool, int, float, str)) else None
+    annotation = Annotated[(value if required or value is bool else value | None, *notes)]  # type: ignore[valid-type]
+    return inspect.Parameter(
+        parameter.name, parameter.KEYWORD_ONLY, default=parameter.empty if required else default, annotation=annotation
+    )
 
 
 def options_source(function: Callable[..., Any]) -> OptionsOf | OptionsOfEach | OptionsOfSelected | None:
@@ -140,11 +125,11 @@ def _of_group(group: type) -> Iterator[inspect.Parameter]:
 
 
 def flags_of(parameter: inspect.Parameter) -> list[str]:
-    """``--at`` and its like of a parameter that is an option."""
-    for part in typing.get_args(parameter.annotation):
-        if isinstance(part, typer.models.OptionInfo):
-            declarations = [part.default, *(part.param_decls or ())]
-            return [text for text in declarations if isinstance(text, str)]
+    """Return ``--at`` and its like of a parameter that is an option."""
+    for note in typing.get_args(parameter.annotation):
+        if isinstance(note, typer.models.OptionInfo):
+            declared = [text for text in (note.default, *(note.param_decls or ())) if isinstance(text, str)]
+            return declared or [f"--{parameter.name.replace('_', '-')}"]
     return []
 
 
@@ -233,9 +218,6 @@ def _fields_of(entry: Entry, values: Mapping[str, str]) -> Fields:
             parts = registry().entries(field.selects)
             fields += _fields_of(parts[part], values) if part in parts else []
     return fields
-
-
-_METAVARS = {int: "N", float: "X"}
 
 
 def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:

@@ -1,77 +1,47 @@
-"""Command-line options from the annotations of a public function's parameters: one declaration for both.
+"""What the annotations of a public function say about its command line: one declaration for both.
 
 ::
 
     def messages(
-        trace: Annotated[Trace | str, Argument("TRACE")],
+        trace: Annotated[Trace | str, typer.Argument(metavar="TRACE", help="Trace of a run.")],
         *,
-        pairs: Annotated[int, Option(metavar="N", minimum=1)] = 20,
-        read: Annotated[Callable[..., Any], OptionGroup("perfcore.cli.reading:HowToRead")] = perfcore.read,
+        pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs to show.")] = 20,
+        read: Annotated[Callable[..., Any], OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = perfcore.read,
     ) -> MessageTable:
 
-The help of a parameter is the first sentence that the docstring says of it, its type the simplest that the annotation
-allows: a flag, several words, one of some words, text, a number. Parameters without such an annotation are Python's
-alone. The help of the command is what the docstring says before its first section, and the lines of its literal block
-``As a command::``.
+The type of a value on the line is the simplest that the annotation allows: a flag, several words, one of some words,
+text, a number. Parameters without such an annotation are Python's alone.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from perfcore.hooks.registry import registry
+
 
 @dataclass(frozen=True)
-class Argument:
-    """A parameter that is given by its place; ``help`` where the docstring's sentence is not it."""
-
-    metavar: str
-    help: str = ""
-
-
-class Option:
-    """A parameter that is given by a flag, by default its name with dashes.
+class OptionRules:
+    """What typer's options cannot say; it stands beside one.
 
     Parameters
     ----------
-    *flags : str
-        Such as ``"--output", "-o"``.
-    metavar, help : str
-        How the value is shown; what the option is for, where the docstring's first sentence is not it.
-    minimum : int or float, optional
-        Smallest number that is taken.
-    completes : str
-        Kind of registered things whose names complete the value.
     needs : str
-        The option, such as ``"--output FILE"``, without which it means nothing.
+        The option, such as ``"--output FILE"``, without which this one means nothing.
     required : bool
-        Whether a line must give it, also where Python need not.
+        Whether a line must give it, although Python need not.
     alone : str
         Value of the flag without one: last, or before another option or a file.
     """
 
-    def __init__(
-        self,
-        *flags: str,
-        metavar: str = "",
-        help: str = "",
-        minimum: float | None = None,
-        completes: str = "",
-        needs: str = "",
-        required: bool = False,
-        alone: str = "",
-    ) -> None:
-        self.flags, self.metavar, self.help, self.minimum = flags, metavar, help, minimum
-        self.completes, self.needs, self.required, self.alone = completes, needs, required, alone
-
-    def flags_of(self, name: str) -> tuple[str, ...]:
-        """Its flags, of a parameter of this name."""
-        return self.flags or ("--" + name.rstrip("_").replace("_", "-"),)
+    needs: str = ""
+    required: bool = False
+    alone: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,9 +105,14 @@ class _Names(Mapping[str, Any]):
         return len(self._names)
 
 
+def types_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function by name, that of its result among them."""
+    return typing.get_type_hints(function, localns=_Names(function), include_extras=True)  # type: ignore[arg-type]
+
+
 def parameters_of(function: Callable[..., Any]) -> dict[str, tuple[inspect.Parameter, Any, tuple[Any, ...]]]:
-    """Parameters by name, each with its plain type and with what is annotated."""
-    hints = typing.get_type_hints(function, localns=_Names(function), include_extras=True)  # type: ignore[arg-type]
+    """Return the parameters by name, each with its plain type and with what is annotated."""
+    hints = types_of(function)
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints.get(name, Any)
@@ -146,14 +121,22 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, tuple[inspect.Param
     return found
 
 
-def is_declared(function: Callable[..., Any]) -> bool:
-    """Whether the annotations of a function say what it is on a command line."""
-    kinds = (Argument, Option, OptionGroup)
-    return any(isinstance(note, kinds) for _, _, notes in parameters_of(function).values() for note in notes)
+def rules_of(notes: Iterable[Any]) -> OptionRules:
+    """Return the rules among what is annotated; none are no rules."""
+    return next((note for note in notes if isinstance(note, OptionRules)), OptionRules())
+
+
+def names_of(kind: str) -> Callable[[str], list[str]]:
+    """Return what completes the name of something registered."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in registry().entries(kind) if name.startswith(incomplete)]
+
+    return complete
 
 
 def value_type(annotation: Any) -> Any:
-    """The simplest of the types of a parameter, as a line of words can give it; of a tuple the function splits text."""
+    """Return the simplest of the types of a parameter that words can give; a tuple is text that the function splits."""
     union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     members = [each for each in (typing.get_args(annotation) if union else (annotation,)) if each is not type(None)]
     if bool in members:
@@ -164,23 +147,3 @@ def value_type(annotation: Any) -> Any:
     if len(members) == 1 and origins[0] is Literal:
         return members[0]
     return int if members == [int] else float if set(members) <= {int, float} else str
-
-
-_SECTION = re.compile(r"\n[A-Z][A-Za-z ]+\n-{4,}\n")
-_SENTENCE = re.compile(r"(?<=[^.A-Z]\.)\s|(?<=[^.A-Z]\.\))\s")
-
-
-def help_of(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Help of a command, and of each of its parameters, from the docstring of its function."""
-    text = inspect.getdoc(function) or ""
-    before, *sections = _SECTION.split(text)
-    titles = [title.strip().split("\n")[0] for title in _SECTION.findall(text)]
-    help_text = before.strip().replace("``", "")
-    if block := re.search(r"As a command::\n\n((?: +\S.*\n|\n)+)", text + "\n"):
-        help_text += "\n\n\b\n" + inspect.cleandoc("\n" + block[1]).rstrip()
-    described = dict(zip(titles, sections, strict=True)).get("Parameters", "")
-    helps: dict[str, str] = {}
-    for names, body in re.findall(r"^(\S.*?)(?: : .*)?\n((?:[ \t]+.*(?:\n|$)|\n)*)", described.strip() + "\n", re.M):
-        sentence = _SENTENCE.split(" ".join(body.split()).replace("``", ""), maxsplit=1)[0]
-        helps |= {name.strip().lstrip("*"): sentence for name in names.split(",")}
-    return help_text, helps

@@ -86,9 +86,8 @@ class Register(Protocol):
         function : str or tuple of str, optional
             Public Python functions behind a command or a model; each becomes ``perfcore.NAME``.
         shows : tuple of str, optional
-            Commands only, whose target is a public function that says its options itself
-            (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for
-            other programs. Every such command also has ``--json``.
+            Commands only, whose function returns a result: ``"plot"`` and ``"table"`` for a result with a picture, and
+            with tables for other programs. Every such command also has ``--json``.
         saves : str, optional
             Of the same commands, the help of ``--output``, where the result has a method ``save``.
         """
@@ -154,4 +153,4 @@ def register_models(register: Register) -> None:
 
 @hookspec
 def register_commands(register: Register) -> None:
-    """Announce commands: the target is a function whose parameters typer reads (see `perfcore.cli.parameters`)."""
+    """Announce commands: the target is a function with typer's annotations (see `perfcore.hooks.parameters`)."""

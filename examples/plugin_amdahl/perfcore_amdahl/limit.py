@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import typer
+
 import perfcore
-from perfcore.hooks.parameters import Argument
 from perfcore.report import Figure, Report
 from perfcore.results import Result
 
@@ -25,14 +26,10 @@ class Limit(Result):
         return {"speedup": self.speedup}
 
 
-def limit(model: Annotated[Any, Argument("MODEL")]) -> Limit:
-    """Say how fast a program gets on endlessly many processors, by its model.
-
-    Parameters
-    ----------
-    model : Model, str or path
-        A model of times over processors.
-    """
+def limit(
+    model: Annotated[Any, typer.Argument(metavar="MODEL", help="A model of times over processors.")],
+) -> Limit:
+    """Say how fast a program gets on endlessly many processors, by its model."""
     loaded = perfcore.load(model) if isinstance(model, str) else model
     first, last = loaded.predict([1.0, 1e15])
     return Limit(float(first / last))

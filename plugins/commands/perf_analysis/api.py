@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
+import typer
+
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.hooks.parameters import OptionGroup, OptionRules, names_of
 from perfcore.reading import Read
 
 if TYPE_CHECKING:
@@ -29,21 +31,65 @@ Named = str | os.PathLike[str]
 
 
 def overheads(
-    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
+    traces: Annotated[
+        Named | Trace | Sequence[Named | Trace],
+        typer.Argument(metavar="TRACES", help="One for each run: files, folders, or quoted patterns."),
+    ],
     *,
-    phases: Annotated[Named | int | Model | None, Option(metavar="N|A..B|auto|MODEL")] = None,
-    degree: Annotated[str | int, Option(metavar="D")] = "auto",
-    by: Annotated[Literal["category", "location", "phase", "marker", "burst", "launch"] | None, Option()] = None,
-    categories: Annotated[Named | CategorySet | None, Option(metavar="FILE.toml")] = None,
-    classes: Annotated[
-        Mapping[str, Sequence[str]] | Sequence[str] | None, Option("--class", metavar="CLASS=STATE,...")
+    phases: Annotated[
+        Named | int | Model | None,
+        typer.Option(
+            metavar="N|A..B|auto|MODEL",
+            help="Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace.",
+        ),
     ] = None,
-    ready: Annotated[Named | Series | UtilizationCurve | None, Option(metavar="SERIES")] = None,
-    ready_column: Annotated[str | None, Option(metavar="NAME", needs="--ready SERIES")] = None,
-    pop: Annotated[Literal["strict", "bsc"], Option()] = "strict",
+    degree: Annotated[
+        str | int, typer.Option(metavar="D", help='Polynomial degree of detected phases: 0 to 3, or "auto".')
+    ] = "auto",
+    by: Annotated[
+        Literal["category", "location", "phase", "marker", "burst", "launch"] | None,
+        typer.Option(
+            help="Table next to the categories; several traces are compared without it, and by burst, which "
+            "is computing between two calls."
+        ),
+    ] = None,
+    categories: Annotated[
+        Named | CategorySet | None, typer.Option(metavar="FILE.toml", help="Categories and predicates of your own.")
+    ] = None,
+    classes: Annotated[
+        Mapping[str, Sequence[str]] | Sequence[str] | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS=STATE,...",
+            help="Patterns of state names by class, such as waiting='Wait*,Lock', which go before those of the set.",
+        ),
+    ] = None,
+    ready: Annotated[
+        Named | Series | UtilizationCurve | None,
+        typer.Option(
+            metavar="SERIES", help="File with the amount of ready work over time, on the clock of the only trace."
+        ),
+    ] = None,
+    ready_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of ready, where it has several."),
+        OptionRules(needs="--ready SERIES"),
+    ] = None,
+    pop: Annotated[
+        Literal["strict", "bsc"],
+        typer.Option(
+            help="Serialisation and transfer from the observed MPI semantics, or as BSC's tools define them, "
+            "to compare with published tables."
+        ),
+    ] = "strict",
     settings: Annotated[
         Mapping[str, Sequence[float]] | Sequence[str] | None,
-        Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
+        typer.Option(
+            "--label",
+            metavar="KEY=VALUE,...",
+            help="Column of the output, one value or one for each trace (default: p, the locations).",
+        ),
+        OptionRules(needs="--output FILE"),
     ] = None,
     reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_analysis.cli:HowToReadOverheads", "reading")] = None,
 ) -> OverheadRuns | LaunchTimes:
@@ -56,32 +102,17 @@ def overheads(
     Parameters
     ----------
     traces : Trace, str or path, or a sequence of them
-        One for each run: files, folders, or quoted patterns. Files are read one at a time. Tables of efficiencies by
-        TALP and by BSC's model factors may be among the files: their runs are compared with those of the traces.
+        Files are read one at a time. Tables of efficiencies by TALP and by BSC's model factors may be among the files:
+        their runs are compared with those of the traces.
     phases : int, str, path or Model, optional
-        Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace. A number, a
-        range such as ``"1..20"``, ``"auto"``, or the model or its file.
-    degree : str or int
-        Polynomial degree of detected phases: 0 to 3, or ``"auto"``.
+        A number, a range such as ``"1..20"``, ``"auto"``, or the model or its file.
     by : {"category", "location", "phase", "marker", "burst", "launch"}, optional
-        Table next to the categories; several traces are compared without it, and by burst, which is computing between
-        two calls. By default phases where there are any, and of several runs a comparison;
-        with bursts, which are the stretches between two calls, also what each lost when the run got larger. By launch:
-        delays, launch calls and queues of a GPU's streams, of a PyTorch trace.
+        By default phases where there are any, and of several runs a comparison; with bursts, which are the stretches
+        between two calls, also what each lost when the run got larger. By launch: delays, launch calls and queues of a
+        GPU's streams, of a PyTorch trace.
     categories : CategorySet, str or path, optional
-        Categories and predicates of your own. A set, or the TOML file of one; by default the standard categories, or
-        those of GPUs where all locations are GPUs or their streams.
-    classes : mapping of str to sequence of str, or sequence of str, optional
-        Patterns of state names by class, such as waiting='Wait*,Lock', which go before those of the set.
-    ready : Series, UtilizationCurve, str or path, optional
-        File with the amount of ready work over time, on the clock of the only trace.
-    ready_column : str, optional
-        Column of ``ready``, where it has several.
-    pop : {"strict", "bsc"}
-        Serialisation and transfer from the observed MPI semantics, or as BSC's tools define them, to compare with
-        published tables.
-    settings : mapping of str to sequence of float, or sequence of str, optional
-        Column of the output, one value or one for each trace (default: p, the locations).
+        A set, or the TOML file of one; by default the standard categories, or those of GPUs where all locations are
+        GPUs or their streams.
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
@@ -175,7 +206,10 @@ def _numbers(name: str, words: Sequence[str]) -> list[float]:
 
 
 def profile(
-    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
+    traces: Annotated[
+        Named | Trace | Sequence[Named | Trace],
+        typer.Argument(metavar="TRACES", help="Runs of one program: files, folders, or quoted patterns."),
+    ],
     *,
     by: Annotated[
         Literal[
@@ -192,11 +226,26 @@ def profile(
             "memory",
         ]
         | None,
-        Option(),
+        typer.Option(
+            help='Groups of times: "function", "location", "rank", "phase" or "marker"; by default '
+            "functions, or phases where there are any."
+        ),
     ] = None,
-    phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
-    peak: Annotated[str | None, Option(metavar="TYPE=RATE,...", needs="--by shape")] = None,
-    groups: Annotated[Named | None, Option(metavar="FILE.toml", needs="--by group")] = None,
+    phases: Annotated[
+        str | int | None, typer.Option(metavar="N|A..B|auto|MODEL.json", help="By phases, found or those of a model.")
+    ] = None,
+    peak: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE=RATE,...", help='Peaks of the GPU for a roofline by shape, as "bf16=989.4TFLOP/s,3.35TB/s".'
+        ),
+        OptionRules(needs="--by shape"),
+    ] = None,
+    groups: Annotated[
+        Named | None,
+        typer.Option(metavar="FILE.toml", help="TOML file with groups of GPU work that go before the standard ones."),
+        OptionRules(needs="--by group"),
+    ] = None,
     from_name: str | None = None,
     reading: Annotated[
         Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
@@ -213,20 +262,14 @@ def profile(
     Parameters
     ----------
     traces : Trace, str or path, or a sequence of them
-        Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
-        as many runs as it has files, or one run where they are its ranks.
+        Files are read one at a time. A folder or a pattern is as many runs as it has files, or one run where they are
+        its ranks.
     by : str, optional
-        Groups of times: "function", "location", "rank", "phase" or "marker"; by default functions, or phases where
-        there are any. Of GPU traces "operator" (their default), "shape" (operators with their shapes), "kernel",
-        "group" (such as GEMM or attention), or "module" (of PyTorch, or function of Python): GPU time, own and total.
-        "memory": what is allocated over time, and by which operators.
+        Of GPU traces "operator" (their default), "shape" (operators with their shapes), "kernel", "group" (such as GEMM
+        or attention), or "module" (of PyTorch, or function of Python): GPU time, own and total. "memory": what is
+        allocated over time, and by which operators.
     phases : int or str, optional
-        By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
-        the only trace.
-    peak : str, optional
-        Peaks of the GPU for a roofline by shape, as ``"bf16=989.4TFLOP/s,3.35TB/s"``.
-    groups : str or path, optional
-        TOML file with groups of GPU work that go before the standard ones.
+        A number, a range such as ``"1..20"``, ``"auto"``, or the model file of the only trace.
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
@@ -331,7 +374,9 @@ def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[s
 
 
 def messages(
-    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
+    traces: Annotated[
+        Named | Trace | Sequence[Named | Trace], typer.Argument(metavar="TRACES", help="Traces of runs with messages.")
+    ],
     *,
     reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading")] = None,
 ) -> MessageTable | MessageRuns:
@@ -339,8 +384,6 @@ def messages(
 
     Parameters
     ----------
-    traces : Trace, str or path, or a sequence of them
-        Traces of runs with messages.
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
@@ -381,18 +424,69 @@ def messages(
 
 
 def whatif(
-    trace: Annotated[Named | Trace, Argument("TRACE")],
+    trace: Annotated[
+        Named | Trace,
+        typer.Argument(metavar="TRACE", help="Trace of a run with messages or collectives: Paraver or OTF2."),
+    ],
     *,
-    network: Annotated[str | None, Option(metavar="Kx|Kx..Kx|0|LATENCY,BANDWIDTH")] = None,
-    compute: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="[CLASS=]Kx")] = None,
-    balance: Annotated[str | Sequence[str], Option(metavar="[CLASS]", alone="computing")] = (),
-    noise: Annotated[float | str, Option(metavar="SHARE")] = 0.0,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="Kx|Kx..Kx|0|LATENCY,BANDWIDTH",
+            help="2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth; 1x..8x asks "
+            "for each doubling.",
+        ),
+    ] = None,
+    compute: Annotated[
+        Mapping[str, float] | Sequence[str] | None,
+        typer.Option(
+            metavar="[CLASS=]Kx",
+            help="Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or "
+            "gpu, host, collectives or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and "
+            "1x..8x asks for each factor of two.",
+        ),
+    ] = None,
+    balance: Annotated[
+        str | Sequence[str],
+        typer.Option(
+            metavar="[CLASS]",
+            help="A class or state (default: computing) of whose time each rank takes the mean, occurrence "
+            "by occurrence: an upper bound of the gain.",
+        ),
+        OptionRules(alone="computing"),
+    ] = (),
+    noise: Annotated[
+        float | str,
+        typer.Option(
+            metavar="SHARE", help="Standard deviation of each stretch of computation as a share of it, such as 5%."
+        ),
+    ] = 0.0,
     representation: Annotated[
-        str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            autocompletion=names_of("representations"),
+            help="Representation of the runtime with noise (default: as in `perf stochastic summarize`).",
+        ),
+        OptionRules(needs="--output FILE"),
     ] = None,
     seed: int = 0,
-    region: Annotated[str | None, Option("--region", "--between", metavar="MARKER")] = None,
-    parallel: Annotated[str | None, Option(metavar="WHERE")] = None,
+    region: Annotated[
+        str | None,
+        typer.Option(
+            "--region",
+            "--between",
+            metavar="MARKER",
+            help="For a GPU trace: span of a marker; of several of one name, from the first to the last.",
+        ),
+    ] = None,
+    parallel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE", help="Share out the questions of a range: local:N processes or dask://HOST:PORT."
+        ),
+    ] = None,
     reading: Annotated[Mapping[str, Any] | None, OptionGroup("perfcore.cli.reading:HowToRead", "reading")] = None,
 ) -> Answers | GpuAnswers:
     """Predict the runtime and critical path of a run under changed conditions.
@@ -404,26 +498,9 @@ def whatif(
     Parameters
     ----------
     trace : Trace, str or path
-        Trace of a run with messages or collectives: Paraver or OTF2. Or of host and GPU: JSON by PyTorch's profiler,
-        one file or those of all ranks.
-    network : str, optional
-        2x is twice as fast, 0 is ideal, 2us,10GB/s has this latency and bandwidth; 1x..8x asks for each doubling.
-    compute : mapping of str to float, or sequence of str, optional
-        Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or gpu, host, collectives
-        or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and 1x..8x asks for each factor of two.
-    balance : str or sequence of str
-        A class or state (default: computing) of whose time each rank takes the mean, occurrence by occurrence: an upper
-        bound of the gain.
-    noise : float or str, >= 0
-        Standard deviation of each stretch of computation as a share of it, such as 5%.
-    representation : str, optional
-        Representation of the runtime with noise (default: as in `perf stochastic summarize`).
+        Or of host and GPU: JSON by PyTorch's profiler, one file or those of all ranks.
     seed : int
         Of the noise.
-    region : str, optional
-        For a GPU trace: span of a marker; of several of one name, from the first to the last.
-    parallel : str, optional
-        Share out the questions of a range: local:N processes or dask://HOST:PORT.
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
-from perfcore.hooks.parameters import Argument, Option
+from perfcore.hooks.parameters import OptionRules
 
 if TYPE_CHECKING:
     from perf_experiments.costs import Replications
@@ -63,47 +65,55 @@ def _one_level_of(factors: Point | Sequence[str], flag: str) -> dict[str, Any]:
 
 
 def design(
-    factors: Annotated[Levels | Sequence[str], Option("--factor", "-f", metavar="NAME=...")],
+    factors: Annotated[
+        Levels | Sequence[str],
+        typer.Option(
+            "--factor", "-f", metavar="NAME=...", help="Levels: p=1,2,4, D=128..1024*2, n=0..100:10, solver=cg,lu."
+        ),
+    ],
     kind: Annotated[
-        Literal["factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"], Option()
+        Literal["factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"],
+        typer.Option(help="Kind of design."),
     ] = "factorial",
     *,
-    constraints: Annotated[Sequence[str], Option("--constraint", "-c", metavar="FORMULA")] = (),
-    replications: Annotated[int, Option(metavar="N", minimum=1)] = 2,
-    seed: Annotated[int, Option(metavar="N", minimum=0)] = 0,
-    centre: Annotated[Mapping[str, Any] | Sequence[str], Option(metavar="NAME=LEVEL")] = (),
-    fraction: Annotated[int | None, Option(metavar="N", minimum=2)] = None,
-    points: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
-    model: Annotated[Model | PathLike | None, Option(metavar="FILE")] = None,
-    runs: Annotated[PathLike | None, Option(metavar="FILE")] = None,
-    budget: Annotated[str | float | None, Option(metavar="DURATION")] = None,
+    constraints: Annotated[
+        Sequence[str],
+        typer.Option(
+            "--constraint",
+            "-c",
+            metavar="FORMULA",
+            help="Condition on every point, such as 'D % p == 0' or 'p <= cores'.",
+        ),
+    ] = (),
+    replications: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each point.")] = 2,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random order and points.")] = 0,
+    centre: Annotated[
+        Mapping[str, Any] | Sequence[str],
+        typer.Option(metavar="NAME=LEVEL", help="Centre of one-at-a-time (default: middle levels)."),
+    ] = (),
+    fraction: Annotated[
+        int | None, typer.Option(metavar="N", min=2, help="For fractional: one in N combinations (default: 2).")
+    ] = None,
+    points: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Number of points of latin-hypercube and sobol.")
+    ] = None,
+    model: Annotated[
+        Model | PathLike | None, typer.Option(metavar="FILE", help="Model file that predicts the time of a run.")
+    ] = None,
+    runs: Annotated[
+        PathLike | None, typer.Option(metavar="FILE", help="Run database that predicts the time instead.")
+    ] = None,
+    budget: Annotated[
+        str | float | None,
+        typer.Option(metavar="DURATION", help="Drop the most expensive points to fit a time budget, such as 2h."),
+    ] = None,
 ) -> Design:
     """Design an experiment: which points to measure, how often, in which order.
 
     Parameters
     ----------
-    factors : mapping of str to sequence or str, or sequence of str
-        Levels: p=1,2,4, D=128..1024*2, n=0..100:10, solver=cg,lu. Once for each factor.
-    kind : {"factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"}
-        Kind of design.
-    constraints : sequence of str
-        Condition on every point, such as 'D % p == 0' or 'p <= cores'. May be repeated.
-    replications : int, >= 1
-        Runs of each point.
-    seed : int, >= 0
-        Seed of the random order and points.
-    centre : mapping of str to level, or sequence of str
-        Centre of one-at-a-time (default: middle levels).
-    fraction : int, >= 2, optional
-        For fractional: one in N combinations (default: 2).
-    points : int, >= 1, optional
-        Number of points of latin-hypercube and sobol.
-    model : Model or path, optional
-        Model file that predicts the time of a run.
-    runs : path, optional
-        Run database that predicts the time instead.
     budget : str, or float in seconds, optional
-        Drop the most expensive points to fit a time budget, such as 2h. It needs ``model`` or ``runs``.
+        It needs ``model`` or ``runs``.
 
     Returns
     -------
@@ -171,26 +181,85 @@ def default_store(design: PathLike | None) -> Path:
 
 
 def run(
-    design: Annotated[Design | PathLike | None, Argument("DESIGN")] = None,
-    command: Annotated[str | Sequence[str], Argument("-- COMMAND")] = (),
+    design: Annotated[
+        Design | PathLike | None,
+        typer.Argument(
+            metavar="DESIGN", help="A design that `perf experiment design` wrote (.toml); optional with versions."
+        ),
+    ] = None,
+    command: Annotated[
+        str | Sequence[str],
+        typer.Argument(metavar="-- COMMAND", help="Program and arguments (default: those of the store)."),
+    ] = (),
     *,
     versions: Annotated[
-        Mapping[str, str | Sequence[str]] | Sequence[str], Option("--version", metavar="NAME=COMMAND")
+        Mapping[str, str | Sequence[str]] | Sequence[str],
+        typer.Option(
+            "--version", metavar="NAME=COMMAND", help="A version of the program; COMMAND after -- follows it."
+        ),
     ] = (),
-    rounds: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
-    store: Annotated[PathLike | None, Option(metavar="FILE")] = None,
-    launcher: Annotated[str, Option(metavar="NAME|WORDS")] = "local",
-    values: Annotated[Sequence[str], Option("--value", metavar="NAME=REGEX")] = (),
-    results: Annotated[str | None, Option(metavar="FILE")] = None,
-    limit: Annotated[str | float | None, Option(metavar="DURATION")] = None,
-    warmup: Annotated[int, Option(metavar="N", minimum=0)] = 0,
-    until: Annotated[str | float | None, Option(metavar="SHARE")] = None,
-    most: Annotated[int, Option(metavar="N", minimum=1)] = 30,
-    max_load: Annotated[float, Option(metavar="SHARE")] = 0.2,
-    wait: Annotated[str | float, Option(metavar="DURATION")] = "10s",
-    retry_failed: Annotated[bool, Option("--retry-failed")] = False,
-    parallel: Annotated[str | None, Option(metavar="WHERE")] = None,
-    collect: Annotated[bool, Option("--collect", needs="--parallel slurm")] = False,
+    rounds: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Rounds (default: the design's replications; of versions alone 10)."),
+    ] = None,
+    store: Annotated[
+        PathLike | None,
+        typer.Option(
+            metavar="FILE", help="Run database (default: the design's name with .db; without a design versions.db)."
+        ),
+    ] = None,
+    launcher: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|WORDS",
+            help="local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.",
+        ),
+    ] = "local",
+    values: Annotated[
+        Sequence[str],
+        typer.Option(
+            "--value",
+            metavar="NAME=REGEX",
+            help="Value in the output, such as 'time=Time in seconds = *([0-9.]+)'; the first is what is "
+            "modelled, without any the wall time.",
+        ),
+    ] = (),
+    results: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="File that a run writes: .json of numbers, or text that --value searches."),
+    ] = None,
+    limit: Annotated[
+        str | float | None, typer.Option(metavar="DURATION", help="Stop a run that takes longer; it counts as failed.")
+    ] = None,
+    warmup: Annotated[int, typer.Option(metavar="N", min=0, help="Warm-up runs (discarded).")] = 0,
+    until: Annotated[
+        str | float | None,
+        typer.Option(metavar="SHARE", help="Repeat until the median is known to this, such as 2% (95% confidence)."),
+    ] = None,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of a point with --until.")] = 30,
+    max_load: Annotated[
+        float, typer.Option(metavar="SHARE", help="Wait while CPU load exceeds this fraction (1: never).")
+    ] = 0.2,
+    wait: Annotated[
+        str | float, typer.Option(metavar="DURATION", help="Longest wait; then the run is marked noisy.")
+    ] = "10s",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Make runs again that failed; the failures are kept too.")
+    ] = False,
+    parallel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Make several runs at once: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], "
+            "batch jobs with options of sbatch such as slurm:ntasks={p},exclusive,time=10; run again to "
+            "collect.",
+        ),
+    ] = None,
+    collect: Annotated[
+        bool,
+        typer.Option("--collect", help="Only collect what Slurm's jobs have made."),
+        OptionRules(needs="--parallel slurm"),
+    ] = False,
 ) -> Summary:
     """Make the runs of DESIGN that its store does not have yet, with {FACTOR} in COMMAND replaced.
 
@@ -203,44 +272,14 @@ def run(
 
     Parameters
     ----------
-    design : Design or path, optional
-        A design that `perf experiment design` wrote (.toml); optional with versions.
     command : str or sequence of str
-        Program and arguments (default: those of the store). A text is split as a shell would. Of versions what follows
-        the command of each.
+        A text is split as a shell would. Of versions what follows the command of each.
     versions : mapping of str to str or sequence of str, or sequence of str
-        A version of the program; COMMAND after -- follows it. Repeat it: in every round each is measured once, in
-        random order, so that `perfcore.gate` compares them round by round.
-    rounds : int, >= 1, optional
-        Rounds (default: the design's replications; of versions alone 10).
-    store : path, optional
-        Run database (default: the design's name with .db; without a design versions.db).
-    launcher : str
-        local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.
-    values : sequence of str
-        Value in the output, such as ``'time=Time in seconds = *([0-9.]+)'``; the first is what is modelled, without any
-        the wall time. May be repeated.
-    results : str, optional
-        File that a run writes: .json of numbers, or text that ``--value`` searches.
+        Repeat it: in every round each is measured once, in random order, so that `perfcore.gate` compares them round by
+        round.
     limit : str, or float in seconds, optional
-        Stop a run that takes longer; it counts as failed.
-    warmup : int, >= 0
-        Warm-up runs (discarded).
-    until : str or float, optional
-        Repeat until the median is known to this, such as 2% (95% confidence).
-    most : int, >= 1
-        Runs of a point with ``--until``.
     max_load : float, 0 to 1
-        Wait while CPU load exceeds this fraction (1: never).
     wait : str, or float in seconds
-        Longest wait; then the run is marked noisy.
-    retry_failed : bool
-        Make runs again that failed; the failures are kept too.
-    parallel : str, optional
-        Make several runs at once: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], batch jobs with
-        options of sbatch such as slurm:ntasks={p},exclusive,time=10; run again to collect.
-    collect : bool
-        Only collect what Slurm's jobs have made.
 
     Raises
     ------
@@ -333,24 +372,13 @@ def _kept_versions(store: PathLike) -> list[str]:
 
 
 def runs(
-    store: Annotated[PathLike, Argument("STORE")],
+    store: Annotated[PathLike, typer.Argument(metavar="STORE", help="Run database of `perf experiment run` (.db).")],
     *,
-    failed: Annotated[bool, Option("--failed")] = False,
-    show: Annotated[int | None, Option(metavar="RUN", minimum=1)] = None,
-    check: Annotated[bool, Option("--check")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
+    show: Annotated[int | None, typer.Option(metavar="RUN", min=1, help="Details of one run, with its output.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Verify the checksums of all runs.")] = False,
 ) -> Runs:
     """List the runs in STORE, which `perf experiment run` made; also while it runs.
-
-    Parameters
-    ----------
-    store : path
-        Run database of `perf experiment run` (.db).
-    failed : bool
-        Only runs that failed.
-    show : int, >= 1, optional
-        Details of one run, with its output.
-    check : bool
-        Verify the checksums of all runs.
 
     Raises
     ------
@@ -400,12 +428,23 @@ def runs(
 
 
 def sample(
-    what: Annotated[Literal["cpu", "network"], Argument("WHAT")],
+    what: Annotated[
+        Literal["cpu", "network"],
+        typer.Argument(metavar="WHAT", help="Busy time of processors (cpu), or bytes per second (network)."),
+    ],
     *,
-    for_: Annotated[str | float, Option("--for", metavar="DURATION")] = "5min",
-    every: Annotated[str | float, Option(metavar="DURATION")] = "1s",
-    output: Annotated[PathLike | None, Option("--output", "-o", metavar="FILE", required=True)] = None,
-    overwrite: Annotated[bool, Option("--overwrite", needs="--output FILE")] = False,
+    for_: Annotated[str | float, typer.Option("--for", metavar="DURATION", help="Duration of sampling.")] = "5min",
+    every: Annotated[str | float, typer.Option(metavar="DURATION", help="Sampling interval.")] = "1s",
+    output: Annotated[
+        PathLike | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format."),
+        OptionRules(required=True),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace a file of samples that exists; they can't be made again."),
+        OptionRules(needs="--output FILE"),
+    ] = False,
 ) -> Series:
     """Sample WHAT of this machine: cpu (shares of busy time) or network (bytes per second).
 
@@ -414,16 +453,10 @@ def sample(
 
     Parameters
     ----------
-    what : {"cpu", "network"}
-        Busy time of processors (cpu), or bytes per second (network).
     for_ : str, or float in seconds
-        Duration of sampling.
     every : str, or float in seconds
-        Sampling interval.
     output : path, optional
-        File to write; its ending is the format. Until all are taken, samples of other formats are in FILE.csv.
-    overwrite : bool
-        Replace a file of samples that exists; they can't be made again.
+        Until all are taken, samples of other formats are in FILE.csv.
 
     Returns
     -------
@@ -471,52 +504,73 @@ def sample(
 
 
 def next_points(
-    source: Annotated[Model | PathLike, Argument("SOURCE")],
-    target: Annotated[Places | None, Option("--target", "-t", metavar="NAME=LEVEL,...")] = None,
-    candidates: Annotated[
-        Places | Sequence[Point] | Design | PathLike | None, Option("--candidates", "-c", metavar="NAME=...|DESIGN")
+    source: Annotated[
+        Model | PathLike,
+        typer.Argument(
+            metavar="SOURCE", help="A model, of any kind whose parameters have standard errors, or a run database."
+        ),
+    ],
+    target: Annotated[
+        Places | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="NAME=LEVEL,...",
+            help="Target point of the prediction: p=1024,code=LU. Repeatable.",
+        ),
     ] = None,
-    points: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
+    candidates: Annotated[
+        Places | Sequence[Point] | Design | PathLike | None,
+        typer.Option(
+            "--candidates",
+            "-c",
+            metavar="NAME=...|DESIGN",
+            help="Points that can be measured: p=1..256*2,n=100, or a design (.toml); by default the "
+            "measured levels, and such up to twice the largest; never the target.",
+        ),
+    ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of points to choose, one after the other (default: 4)."),
+    ] = None,
     *,
-    constraints: Annotated[Sequence[str], Option("--constraint", metavar="FORMULA")] = (),
-    per_second: Annotated[bool, Option("--per-second")] = False,
-    largest: Annotated[Places | None, Option("--max", metavar="NAME=LEVEL,...")] = None,
-    max_cost: Annotated[str | float | None, Option(metavar="TIME")] = None,
-    precision: Annotated[str | float | None, Option(metavar="SHARE")] = None,
-    most: Annotated[int | None, Option(metavar="N", minimum=1)] = None,
-    value: Annotated[str | None, Option(metavar="NAME")] = None,
+    constraints: Annotated[
+        Sequence[str], typer.Option("--constraint", metavar="FORMULA", help="Condition on every candidate.")
+    ] = (),
+    per_second: Annotated[
+        bool, typer.Option("--per-second", help="Maximize information per second of run time.")
+    ] = False,
+    largest: Annotated[
+        Places | None,
+        typer.Option(
+            "--max",
+            metavar="NAME=LEVEL,...",
+            help="Without --candidates: the largest level that can be measured, p=1024 (default: twice the "
+            "largest measured one).",
+        ),
+    ] = None,
+    max_cost: Annotated[
+        str | float | None, typer.Option(metavar="TIME", help="Largest total time of the runs of one point: 10min.")
+    ] = None,
+    precision: Annotated[
+        str | float | None,
+        typer.Option(
+            metavar="SHARE", help="For a run database: half-width of the interval of each mean (default: 2%)."
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="For a run database: maximum runs of one point (default: 30)."),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="For a run database: value to be precise (default: the first reported)."),
+    ] = None,
 ) -> Recommendation | Replications:
     """Recommend the most informative next runs, from a model or a run database.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
     store: the points whose runs spread so much that more replications are needed.
-
-    Parameters
-    ----------
-    source : Model or path
-        A model, of any kind whose parameters have standard errors, or a run database.
-    target : str, iterable of str, or mapping, optional
-        Target point of the prediction: p=1024,code=LU. Repeatable.
-    candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
-        Points that can be measured: p=1..256*2,n=100, or a design (.toml); by default the measured levels, and such up
-        to twice the largest; never the target. May be repeated.
-    points : int, >= 1, optional
-        Number of points to choose, one after the other (default: 4).
-    constraints : sequence of str
-        Condition on every candidate.
-    per_second : bool
-        Maximize information per second of run time.
-    largest : str, iterable of str, or mapping, optional
-        Without ``--candidates``: the largest level that can be measured, p=1024 (default: twice the largest measured
-        one). May be repeated.
-    max_cost : str or float, optional
-        Largest total time of the runs of one point: 10min.
-    precision : str or float, optional
-        For a run database: half-width of the interval of each mean (default: 2%).
-    most : int, >= 1, optional
-        For a run database: maximum runs of one point (default: 30).
-    value : str, optional
-        For a run database: value to be precise (default: the first reported).
 
     Raises
     ------

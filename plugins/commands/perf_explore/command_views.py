@@ -14,10 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
+
 from perf_views import contents as page
 from perf_views.drawable import views_of
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.hooks.parameters import Option, help_of, parameters_of, value_type
+from perfcore.hooks.parameters import parameters_of, rules_of, value_type
 from perfcore.hooks.registry import Entry, registry
 from perfcore.results import Result
 
@@ -124,18 +126,18 @@ class CommandViews:
     def _function(self) -> Callable[..., Any]:
         return self._entry.load_function(self._name)
 
-    def parameters(self) -> dict[str, tuple[Any, Any, Option]]:
-        """Options of the command by name: the default, the type of the value, and what is declared."""
+    def parameters(self) -> dict[str, tuple[Any, Any, str]]:
+        """Return the options of the command by name: the default, the type of the value, and the help."""
         found = {}
         for name, (parameter, kind, notes) in parameters_of(self._function()).items():
-            note = next((each for each in notes if isinstance(each, Option)), None)
-            # What is needed for another option, such as the name of a file to write, is of the command line alone.
-            if note is None and not notes and parameter.kind is parameter.KEYWORD_ONLY:
-                note = Option() if value_type(kind) in (str, int, float) else None
-            # A page only looks: switches, such as that which runs programs, and files to write are no part of it.
-            if note is None or note.needs or note.metavar.startswith("FILE") or value_type(kind) is bool:
-                continue
-            found[name] = parameter.default, value_type(kind), note
+            value = value_type(kind)
+            option = next((note for note in notes if isinstance(note, typer.models.OptionInfo)), None)
+            of_python = not notes and parameter.kind is parameter.KEYWORD_ONLY and value in (str, int, float)
+            # A page only looks: switches, such as that which runs programs, and files to write are no part of it. What
+            # is needed for another option, such as the name of a file to write, is of the command line alone.
+            writes = option is not None and (option.metavar or "").startswith("FILE")
+            if (option is not None or of_python) and not (writes or rules_of(notes).needs or value is bool):
+                found[name] = parameter.default, value, "" if option is None else option.help or ""
         return found
 
     def _options(self, query: page.Query) -> dict[str, Any]:
@@ -175,8 +177,7 @@ class CommandViews:
     def _forms(self, query: page.Query) -> list[page.Form]:
         """Choices in one row, which are shown at once, and all other options."""
         choices, others = [], []
-        helps = help_of(self._function())[1]
-        for name, (default, kind, note) in self.parameters().items():
+        for name, (default, kind, text) in self.parameters().items():
             if name in _SLIDERS or name in ("compute", "balance") or name in self._given:
                 continue
             shown = name.replace("_", " ")
@@ -186,7 +187,7 @@ class CommandViews:
                 empty = () if default in words else ("",)
                 choices.append(page.Field(name, shown, value, "choice", (*empty, *map(str, words))))
             else:
-                others.append(page.Field(name, shown, value, help=note.help or helps.get(name, "")))
+                others.append(page.Field(name, shown, value, help=text))
         forms = []
         for fields, title in ((choices, ""), (others, "Options")):
             if not fields:

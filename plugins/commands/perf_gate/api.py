@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
-from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOfEach, OptionsOfSelected
+from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
@@ -323,31 +325,26 @@ def _kept_on_interrupt(store: Named | None) -> Iterator[None]:
 
 
 def add_to_history(
-    history: Annotated[Named, Argument("HISTORY")],
-    results: Annotated[Any, Argument("RESULTS")],
+    history: Annotated[Named, typer.Argument(metavar="HISTORY", help="History file (.jsonl); created if missing.")],
+    results: Annotated[Any, typer.Argument(metavar="RESULTS", help="Runs of one commit: a file, folder or pattern.")],
     *,
-    commit: Annotated[str, Option(metavar="NAME")],
-    machine: Annotated[str, Option(metavar="NAME")] = "",
-    value: Annotated[str | Iterable[str], Option(metavar="COLUMN")] = (),
-    better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
+    commit: Annotated[str, typer.Option(metavar="NAME", help="The commit that was measured.")],
+    machine: Annotated[
+        str, typer.Option(metavar="NAME", help="Machine of the measurement (default: from the file).")
+    ] = "",
+    value: Annotated[
+        str | Iterable[str], typer.Option(metavar="COLUMN", help="Measured value (default: by the format).")
+    ] = (),
+    better: Annotated[
+        str | Iterable[str] | None,
+        typer.Option(metavar="[COLUMN=]larger|smaller", help="Direction of improvement (default: by unit)."),
+    ] = None,
     read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> Added:
     """Add the medians of RESULTS to HISTORY, all or none, for `perf gate HISTORY --commit commit`.
 
     Parameters
     ----------
-    history : str or path
-        History file (.jsonl); created if missing.
-    results : str, path, Measurements or pandas.DataFrame
-        Runs of one commit: a file, folder or pattern.
-    commit : str
-        The commit that was measured.
-    machine : str
-        Machine of the measurement (default: from the file).
-    value : str or several
-        Measured value (default: by the format).
-    better : str or several, optional
-        Direction of improvement (default: by unit). May be repeated.
     read : callable, optional
         As of `gate`.
 
@@ -378,13 +375,30 @@ def add_to_history(
 
 
 def compare(
-    first: Annotated[Any, Argument("FIRST")],
-    second: Annotated[Any, Argument("SECOND")],
-    at: Annotated[str | Iterable[str] | Mapping[str, Any], Option(metavar="NAME=...")] = (),
+    first: Annotated[Any, typer.Argument(metavar="FIRST", help="A model file (.json), or data, which are fitted.")],
+    second: Annotated[Any, typer.Argument(metavar="SECOND", help="A model file (.json), or data, which are fitted.")],
+    at: Annotated[
+        str | Iterable[str] | Mapping[str, Any],
+        typer.Option(
+            metavar="NAME=...",
+            help="Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems.",
+        ),
+    ] = (),
     *,
-    fitter: Annotated[str | None, Option(metavar="NAME", completes="fitters")] = None,
-    by: Annotated[Literal["operator", "kernel", "shape"] | None, Option()] = None,
-    per: Annotated[Literal["step"] | None, Option()] = None,
+    fitter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=names_of("fitters"), help="Fitter for data (default: by their kind)."
+        ),
+    ] = None,
+    by: Annotated[
+        Literal["operator", "kernel", "shape"] | None,
+        typer.Option(help="Unit of comparison of GPU traces (default: operators where recorded, else kernels)."),
+    ] = None,
+    per: Annotated[
+        Literal["step"] | None,
+        typer.Option(help="Times of GPU traces for each step that is marked, of runs with different numbers of steps."),
+    ] = None,
     names: tuple[str, str] | None = None,
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
@@ -400,17 +414,11 @@ def compare(
     Parameters
     ----------
     first, second : Model, data, str or path
-        A model file (.json), or data, which are fitted. Or either in memory. Their data must not depend on each other.
+        Or either in memory. Their data must not depend on each other.
     at : mapping, str, or iterable of str
-        Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems. Repeatable.
-        In Python also ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the first
-        variable that varies, and differences are shown at the last point.
-    fitter : str, optional
-        Fitter for data (default: by their kind).
+        Repeatable. In Python also ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the
+        first variable that varies, and differences are shown at the last point.
     by : {"operator", "kernel", "shape"}, optional
-        Unit of comparison of GPU traces (default: operators where recorded, else kernels).
-    per : {"step"}, optional
-        Times of GPU traces for each step that is marked, of runs with different numbers of steps.
     names : pair of str, optional
         What the two are called; by default as their files.
     read : callable, optional
@@ -478,12 +486,29 @@ def compare(
 
 
 def validate(
-    model: Annotated[Model | Named, Argument("MODEL")],
-    data: Annotated[Any, Argument("DATA")],
+    model: Annotated[
+        Model | Named, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote, or predictions (.json).")
+    ],
+    data: Annotated[
+        Any, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
+    ],
     *,
-    interval: Annotated[float | None, Option(metavar="X")] = None,
-    where: Annotated[str | None, Option(metavar="COND,...")] = None,
-    output: Annotated[Named | None, Option("--output", "-o", metavar="FILE")] = None,
+    interval: Annotated[
+        float | None, typer.Option(metavar="X", help="Coverage of the intervals to check (default: 0.95).")
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="COND,...", help="Only rows that meet all conditions (default: those of the fit)."),
+    ] = None,
+    output: Annotated[
+        Named | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the correction of predictions that --recalibrate finds (.json).",
+        ),
+    ] = None,
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfEach("models", "validation")],
 ) -> Result:
@@ -496,16 +521,9 @@ def validate(
     Parameters
     ----------
     model : Model, str or path
-        A file that `perf fit -o` wrote, or predictions (.json). Or a model in memory, of any fitter whose variables are
-        columns of the data, or that says itself how it sees them (`perfcore.Model.observed`).
-    data : Measurements, pandas.DataFrame, str or path
-        A file, - for standard input, a folder, or a quoted pattern. Or data in memory.
+        Or a model in memory, of any fitter whose variables are columns of the data, or that says itself how it sees
+        them (`perfcore.Model.observed`).
     interval : float, 0 to 1, optional
-        Coverage of the intervals to check (default: 0.95).
-    where : str, optional
-        Only rows that meet all conditions (default: those of the fit).
-    output : path, optional
-        Write the correction of predictions that ``--recalibrate`` finds (.json).
     read : callable, optional
         Reads files; takes a path and the wanted types.
     **options

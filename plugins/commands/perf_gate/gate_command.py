@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from perf_gate.api import gate, gate_history, gate_run, gate_self_test
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_files
-from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.hooks.parameters import OptionGroup, OptionRules
 from perfcore.reading import Read
 
 if TYPE_CHECKING:
@@ -24,33 +26,128 @@ _FEWEST_COMMITS = 3  # values of a column of versions or dates, from which on it
 
 
 def gate_command(
-    first: Annotated[Any, Argument("FIRST")] = None,
-    second: Annotated[Any, Argument("SECOND")] = None,
+    first: Annotated[
+        Any,
+        typer.Argument(
+            metavar="FIRST", help="Runs of the first version, or of both: a file, folder, pattern, or list with commas."
+        ),
+    ] = None,
+    second: Annotated[Any, typer.Argument(metavar="SECOND", help="Runs of the second version.")] = None,
     *,
-    slower_than: Annotated[str | float | None, Option(metavar="FACTOR")] = None,
-    commit: Annotated[str | None, Option(metavar="COLUMN")] = None,
-    since: Annotated[str | None, Option(metavar="COMMIT")] = None,
-    version: Annotated[str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND")] = None,
-    base: Annotated[str | None, Option(metavar="NAME")] = None,
-    new: Annotated[str | None, Option(metavar="NAME")] = None,
-    value: Annotated[str | Iterable[str], Option(metavar="COLUMN")] = (),
-    better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
-    design: Annotated[str | None, Option(metavar="interleaved|blocked|sessions")] = None,
-    session_cv: Annotated[str | float | None, Option(metavar="SHARE")] = None,
-    errors: Annotated[str, Option(metavar="fwer|fdr")] = "fwer",
-    missing: Annotated[str, Option(metavar="list|fail")] = "list",
-    inconclusive: Annotated[str | None, Option(metavar="pass|fail")] = None,
-    strict: Annotated[bool, Option("--strict")] = False,
-    run: Annotated[bool, Option("--run")] = False,
-    max_rounds: Annotated[int, Option(metavar="N", minimum=1, needs="--run")] = 40,
-    budget: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
-    warmup: Annotated[int, Option(metavar="N", minimum=0, needs="--run")] = 1,
-    store: Annotated[Named | None, Option(metavar="FILE", needs="--run")] = None,
-    launcher: Annotated[str, Option(metavar="NAME|WORDS", needs="--run")] = "local",
-    limit: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
-    self_test: Annotated[bool, Option("--self-test")] = False,
-    summary: Annotated[Named | None, Option(metavar="FILE")] = None,
-    junit: Annotated[Named | None, Option(metavar="FILE")] = None,
+    slower_than: Annotated[
+        str | float | None,
+        typer.Option(metavar="FACTOR", help="Regression threshold, 1.05x (default) or 5%; of a history any change."),
+    ] = None,
+    commit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="For a history: column of commits (default: commit, sha, revision, version or date, of "
+            "three or more).",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMIT", help="Changes after this commit of a history are new (default: in the last 12 commits)."
+        ),
+    ] = None,
+    version: Annotated[
+        str | Sequence[str] | None, typer.Option(metavar="COLUMN|NAME=COMMAND", help="In one file: column of versions.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One of the two versions in the column of versions.")
+    ] = None,
+    new: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One of the two versions in the column of versions.")
+    ] = None,
+    value: Annotated[
+        str | Iterable[str],
+        typer.Option(
+            metavar="COLUMN",
+            help="Measured value (default: by the format); with --run NAME=REGEX, found in the output.",
+        ),
+    ] = (),
+    better: Annotated[
+        str | Iterable[str] | None,
+        typer.Option(
+            metavar="[COLUMN=]larger|smaller",
+            help="Direction of improvement (default: by unit, larger of rates, smaller of all else).",
+        ),
+    ] = None,
+    design: Annotated[
+        str | None,
+        typer.Option(
+            metavar="interleaved|blocked|sessions",
+            help="Order of the runs: interleaved, one version after the other, or separate sessions "
+            "(default: detected from rounds, times and dates).",
+        ),
+    ] = None,
+    session_cv: Annotated[
+        str | float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Between-session variation, such as 2%: the standard deviation of one version's sessions "
+            "(default: from several old files, otherwise from the run-to-run noise).",
+        ),
+    ] = None,
+    errors: Annotated[
+        str,
+        typer.Option(metavar="fwer|fdr", help="Correction for multiple tests at 5%: family-wise error rate or FDR."),
+    ] = "fwer",
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="list|fail", help="Treatment of benchmarks missing from one version, or ended in a history."
+        ),
+    ] = "list",
+    inconclusive: Annotated[
+        str | None, typer.Option(metavar="pass|fail", help="Exit status of an inconclusive result (default: 3).")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Pass only if all benchmarks are below the limit with 95% confidence.")
+    ] = False,
+    run: Annotated[
+        bool,
+        typer.Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml)."),
+    ] = False,
+    max_rounds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --run: the most rounds."), OptionRules(needs="--run")
+    ] = 40,
+    budget: Annotated[
+        str | float | None,
+        typer.Option(metavar="DURATION", help="With --run: the most time, such as 10min."),
+        OptionRules(needs="--run"),
+    ] = None,
+    warmup: Annotated[
+        int, typer.Option(metavar="N", min=0, help="With --run: warm-up rounds to discard."), OptionRules(needs="--run")
+    ] = 1,
+    store: Annotated[
+        Named | None,
+        typer.Option(metavar="FILE", help="With --run: keep the runs, and go on from those it has (.db)."),
+        OptionRules(needs="--run"),
+    ] = None,
+    launcher: Annotated[
+        str,
+        typer.Option(metavar="NAME|WORDS", help="With --run: as of `perf experiment run`."),
+        OptionRules(needs="--run"),
+    ] = "local",
+    limit: Annotated[
+        str | float | None,
+        typer.Option(metavar="DURATION", help="With --run: longest time of one run."),
+        OptionRules(needs="--run"),
+    ] = None,
+    self_test: Annotated[
+        bool,
+        typer.Option(
+            "--self-test",
+            help="A/A test of one version, in a file or with --run: noise, false-alarm rate, rounds needed.",
+        ),
+    ] = False,
+    summary: Annotated[
+        Named | None, typer.Option(metavar="FILE", help="Append Markdown for the page of a CI job (.md).")
+    ] = None,
+    junit: Annotated[Named | None, typer.Option(metavar="FILE", help="Write a JUnit report (.xml).")] = None,
     read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> VersionGate | HistoryGate | SelfTest:
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
@@ -62,59 +159,15 @@ def gate_command(
     Parameters
     ----------
     first : str, path, Measurements or pandas.DataFrame
-        Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session, and
-        several measure between-session variation. Or data in memory; or a history: a table with a column of commits, a
-        folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of points to measure.
-    second : the same, optional
-        Runs of the second version.
-    slower_than : str or float, optional
-        Regression threshold, 1.05x (default) or 5%; of a history any change.
-    commit : str, optional
-        For a history: column of commits (default: commit, sha, revision, version or date, of three or more).
-    since : str, optional
-        Changes after this commit of a history are new (default: in the last 12 commits).
+        Each file is a session, and several measure between-session variation. Or data in memory; or a history: a table
+        with a column of commits, a folder of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a
+        design of points to measure.
     version : str or several, optional
-        In one file: column of versions. With ``run``: a version and its command, once for each.
-    base, new : str, optional
-        One of the two versions in the column of versions.
-    value : str or several
-        Measured value (default: by the format); with --run NAME=REGEX, found in the output. May be repeated.
-    better : str or several, optional
-        Direction of improvement (default: by unit, larger of rates, smaller of all else). May be repeated.
-    design : {"interleaved", "blocked", "sessions"}, optional
-        Order of the runs: interleaved, one version after the other, or separate sessions (default: detected from
-        rounds, times and dates).
-    session_cv : str or float, optional
-        Between-session variation, such as 2%: the standard deviation of one version's sessions (default: from several
-        old files, otherwise from the run-to-run noise).
-    errors : {"fwer", "fdr"}
-        Correction for multiple tests at 5%: family-wise error rate or FDR.
-    missing : {"list", "fail"}
-        Treatment of benchmarks missing from one version, or ended in a history.
-    inconclusive : {"pass", "fail"}, optional
-        Exit status of an inconclusive result (default: 3).
-    strict : bool
-        Pass only if all benchmarks are below the limit with 95% confidence.
-    run : bool
-        Measure the versions in turn, until it is decided; FIRST may be a design (.toml).
-    max_rounds : int
-        With --run: the most rounds.
+        With ``run``: a version and its command, once for each.
     budget : str, or float in seconds, optional
-        With --run: the most time, such as 10min.
-    warmup : int, >= 0
-        With --run: warm-up rounds to discard.
     store : path, optional
-        With --run: keep the runs, and go on from those it has (.db). By default they are gone in the end.
-    launcher : str
-        With --run: as of `perf experiment run`.
+        By default they are gone in the end.
     limit : str, or float in seconds, optional
-        With --run: longest time of one run.
-    self_test : bool
-        A/A test of one version, in a file or with --run: noise, false-alarm rate, rounds needed.
-    summary : path, optional
-        Append Markdown for the page of a CI job (.md).
-    junit : path, optional
-        Write a JUnit report (.xml).
     read : callable, optional
         Reads files: takes a path and the wanted types, and gives a `perfcore.reading.recognise.Reading`.
 

@@ -7,8 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from perfcore.base.errors import OptionError
-from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.hooks.parameters import OptionGroup, OptionRules
 
 if TYPE_CHECKING:
     from perf_project.model import Projection, ProjectionModel
@@ -19,16 +21,47 @@ Named = str | os.PathLike[str]
 
 
 def project(
-    runs: Annotated[Named | Trace | Measurements | Sequence[Named | Trace | Measurements], Argument("RUN")],
+    runs: Annotated[
+        Named | Trace | Measurements | Sequence[Named | Trace | Measurements],
+        typer.Argument(
+            metavar="RUN",
+            help="Traces of one program at several numbers of ranks, or tables of times by category or call path.",
+        ),
+    ],
     *,
-    at: Annotated[str | Sequence[str] | Mapping[str, float] | None, Option(metavar="p=N,...")] = None,
-    parameter: Annotated[str | None, Option(metavar="COLUMN,...")] = None,
-    value: Annotated[str | None, Option(metavar="COLUMN")] = None,
-    where: Annotated[str | None, Option(metavar="COND,...")] = None,
-    scaling: Annotated[Literal["auto", "strong", "weak"], Option()] = "auto",
-    network: Annotated[str | None, Option(metavar="Kx|0")] = None,
-    compute: Annotated[Mapping[str, float] | Sequence[str], Option(metavar="[CLASS=]Kx")] = (),
-    balance: Annotated[str | Sequence[str], Option(metavar="[CLASS]", alone="computing")] = (),
+    at: Annotated[
+        str | Sequence[str] | Mapping[str, float] | None,
+        typer.Option(
+            metavar="p=N,...",
+            help="Scales to project to, such as p=16 or p=64..4096*4 (default: four times the largest).",
+        ),
+    ] = None,
+    parameter: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="Column of a table with the scale (default: guessed).")
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of a table with the times (default: guessed).")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="COND,...", help="Rows of a table to use: COLUMN=A|B, COLUMN>3.")
+    ] = None,
+    scaling: Annotated[
+        Literal["auto", "strong", "weak"],
+        typer.Option(help="Whether the problem stays the same or grows with the scale."),
+    ] = "auto",
+    network: Annotated[
+        str | None,
+        typer.Option(metavar="Kx|0", help="Network K times as fast, such as 2x; 0 is ideal, with zero transfer time."),
+    ] = None,
+    compute: Annotated[
+        Mapping[str, float] | Sequence[str],
+        typer.Option(metavar="[CLASS=]Kx", help="Computation, or one class of it, K times as fast."),
+    ] = (),
+    balance: Annotated[
+        str | Sequence[str],
+        typer.Option(metavar="[CLASS]", help="No load imbalance of computing."),
+        OptionRules(alone="computing"),
+    ] = (),
     from_name: str | None = None,
     reading: Annotated[
         Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
@@ -42,24 +75,6 @@ def project(
 
     Parameters
     ----------
-    runs : Trace, Measurements, str or path, or a sequence of them
-        Traces of one program at several numbers of ranks, or tables of times by category or call path.
-    at : str, sequence of str, or mapping of str to float, optional
-        Scales to project to, such as p=16 or p=64..4096*4 (default: four times the largest).
-    parameter : str, optional
-        Column of a table with the scale (default: guessed).
-    value : str, optional
-        Column of a table with the times (default: guessed).
-    where : str, optional
-        Rows of a table to use: COLUMN=A|B, COLUMN>3.
-    scaling : {"auto", "strong", "weak"}
-        Whether the problem stays the same or grows with the scale.
-    network : str, optional
-        Network K times as fast, such as 2x; 0 is ideal, with zero transfer time.
-    compute : mapping of str to float, or sequence of str
-        Computation, or one class of it, K times as fast.
-    balance : str or sequence of str
-        No load imbalance of computing.
     from_name : str, optional
         Pattern of the names of traces; numbers that vary, such as n in ``run_p{p:int}_n{n:int}.prv``, are parameters
         beside p, the number of locations.

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from perfcore.base.errors import OptionError
-from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOf, OptionsOfSelected
+from perfcore.hooks.parameters import OptionGroup, OptionRules, OptionsOf, OptionsOfSelected, names_of
 from perfcore.reading import Read
 
 if TYPE_CHECKING:
@@ -29,12 +31,26 @@ _READ = OptionGroup("perfcore.cli.reading:HowToRead", "read_file")
 
 
 def solve(
-    model: Annotated[Named | StructuralModel, Argument("MODEL")],
-    range_: Annotated[str, Option("--for", metavar="NAME=LOW..HIGH")],
-    below: Annotated[float, Option(metavar="LIMIT")],
-    probability: Annotated[float, Option(metavar="P")] = 0.99,
+    model: Annotated[
+        Named | StructuralModel, typer.Argument(metavar="MODEL", help="A structural model (.toml), or a formula.")
+    ],
+    range_: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="NAME=LOW..HIGH",
+            help="The input and its range, such as servers=1..64 or limit=0.1..2.0: of whole numbers if both ends are.",
+        ),
+    ],
+    below: Annotated[float, typer.Option(metavar="LIMIT", help="Limit of the result, in its unit.")],
+    probability: Annotated[
+        float, typer.Option(metavar="P", help="Probability of meeting the limit, between 0 and 1.")
+    ] = 0.99,
     *,
-    inputs: Annotated[Mapping[str, Any] | Sequence[str] | None, Option("--with", metavar="NAME=QUANTITY")] = None,
+    inputs: Annotated[
+        Mapping[str, Any] | Sequence[str] | None,
+        typer.Option("--with", metavar="NAME=QUANTITY", help="An input, as of `perf stochastic eval`."),
+    ] = None,
     **options: Annotated[Any, OptionsOf("perf_structural.options:SamplingOptions", "sampling")],
 ) -> Solution:
     """Find how many replicas, or which time limit, keep the result of MODEL below LIMIT with probability P.
@@ -45,15 +61,9 @@ def solve(
     Parameters
     ----------
     model : str, path or StructuralModel
-        A structural model (.toml), or a formula. Or the model in memory.
-    range_ : str
-        The input and its range, such as servers=1..64 or limit=0.1..2.0: of whole numbers if both ends are.
-    below : float
-        Limit of the result, in its unit.
-    probability : float
-        Probability of meeting the limit, between 0 and 1.
+        Or the model in memory.
     inputs : mapping or sequence of str, optional
-        An input, as of `perf stochastic eval`. Once for each.
+        Once for each.
     **options
         ``samples`` and ``seed``, as of `perf_structural.EvaluationOptions`.
 
@@ -91,16 +101,46 @@ def solve(
 
 
 def value(
-    series: Annotated[Named | Series | UtilizationCurve | Measurements, Argument("SERIES")],
-    as_: Annotated[str | None, Option("--as", metavar="NAME", completes="representations")] = None,
+    series: Annotated[
+        Named | Series | UtilizationCurve | Measurements,
+        typer.Argument(metavar="SERIES", help="A file of samples or runs; - is standard input."),
+    ],
+    as_: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            autocompletion=names_of("representations"),
+            help="Representation of the samples (default: see `perf plugins`).",
+        ),
+    ] = None,
     *,
-    column: Annotated[str | None, Option(metavar="NAME")] = None,
-    window: Annotated[str, Option(metavar="DURATION|all")] = "5min",
-    until: Annotated[float | str | None, Option("--to", metavar="TIME")] = None,
-    where: Annotated[str | tuple[str, ...] | None, Option(metavar="CONDITIONS")] = None,
-    support: Annotated[str | tuple[float, float] | None, Option(metavar="LOW,HIGH")] = None,
-    quantile: Annotated[str | float | tuple[float, ...] | None, Option(metavar="Q,...")] = None,
-    run: Annotated[str | None, Option(metavar="DURATION")] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Series of several columns: the one to represent.")
+    ] = None,
+    window: Annotated[str, typer.Option(metavar="DURATION|all", help="Window of samples, from the end.")] = "5min",
+    until: Annotated[
+        float | str | None,
+        typer.Option("--to", metavar="TIME", help="Last time or date that counts (default: the last sample's)."),
+    ] = None,
+    where: Annotated[
+        str | tuple[str, ...] | None,
+        typer.Option(metavar="CONDITIONS", help="Rows of a table that count, such as host=a,p>4."),
+    ] = None,
+    support: Annotated[
+        str | tuple[float, float] | None, typer.Option(metavar="LOW,HIGH", help="Known bounds, such as 0,1 or 0,inf.")
+    ] = None,
+    quantile: Annotated[
+        str | float | tuple[float, ...] | None,
+        typer.Option(metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Distribution of the mean over a run this long that starts now, instead of single samples.",
+        ),
+    ] = None,
     read: Annotated[Read | None, _READ] = None,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> MeasuredValue:
@@ -109,25 +149,11 @@ def value(
 
     Parameters
     ----------
-    series : str, path, Series, UtilizationCurve or Measurements
-        A file of samples or runs; - is standard input. Or data in memory.
     as_ : str, optional
-        Representation of the samples (default: see `perf plugins`). Samples that are all equal become one number.
-    column : str, optional
-        Series of several columns: the one to represent.
-    window : str
-        Window of samples, from the end.
-    until : float or str, optional
-        Last time or date that counts (default: the last sample's).
-    where : str or tuple of str, optional
-        Rows of a table that count, such as host=a,p>4.
+        Samples that are all equal become one number.
     support : str or (float, float), optional
-        Known bounds, such as 0,1 or 0,inf. A sample outside is refused, and the value is kept
-        inside. Without, only a negative length of time is refused, known by the name.
-    quantile : str, float or tuple of float, optional
-        Quantiles to show, with the limits that samples give them.
-    run : str, optional
-        Distribution of the mean over a run this long that starts now, instead of single samples.
+        A sample outside is refused, and the value is kept inside. Without, only a negative length of time is refused,
+        known by the name.
     read : callable, optional
         Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
@@ -185,8 +211,15 @@ def value(
 
 
 def evaluate(
-    formula: Annotated[str, Argument("FORMULA")],
-    inputs: Annotated[Mapping[str, Any] | Sequence[str] | None, Option("--with", metavar="NAME=QUANTITY")] = None,
+    formula: Annotated[str, typer.Argument(metavar="FORMULA", help="Formula over the inputs given by --with.")],
+    inputs: Annotated[
+        Mapping[str, Any] | Sequence[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=QUANTITY",
+            help="A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value.",
+        ),
+    ] = None,
     **options: Annotated[Any, _EVALUATION],
 ) -> Prediction:
     """Evaluate FORMULA over quantities that are numbers, intervals, normals or histograms.
@@ -195,11 +228,9 @@ def evaluate(
 
     Parameters
     ----------
-    formula : str
-        Formula over the inputs given by ``--with``.
     inputs : mapping of str to number, str, StochasticValue, mapping or sequence; or sequence of str
-        A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value. Once for each input. In Python
-        as of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
+        Once for each input. In Python as of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10,
+        2], "unit": "ms"}``.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -228,13 +259,27 @@ def evaluate(
 
 
 def schedule(
-    model: Annotated[Named | StructuralModel, Argument("MODEL")],
-    candidates: Annotated[Sequence[Named] | Mapping[str, Mapping[str, Any]], Argument("CANDIDATES")] = (),
+    model: Annotated[Named | StructuralModel, typer.Argument(metavar="MODEL", help="A structural model (.toml).")],
+    candidates: Annotated[
+        Sequence[Named] | Mapping[str, Mapping[str, Any]],
+        typer.Argument(metavar="CANDIDATES", help="Further files of candidates."),
+    ] = (),
     *,
-    by: Annotated[str, Option(metavar="MEASURE")] = "mean",
-    tuning: Annotated[float | None, Option(metavar="TF")] = None,
-    divide: Annotated[int | None, Option(metavar="UNITS", minimum=0)] = None,
-    unit_time: Annotated[str | None, Option(metavar="NAME", needs="--divide UNITS")] = None,
+    by: Annotated[
+        str, typer.Option(metavar="MEASURE", help="Objective to minimize: mean, upper, quantile:Q or beyond:LIMIT.")
+    ] = "mean",
+    tuning: Annotated[
+        float | None, typer.Option(metavar="TF", help="Add this many standard deviations to the mean.")
+    ] = None,
+    divide: Annotated[
+        int | None,
+        typer.Option(metavar="UNITS", min=0, help="Divide this much work instead; candidates are then not looked at."),
+    ] = None,
+    unit_time: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Replicated component: each machine's time for one unit of work."),
+        OptionRules(needs="--divide UNITS"),
+    ] = None,
     **options: Annotated[Any, _EVALUATION],
 ) -> Choice | Decomposition:
     """Choose among allocations by MODEL, a TOML file of a structural model, or divide work among unequal machines.
@@ -244,17 +289,9 @@ def schedule(
     Parameters
     ----------
     model : str, path or StructuralModel
-        A structural model (.toml). Or the model in memory.
+        Or the model in memory.
     candidates : sequence of paths, or mapping of str to mapping
-        Further files of candidates. Or by name the inputs that take the place of the model's.
-    by : str
-        Objective to minimize: mean, upper, quantile:Q or beyond:LIMIT.
-    tuning : float, optional
-        Add this many standard deviations to the mean.
-    divide : int, >= 0, optional
-        Divide this much work instead; candidates are then not looked at.
-    unit_time : str, optional
-        Replicated component: each machine's time for one unit of work.
+        Or by name the inputs that take the place of the model's.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from perfcore.base.errors import DataError, OptionError
-from perfcore.hooks.parameters import Argument, Option, OptionGroup
+from perfcore.hooks.parameters import OptionGroup, OptionRules, names_of
 
 if TYPE_CHECKING:
     from perf_worley.iterations import Iterations
@@ -18,13 +20,30 @@ if TYPE_CHECKING:
 
 
 def iterations(
-    data: Annotated[str | os.PathLike[str] | Trace | UtilizationCurve | Series, Argument("DATA")],
+    data: Annotated[
+        str | os.PathLike[str] | Trace | UtilizationCurve | Series,
+        typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern."),
+    ],
     *,
-    busy: Annotated[str | tuple[str, ...] | None, Option(metavar="STATE,...")] = None,
-    column: Annotated[str | None, Option(metavar="NAME")] = None,
-    marker: Annotated[str | None, Option(metavar="NAME")] = None,
+    busy: Annotated[
+        str | tuple[str, ...] | None, typer.Option(metavar="STATE,...", help="Traces: states that count as computing.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Series of several columns: the one to look at.")
+    ] = None,
+    marker: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Traces: marker that spans one iteration (see `perf info`).")
+    ] = None,
     representation: Annotated[
-        str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            autocompletion=names_of("representations"),
+            help="Representation of durations in --output and `Iterations.save` (default: as in `perf "
+            "stochastic summarize`).",
+        ),
+        OptionRules(needs="--output FILE"),
     ] = None,
     read: Annotated[
         Callable[[str, Sequence[type]], Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")
@@ -37,16 +56,6 @@ def iterations(
 
     Parameters
     ----------
-    data : Trace, UtilizationCurve, Series, str or path
-        A file, - for standard input, a folder, or a quoted pattern. Or data in memory.
-    busy : str or tuple of str, optional
-        Traces: states that count as computing.
-    column : str, optional
-        Series of several columns: the one to look at.
-    marker : str, optional
-        Traces: marker that spans one iteration (see `perf info`).
-    representation : str, optional
-        Representation of durations in ``--output`` and `Iterations.save` (default: as in `perf stochastic summarize`).
     read : callable, optional
         Reads a file; takes a path and the wanted types.
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import typer
+
 import perfcore
-from perfcore.hooks.parameters import Argument
 from perfcore.report import Figure, Report
 from perfcore.results import Result
 
@@ -22,14 +23,8 @@ class Doubled(Result):
         return Report("Prediction at twice the largest point", f"At twice the largest point: {figure.text}", [figure])
 
 
-def example(model: Annotated[Any, Argument("MODEL")]) -> Doubled:
-    """Predict at twice the largest measured point of the first parameter.
-
-    Parameters
-    ----------
-    model : Model, str or path
-        A model of one parameter.
-    """
+def example(model: Annotated[Any, typer.Argument(metavar="MODEL", help="A model of one parameter.")]) -> Doubled:
+    """Predict at twice the largest measured point of the first parameter."""
     loaded = perfcore.load(model) if isinstance(model, str) else model
     largest = next(iter(loaded.ranges.values()))[1]
     return Doubled(float(loaded.predict([2.0 * largest])[0]), loaded.unit or "")
