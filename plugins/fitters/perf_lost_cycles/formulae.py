@@ -19,7 +19,9 @@ from perf_lost_cycles.default_models import (
     DefaultModel,
     find_models,
     models_for,
+    plain_words,
     read_models,
+    words_of,
     write_models,
 )
 from perf_lost_cycles.forms import term_values
@@ -141,55 +143,48 @@ def edited_models(
     # The order in which a fit reads them decides of which of two equal models the origin is shown.
     everything = find_models(names) if len(others) < len(names) else (*foreign, *file_models)
     present = models_for(everything, category, factor)
-    by_terms = {_terms(model.formula, factor): model for model in present}
-    kept = {_terms(line, factor) for line in formulas} & set(by_terms)
-    shared = bool(present) and all(model.category == ANY for model in present)
-    added = [DefaultModel(category, factor, line, origin) for line in formulas if _terms(line, factor) not in by_terms]
-    if shared and (added or len(kept) < len(present)):
+    by_terms = {_terms(DefaultModel(ANY, factor, model.formula)): model for model in present}
+    typed = {line: _terms(DefaultModel(ANY, factor, line)) for line in formulas}
+    kept, gone = set(typed.values()) & set(by_terms), set(by_terms) - set(typed.values())
+    added = [DefaultModel(category, factor, line, origin) for line, terms in typed.items() if terms not in by_terms]
+    if present and all(model.category == ANY for model in present) and (added or gone):
         # A category that is named has its own models only, so that it keeps of the shared ones what it is given.
         copies = [_narrowed(model, category, [factor]) for terms, model in by_terms.items() if terms in kept]
         return (*others, str(file)), (*file_models, *copies, *added)
-    gone = {terms for terms in by_terms if terms not in kept}
-    if any(_serves(model, category, factor) and _terms_of(model) in gone for model in foreign):
+
+    def is_gone(model: DefaultModel) -> bool:
+        return _serves(model, category, factor) and _terms(model) in gone
+
+    if any(map(is_gone, foreign)):
         others, file_models = [], list(everything)
-    rest = [
-        part
-        for model in file_models
-        for part in (
-            _without(model, category, factor, symbols)
-            if _serves(model, category, factor) and _terms_of(model) in gone
-            else [model]
-        )
-    ]
+    rest: list[DefaultModel] = []
+    for model in file_models:
+        rest += _without(model, category, factor, symbols) if is_gone(model) else [model]
     content = (*rest, *added)
     return (*others, *([str(file)] if content else [])), content
 
 
-def _terms(formula: str, factor: str) -> tuple[str, ...]:
-    return tuple(sorted(DefaultModel(ANY, factor, formula).terms))
-
-
-def _terms_of(model: DefaultModel) -> tuple[str, ...]:
+def _terms(model: DefaultModel) -> tuple[str, ...]:
     return tuple(sorted(model.terms))
 
 
 def _serves(model: DefaultModel, category: str, factor: str) -> bool:
     """Whether it is one of the category's own models over the factor."""
-    return plain_name(category) in _plain(model.category) and (
-        model.factor == ANY or plain_name(factor) in _plain(model.factor)
+    return plain_name(category) in plain_words(model.category) and (
+        model.factor == ANY or plain_name(factor) in plain_words(model.factor)
     )
 
 
 def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[str]) -> list[DefaultModel]:
     """The model for everything but one category over one factor."""
     remaining = []
-    left = [word for word in _words(model.category) if plain_name(word) != plain_name(category)]
+    left = [word for word in words_of(model.category) if plain_name(word) != plain_name(category)]
     if left:
         remaining.append(DefaultModel("|".join(left), model.factor, model.formula, model.origin))
     if model.factor == ANY:
         factors = [symbol for symbol in symbols if symbol != factor]
     else:
-        factors = [word for word in _words(model.factor) if plain_name(word) != plain_name(factor)]
+        factors = [word for word in words_of(model.factor) if plain_name(word) != plain_name(factor)]
         if not any(plain_name(word) == plain_name(symbol) for word in factors for symbol in symbols):
             factors = []  # names that other programs give to the same factor, as P and procs
     if factors:
@@ -199,17 +194,9 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
     """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
-    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in _plain(model.factor)}
+    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in plain_words(model.factor)}
     formula = Formula(model.formula).substituted(names).canonical if names else model.formula
     return DefaultModel(category, "|".join(factors), formula, model.origin)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split("|")]
-
-
-def _plain(text: str) -> list[str]:
-    return [plain_name(word) for word in _words(text)]
 
 
 def difference_blocks(before: CategorySum, after: CategorySum, category: str, symbol: str) -> tuple[Block, ...]:
@@ -290,28 +277,15 @@ def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path |
     fits = [pair for number in range(count) for pair in model.fits_on(category, symbol, number)]
     chosen = [fit.formula for fit, is_chosen in fits if is_chosen]
     rows = tuple((one.formula, f"{chosen.count(one.formula)} of {count}", one.origin or "-") for one in models)
-    action = Action(
-        (
-            Field(
-                _FORMULAS,
-                "one formula on each line",
-                "\n".join(one.formula for one in models),
-                "lines",
-                help=f"{symbol} (also in lower case) or x is {model.shown_names[symbol]}; "
-                f"other names are constants: a + b*{symbol}^2",
-            ),
-            Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
-            Field(
-                _FILE,
-                "your models file",
-                str(models_file(names, file)),
-                help="TOML, written when you keep the change; sets such as `standard` stay as they are",
-            ),
-        ),
-        fitting_path(category, symbol, FORMULAE),
-        "Refit and preview",
-        "Change them",
-    )  # fmt: skip
+    what = f"{symbol} (also in lower case) or x is {model.shown_names[symbol]}; "
+    what += f"other names are constants: a + b*{symbol}^2"
+    where = "TOML, written when you keep the change; sets such as `standard` stay as they are"
+    fields = (
+        Field(_FORMULAS, "one formula on each line", "\n".join(one.formula for one in models), "lines", help=what),
+        Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
+        Field(_FILE, "your models file", str(models_file(names, file)), help=where),
+    )
+    action = Action(fields, fitting_path(category, symbol, FORMULAE), "Refit and preview", "Change them")
     return (
         Table(("formula", "chosen on lines", "where it comes from"), rows, "Candidates"),
         action,
@@ -346,8 +320,8 @@ def formulae_edit(
     path = form.get(_FILE, "").strip() or str(models_file(names, file))
     if not path.lower().endswith(".toml"):
         raise OptionError(f"your models file is {path!r}; its name must end with .toml")
-    present = {tuple(sorted(one.terms)): one.formula for one in models_for(find_models(names), category, symbol)}
-    typed = {tuple(sorted(DefaultModel(category, symbol, line).terms)): line for line in lines}
+    present = {_terms(one): one.formula for one in models_for(find_models(names), category, symbol)}
+    typed = {_terms(DefaultModel(category, symbol, line)): line for line in lines}
     if set(present) == set(typed):
         raise OptionError("nothing would change: these are its formulas already")
     target, origin = Path(path), form.get(_ORIGIN, "").strip()

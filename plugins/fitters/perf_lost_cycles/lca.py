@@ -258,11 +258,9 @@ class LcaFitter(Fitter):
         categories = fit_categories(chosen, factor, find_models(options.models), options, root, column)
         candidates = []
         for category, values in zip(categories, chosen.values.T, strict=True):
-            total = float(np.nansum((values * root) ** 2))
+            total, prefix = float(np.nansum((values * root) ** 2)), f"{category.name}: " if several else ""
             for fit in category.candidates:
-                form = fit.form(name)
-                text = f"{category.name}: {form}" if several else form
-                candidates.append(Candidate((text,), _figures(fit, total, several), fit.note))
+                candidates.append(Candidate((prefix + fit.form(name),), _figures(fit, total, several), fit.note))
         kinds = "each category" if several else categories[0].name
         summary = (
             f"{len(candidates)} default models of {kinds} over {name}: {len(table)} points of "
@@ -348,10 +346,9 @@ def _factor(table: CategoryTable, name: str | None) -> str:
 def _figures(fit: DefaultFit, total_squares: float, several: bool) -> dict[str, float | int | None]:
     """Return what a ranking shows of one model; coefficients if all models are of one category."""
     squares = fit.sum_of_squares
-    is_known = squares is not None and total_squares > 0
     figures: dict[str, float | int | None] = {
         "n_parameters": len(fit.terms),
-        "r2_uncentered": float(r_squared(squares, total_squares)) if is_known else None,
+        "r2_uncentered": None if squares is None or total_squares <= 0 else float(r_squared(squares, total_squares)),
         "r2_centered": fit.r2,
         "r2_adjusted": fit.r2_adjusted,
         "r2_leave_one_out": fit.r2_leave_one_out,

@@ -136,10 +136,7 @@ def generation_of(
 def mean_r2(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Average over lines or tuples (R, K) of each category's R^2; None where none is defined."""
     table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-    defined = np.isfinite(table)
-    counts = defined.sum(axis=0)
-    sums = np.where(defined, table, 0.0).sum(axis=0)
-    return [float(total / count) if count else None for total, count in zip(sums, counts, strict=True)]
+    return [float(column[np.isfinite(column)].mean()) if np.isfinite(column).any() else None for column in table.T]
 
 
 def _rows(array: npt.NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
