@@ -212,7 +212,10 @@ def needed_replications(
         values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
     except KeyError:
         raise OptionError(f"no value {name!r} in a run; `perf experiment list STORE` shows what was reported") from None
-    spreads = [_relative_variance(measured) for measured in values]
+    spreads = [
+        float(measured.var(ddof=1) / measured.mean() ** 2) if len(measured) > 1 and measured.mean() else 0.0
+        for measured in values
+    ]
     freedom = np.array([len(measured) - 1 for measured in values])
     if not freedom.any():
         raise DataError("no point was measured twice, so the spread is unknown; make two replications first")
@@ -239,8 +242,3 @@ def _half_width(spread: float, freedom: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + 0.5 * _COVERAGE)) * spread
-
-
-def _relative_variance(values: np.ndarray) -> float:
-    mean = float(values.mean())
-    return float(values.var(ddof=1)) / mean**2 if len(values) > 1 and mean else 0.0

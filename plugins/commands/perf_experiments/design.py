@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -56,7 +57,11 @@ def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
         levels = parse_values(levels_text)
     except (ValueError, ZeroDivisionError):
         words = [word.strip() for word in levels_text.split(",")]
-        numbers = [word for word in words if _reads_as_number(word)]
+        numbers = []
+        for word in words:
+            with contextlib.suppress(ValueError):
+                float(word)
+                numbers.append(word)
         if numbers or ".." in levels_text:
             wrong = next((word for word in words if word not in numbers), levels_text)
             raise OptionError(
@@ -96,14 +101,6 @@ def level_of(name: str, level: Any) -> Level:
     if isinstance(level, (int, float)) and not isinstance(level, bool) and abs(level) < float("inf"):
         return int(level) if float(level).is_integer() and abs(level) < _WHOLE else float(level)
     raise OptionError(f"factor {name}: level {level!r} is neither a finite number nor a word")
-
-
-def _reads_as_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def point_key(point: Mapping[str, Any]) -> Key:
@@ -179,33 +176,16 @@ def fraction(factors: Factors, part: int) -> list[Point]:
         rows = gsd(counts, part)
     except ValueError as error:
         raise OptionError(f"a fraction of 1/{part}: {error}; take a smaller part") from None
-    return list(_at_levels(factors, rows))
+    return _drawn(factors, np.asarray(rows, dtype=np.int64))
 
 
-def latin_hypercube(factors: Factors, count: int, seed: int) -> list[Point]:
-    """``count`` points, or fewer where some coincide, each factor's levels used about equally often."""
-    from scipy.stats import qmc
-
-    drawn = qmc.LatinHypercube(len(factors), seed=np.random.default_rng(seed)).random(count)
-    return list(_at_levels(factors, _level_numbers(factors, drawn)))
-
-
-def sobol(factors: Factors, seed: int) -> Iterator[Point]:
-    """Different points of a scrambled Sobol' sequence: any first ones fill the space evenly."""
-    from scipy.stats import qmc
-
-    drawn = qmc.Sobol(len(factors), seed=np.random.default_rng(seed)).random_base2(_MOST_DRAWS.bit_length() - 1)
-    return _at_levels(factors, _level_numbers(factors, drawn))
-
-
-def _level_numbers(factors: Factors, drawn: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return (drawn * [len(levels) for levels in factors.values()]).astype(np.int64)
-
-
-def _at_levels(factors: Factors, rows: np.ndarray[Any, Any]) -> Iterator[Point]:
-    """Points at rows of level numbers (n, n_factors), each once."""
-    for row in dict.fromkeys(map(tuple, rows.tolist())):
-        yield {name: levels[number] for (name, levels), number in zip(factors.items(), row, strict=True)}
+def _drawn(factors: Factors, rows: Any) -> list[Point]:
+    """Return points at rows of level numbers (n, n_factors), or of places from 0 to 1; each once."""
+    numbers = rows if rows.dtype.kind == "i" else (rows * list(map(len, factors.values()))).astype(np.int64)
+    return [
+        {name: levels[number] for (name, levels), number in zip(factors.items(), row, strict=True)}
+        for row in dict.fromkeys(map(tuple, numbers.tolist()))
+    ]
 
 
 def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -372,10 +352,14 @@ def make_design(
     elif kind in ("latin-hypercube", "sobol"):
         if count is None or count < 1:
             raise OptionError(f"a design of the kind {kind} needs the number of its points (--points N)")
-        if kind == "sobol":
-            points = list(itertools.islice(_meeting_each(sobol(levels, seed), constraints), count))
+        from scipy.stats import qmc
+
+        engine = {"sobol": qmc.Sobol, "latin-hypercube": qmc.LatinHypercube}[kind]
+        sampler: Any = engine(len(levels), seed=np.random.default_rng(seed))
+        if kind == "sobol":  # any first ones of the points that meet the constraints fill the space evenly
+            points = meeting(_drawn(levels, sampler.random_base2(_MOST_DRAWS.bit_length() - 1)), constraints)[0][:count]
         else:
-            points = latin_hypercube(levels, count, seed)
+            points = _drawn(levels, sampler.random(count))
     design = Design(
         factors={name: list(factor_levels) for name, factor_levels in levels.items()},
         kind=kind if kind in _EXPANDED else "points",
@@ -429,13 +413,6 @@ def with_rounds(design: Design, rounds: int) -> Design:
     """The design with every point measured so often."""
     points = [_levels_alone(point) for point in design.points]
     return msgspec.structs.replace(design, replications=rounds, points=points)
-
-
-def _meeting_each(points: Iterable[Point], constraints: Sequence[str]) -> Iterable[Point]:
-    # In portions: most designs need a few points of the many that the sequence has.
-    numbered = iter(points)
-    while portion := list(itertools.islice(numbered, 256)):
-        yield from meeting(portion, constraints)[0]
 
 
 def read_design(path: str | os.PathLike[str]) -> Design:

@@ -180,17 +180,12 @@ class RunValueError(PerfError):
     """A run that did not report what was asked for; it counts as failed."""
 
 
-@dataclass(frozen=True)
-class ValuePattern:
-    """A value's name, and the expression whose one group is the number."""
-
-    name: str
-    expression: re.Pattern[bytes]
+Patterns = Mapping[str, re.Pattern[bytes]]  # by the value's name the expression whose one group is the number
 
 
-def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValuePattern, ...]:
+def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> Patterns:
     """``NAME=EXPRESSION`` texts."""
-    patterns: dict[str, ValuePattern] = {}
+    patterns: dict[str, re.Pattern[bytes]] = {}
     for text in texts:
         name, equals, expression = text.partition("=")
         if not equals or not _NAME.fullmatch(name):
@@ -198,34 +193,32 @@ def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValueP
         if name in patterns or name in factors or name in COLUMNS:
             raise OptionError(f"value {name!r}: the name is taken; choose another")
         try:
-            compiled = re.compile(expression.encode(), re.MULTILINE)
+            patterns[name] = re.compile(expression.encode(), re.MULTILINE)
         except re.error as error:
             raise OptionError(f"value {name}: {expression!r} is no regular expression: {error}") from None
-        if compiled.groups != 1:
+        if (groups := patterns[name].groups) != 1:
             raise OptionError(
-                f"value {name}: {expression!r} has {compiled.groups} groups; one is expected, in ( ), which is the "
-                "number; (?: ) groups without counting"
+                f"value {name}: {expression!r} has {groups} groups; one is expected, in ( ), which is the number; "
+                "(?: ) groups without counting"
             )
-        patterns[name] = ValuePattern(name, compiled)
-    return tuple(patterns.values())
+    return patterns
 
 
-def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the output") -> dict[str, float]:
+def values_in(text: bytes, patterns: Patterns, where: str = "the output") -> dict[str, float]:
     """The one value that each pattern finds."""
     values = {}
-    for pattern in patterns:
-        matches = pattern.expression.findall(text)
+    for name, expression in patterns.items():
+        matches = expression.findall(text)
         if len(matches) != 1:
             several = f"{len(matches)} times" if matches else "nowhere"
-            raise RunValueError(f"value {pattern.name} is found {several} in {where}; once is expected")
+            raise RunValueError(f"value {name} is found {several} in {where}; once is expected")
         matched = matches[0].decode(errors="replace")
         try:
-            number = float(matched)
+            values[name] = float(matched)
         except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise RunValueError(f"value {pattern.name} is {matched[:40]!r} in {where}; expected a finite number")
-        values[pattern.name] = number
+            values[name] = math.nan
+        if not math.isfinite(values[name]):
+            raise RunValueError(f"value {name} is {matched[:40]!r} in {where}; expected a finite number")
     return values
 
 
@@ -316,16 +309,10 @@ def _processor() -> str | None:
 
 def _git(*words: str) -> str | None:
     try:
-        completed = subprocess.run(  # noqa: S603 (fixed words)
-            ["git", *words],  # noqa: S607 (whichever git the user has)
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
+        command = ["git", *words]  # whichever git the user has
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    return completed.stdout.strip()
 
 
 @dataclass(frozen=True)
@@ -367,7 +354,10 @@ def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
         words = _report(argv, limit_s, stdout, stderr).split()
         if words[0] == "error":
             raise OptionError(f"command {argv[0]!r} cannot be started: {' '.join(words[1:])}")
-        code = int(words[4])
+        code, name = int(words[4]), None
+        if code < 0:
+            is_named = -code in set(signal.Signals)  # else a real-time signal
+            name = signal.Signals(-code).name if is_named else f"signal {-code}"
         stdout.seek(0)
         stderr.seek(0)
         return Finished(
@@ -376,7 +366,7 @@ def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
             system_s=float(words[2]),
             peak_memory_kib=int(words[3]),
             exit_status=code if code >= 0 else None,
-            signal=_signal_name(-code) if code < 0 else None,
+            signal=name,
             timed_out=words[5] == "1",
             stdout=stdout.read(),
             stderr=stderr.read(),
@@ -412,13 +402,6 @@ def _report(argv: Sequence[str], limit_s: float | None, stdout: BinaryIO, stderr
     return text
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-
-
 def busy_share() -> float:
     """Share of all processors that is busy now, 0 to 1; this program only waits meanwhile."""
     try:
@@ -444,7 +427,7 @@ class Measuring:
     """Makes runs, one after the other."""
 
     options: RunOptions
-    patterns: Sequence[ValuePattern]
+    patterns: Patterns
     environment: Mapping[str, object]  # facts about this machine, kept with each run
     _busy: bool = False
     _programs: dict[str, Mapping[str, object]] = field(default_factory=dict)

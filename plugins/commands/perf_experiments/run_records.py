@@ -34,12 +34,6 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return float(interval.low), float(interval.high)
 
 
-def has_converged(values: Sequence[float], share: float) -> bool:
-    """Whether half the width of the median's interval is at most ``share`` of the median."""
-    bounds = median_interval(values)
-    return bounds is not None and (bounds[1] - bounds[0]) / 2.0 <= share * abs(float(np.median(values)))
-
-
 def parse_share(share: str | float, option: str) -> float:
     """``"2%"``, ``"0.02"`` or 0.02, as an option was given it."""
     text = str(share)
@@ -238,7 +232,9 @@ class History:
         if until is None:
             return True
         runs = [run for run in self.of(point).values() if run.succeeded]
-        return has_converged([run.value(self.value or next(iter(run.values), "wall_s")) for run in runs], until)
+        values = [run.value(self.value or next(iter(run.values), "wall_s")) for run in runs]
+        bounds = median_interval(values)
+        return bounds is not None and (bounds[1] - bounds[0]) / 2.0 <= until * abs(float(np.median(values)))
 
     def summary(self, points: Sequence[Point], new_runs: int, until: float | None = None) -> Summary:
         """What there is of these points."""

@@ -79,10 +79,8 @@ class Comparison:
             free, bounded = fitted(True)  # all subsets of many named functions are worth it only where one is needed
         self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
         preferred = bounded if options.sign == "bounded" else free
-        self._free, self._taken = (
-            free,
-            preferred if options.sign == "any" else preferred.instead(free.negative, bounded),
-        )
+        self._free = free
+        self._taken = preferred if options.sign == "any" else preferred.instead(free.negative, bounded)
         # A function that a pair or two of many would need below 0 must not discredit it for all the others: held at 0
         # there it costs what it costs. Of a single pair that would only repeat a smaller model.
         is_free = options.sign == "any" or (options.sign == "nonnegative" and len(self._cells) == 1)
@@ -169,10 +167,9 @@ class Comparison:
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
             candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
-        where = f" of {len(self._cells):,} pairs of a code and a system"
-        if alone:  # a table without codes and systems is called "all"
-            name = observed.cell_name(int(self._cells[0]))
-            where = "" if name == "all" else f" of {name}"
+        several = f"{len(self._cells):,} pairs of a code and a system"
+        name = observed.cell_name(int(self._cells[0])) if alone else several
+        where = "" if name == "all" else f" of {name}"  # a table without codes and systems is called "all"
         total, centered = (float(values.sum()) for values in self._totals())
         most = int(self.fits.sizes[self._shown].max())
         few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
@@ -229,10 +226,9 @@ class Comparison:
         extra: dict[str, float | int | None] = {}
         if alone:
             fitted = int(fits.effective[0, h])
-            values = dict(
-                zip(fits.hypotheses[fitted] if fitted >= 0 else (), fits.coefficients[0, fitted], strict=False)
-            )
-            extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
+            members = fits.hypotheses[fitted] if fitted >= 0 else ()
+            values = dict(zip(members, fits.coefficients[0, fitted].tolist(), strict=False))
+            extra = {f"c{i}": values.get(f, 0.0) for i, f in enumerate(fits.hypotheses[h], 1)}
         names = tuple(self.names[f] for f in fits.hypotheses[h])
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
 

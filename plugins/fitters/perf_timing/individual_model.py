@@ -191,7 +191,7 @@ def pair_bounds(
 ) -> Floats:
     """Values with the bounds of single runs, in the user's unit."""
     bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
-    cells = places.code * len(model.systems) + places.system
+    cells = _cells(model, places)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for pair in pairs:
         cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
@@ -211,7 +211,7 @@ def _bounds(
 ) -> Floats:
     """Quantiles (2, k) of single runs of one pair at k points."""
     measured_places = model.measured_places
-    rows = np.flatnonzero(measured_places.code * len(model.systems) + measured_places.system == cell)
+    rows = np.flatnonzero(_cells(model, measured_places) == cell)
     pair_places, observed = _some(measured_places, rows), model.observations
     functions = characteristics(model.functions, model.columns)
     measured = np.array(observed.value)[rows]
@@ -223,9 +223,7 @@ def _bounds(
         signed=min(pair.coefficients, default=0.0) < 0.0,
         expected=values,
     )
-    spread = np.array(
-        [np.nan if observed.spread[k] is None else observed.spread[k] for k in rows.tolist()], dtype=np.float64
-    )
+    spread = np.array(observed.spread, dtype=np.float64)[rows]
     repetitions = np.array(observed.repetitions, dtype=np.float64)[rows]
     runs = expected_runs(measured, repetitions, spread / measured, pair_places.points, places.points, shapes)
     return runs.ratio_quantiles(shares)
@@ -293,7 +291,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def remarks(self, points: Points) -> list[str]:
         lines, places = super().remarks(points), self.places(points)
-        pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
+        pair_at = self._pair_of_cell()[_cells(self, places)]
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
                 lines[place] = "not identifiable from the points of this pair"
@@ -311,7 +309,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     def _parts(self, places: Places) -> Iterator[_Part]:
         """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
         design = self.scaled_design(places)
-        pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
+        pair_at = self._pair_of_cell()[_cells(self, places)]
         indices: dict[tuple[str, ...], list[int]] = {}
         for k, pair in enumerate(self.pairs):
             indices.setdefault(pair.functions, []).append(k)

@@ -79,7 +79,12 @@ class JointComparison:
         self.names = tuple(function.name for function in candidates)
         self._design = measured_design(candidates, data) * (prepared.by_point * prepared.root_weight)[:, None]
         self.target = prepared.target * prepared.root_weight
-        self.reference = _reference(data, options.reference)
+        if options.reference is None:
+            self.reference = int(np.bincount(data.system, minlength=len(data.systems)).argmax())
+        elif options.reference not in data.systems:
+            raise UnknownNameError("system", options.reference, data.systems)
+        else:
+            self.reference = data.systems.index(options.reference)
         if self.is_named:
             spelt = (function.name for function in characteristics(requested, data.columns))
             self.combinations = [tuple(self.names.index(name) for name in spelt)]
@@ -110,7 +115,8 @@ class JointComparison:
         count = -(-len(self.combinations) // _COMBINATIONS_OF_A_PART)
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
-        message = packed(self.problem(tuple(range(len(self.names)))), self._how(self.options.starts))
+        how = msgspec.structs.asdict(self._how(self.options.starts))
+        message = packed(self.problem(tuple(range(len(self.names)))), **how)
         compared: dict[tuple[int, ...], _Compared] = {}
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
             for number, answer in as_they_end(executor, compare_part, [(message, part) for part in parts]):
@@ -198,14 +204,6 @@ def _check_table(data: Observations) -> None:
         f"{data.source}: code {listing(other_codes, 5)} was measured on no system that the others share (only on "
         f"{listing(other_systems, 5)}); measure one of them on a shared system, or leave it out with --where"
     )
-
-
-def _reference(data: Observations, name: str | None) -> int:
-    if name is None:
-        return int(np.bincount(data.system, minlength=len(data.systems)).argmax())
-    if name not in data.systems:
-        raise UnknownNameError("system", name, data.systems)
-    return data.systems.index(name)
 
 
 class JointFitter(Fitter):
@@ -362,20 +360,15 @@ def _intervals(
         lower, upper = sample.intervals(options.level)
         complete = np.full(count, sample.failed == 0)
     works = problem.n_functions * problem.n_codes
-    r_lower, r_upper = reciprocal(lower[works:], upper[works:], fit.theta[works:])
-    ends = zip(
-        [parameter.name for parameter in model.parameters],
-        [*lower[:works], *_unless_zero(fit.theta[works:], lower[works:], r_lower)],
-        [*upper[:works], *_unless_zero(fit.theta[works:], upper[works:], r_upper)],
-        complete.tolist(),
-        strict=True,
+    speeds = reciprocal(lower[works:], upper[works:], fit.theta[works:])
+    # Where the inverse speed is 0 it is reported itself, so its own ends.
+    ends = (
+        [*direct[:works], *np.where(fit.theta[works:] == 0.0, direct[works:], turned)]
+        for direct, turned in zip((lower, upper), speeds, strict=True)
     )
-    return tuple(Interval(name, finite(low), finite(high), is_complete) for name, low, high, is_complete in ends)
-
-
-def _unless_zero(inverse: Floats, direct: Floats, turned: Floats) -> Floats:
-    """Ends of speeds; where the inverse speed is 0 it is reported itself, so its own ends."""
-    return np.where(inverse == 0.0, direct, turned)
+    names = [parameter.name for parameter in model.parameters]
+    rows = zip(names, *ends, complete.tolist(), strict=True)
+    return tuple(Interval(name, finite(low), finite(high), is_complete) for name, low, high, is_complete in rows)
 
 
 def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:

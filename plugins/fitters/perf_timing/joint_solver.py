@@ -56,8 +56,6 @@ _SMALLEST_IN_GAUGE = 1e-9
 def single_thread() -> Iterator[None]:
     """Keep BLAS to one thread within; what it was set to comes back.
 
-    One thread for linear algebra on small matrices.
-
     A joint fit takes thousands of singular value decompositions of some hundred rows. OpenBLAS deals each out to all
     cores, which costs more than it gains: on two busy cores the 28 models of a table with 146 observations and 40
     parameters took 20 s with its own choice of threads, and 3 s with one.
@@ -297,16 +295,9 @@ def refine(
     """The optimum that is reached from one start theta (P,); the options are those of `trust_region.solve`."""
     lower = np.zeros(problem.n_parameters) if positive else None
     return trust_region.solve(
-        problem.residuals,
-        problem.jacobian,
-        theta,
-        lower=lower,
-        loss=loss,
-        loss_scale=loss_scale,
-        max_evaluations=MOST_EVALUATIONS,
-        tolerance=tolerance,
-        polish=polish,
-    )
+        problem.residuals, problem.jacobian, theta, lower=lower, loss=loss, loss_scale=loss_scale,
+        max_evaluations=MOST_EVALUATIONS, tolerance=tolerance, polish=polish,
+    )  # fmt: skip
 
 
 def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, loss_scale: float) -> Floats:
@@ -332,19 +323,18 @@ def search(
     With v of the reference held at 1 the way from a poor start to the optimum may lead through infinity, and the
     search ends there; without a reference there is no such place.
     """
+    how: dict[str, Any] = {"positive": positive, "loss": loss, "loss_scale": loss_scale}
     ungauged = replace(problem, reference=None)
     w, v = problem.unpack(theta)
     if positive:  # negative and tiny entries are raised to a part of the size of their function's others
         w, v = (np.maximum(part, _INSIDE * np.abs(part).mean(axis=1, keepdims=True)) for part in (w, v))
         w, v = problem.unpack(problem.pack(w, v))
     begin = ungauged.pack(w, v)
-    roughly = refine(
-        ungauged, begin, positive=positive, loss=loss, loss_scale=loss_scale, polish=False, tolerance=_ROUGH
-    )
+    roughly = refine(ungauged, begin, **how, polish=False, tolerance=_ROUGH)
     # Mixing the copies of a function would lead out of the bounds of a nonnegative fit.
     mixed = [] if positive else same_functions(problem.basis)
     gauged = problem.pack(*in_gauge(*ungauged.unpack(roughly.theta), problem.reference_system, mixed))
-    final = refine(problem, gauged, positive=positive, loss=loss, loss_scale=loss_scale, polish=True)
+    final = refine(problem, gauged, **how, polish=True)
     return replace(final, evaluations=final.evaluations + roughly.evaluations)
 
 
@@ -376,8 +366,11 @@ def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tu
             size = np.linalg.norm(v[copies], axis=1, keepdims=True)
             size[size == 0.0] = 1.0
             w[copies], v[copies] = w[copies] * size, v[copies] / size
-            reflection = _towards_equal(v[copies, reference])
-            w[copies], v[copies] = reflection @ w[copies], reflection @ v[copies]
+            # The Householder reflection that turns a vector into one of the same length with equal entries.
+            mirror = v[copies, reference] - np.linalg.norm(v[copies, reference]) / np.sqrt(len(copies))
+            if squared := mirror @ mirror:
+                reflection = np.eye(len(copies)) - 2.0 * np.outer(mirror, mirror) / squared
+                w[copies], v[copies] = reflection @ w[copies], reflection @ v[copies]
     scale = v[:, reference, None]
     smallest = _SMALLEST_IN_GAUGE * np.abs(v).max(axis=1, keepdims=True)
     smallest[smallest == 0.0] = 1.0
@@ -385,14 +378,6 @@ def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tu
     w, v = w * scale, v / scale
     v[:, reference] = 1.0
     return w, v
-
-
-def _towards_equal(row: Floats) -> Floats:
-    """The Householder reflection that turns a vector into one of the same length with equal entries."""
-    mirror = row - np.linalg.norm(row) / np.sqrt(len(row))
-    squared = mirror @ mirror
-    identity = np.eye(len(row))
-    return identity if squared == 0.0 else identity - 2.0 * np.outer(mirror, mirror) / squared
 
 
 @dataclass(frozen=True)
@@ -438,13 +423,6 @@ class JointProblem:
         """Systems whose v are parameters, in order: all but the reference."""
         return np.flatnonzero(np.arange(self.n_systems) != self.reference)
 
-    @cached_property
-    def place(self) -> Ints:
-        """(S,) int: place of each system among the fitted ones, -1 for the reference."""
-        place = np.full(self.n_systems, -1)
-        place[self.fitted_systems] = np.arange(len(self.fitted_systems))
-        return place
-
     def pack(self, w: Floats, v: Floats) -> Floats:
         """Parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
         return np.concatenate([w.ravel(), v[:, self.fitted_systems].ravel()])
@@ -478,9 +456,9 @@ class JointProblem:
     def _columns(self) -> tuple[Ints, Ints, Ints]:
         """Columns of each row's w; the rows not on the reference system; columns of their v."""
         m, functions = self.n_functions, np.arange(self.n_functions)
-        place = self.place[self.system]
-        fitted = np.flatnonzero(place >= 0)
-        speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[fitted, None]
+        fitted = np.flatnonzero(np.isin(self.system, self.fitted_systems))
+        place = np.searchsorted(self.fitted_systems, self.system[fitted])
+        speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[:, None]
         return functions * self.n_codes + self.code[:, None], fitted, speed_columns
 
     def subset(self, rows: Booleans) -> JointProblem:

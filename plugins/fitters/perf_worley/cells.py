@@ -140,12 +140,8 @@ def residuals(values: Floats, breaks: Ints, degrees: Ints) -> Floats:
     x = np.arange(len(values)) - breaks[phase] - 0.5 * (n[phase] - 1.0)
     # Orthogonal polynomials on each phase's cells.
     square = x * x
-    polynomials = (
-        np.ones_like(x),
-        x,
-        square - ((n * n - 1.0) / 12.0)[phase],
-        x * (square - ((3.0 * n * n - 7.0) / 20.0)[phase]),
-    )
+    cubic = x * (square - ((3.0 * n * n - 7.0) / 20.0)[phase])
+    polynomials = (np.ones_like(x), x, square - ((n * n - 1.0) / 12.0)[phase], cubic)
     errors = values
     for degree in range(int(degrees.max()) + 1):
         shape = polynomials[degree] * (degrees >= degree)[phase]
@@ -263,12 +259,19 @@ def phase_errors(
         return None
     averaged = averaged_over_period(cells)
     noises = noises_of_phases(averaged, places, np.asarray(degrees, np.int64))
-    cycle, misplaced = processor_cycle(tree, n_locations), _misplaced(averaged, places)
+    cycle = processor_cycle(tree, n_locations)
+    # What each break adds to a phase's sum over cells if it lies anywhere within a period: standard deviation.
+    half, last = math.ceil(0.5 * averaged.period), n_cells - 1
+    jumps = averaged.values[np.minimum(places + half, last)] - averaged.values[np.maximum(places - 1 - half, 0)]
+    jumps[[0, -1]] = 0.0
+    misplaced = jumps * averaged.period / math.sqrt(12.0)
     per_phase = []
     for k in range(n_phases):
         length = float(breaks[k + 1] - breaks[k])
-        # Per time instead of per cell.
-        errors = _coefficient_errors(noises[k] * cells.width, length, degrees[k])
+        # Of powers of time, for noise per time: in units of the length, integrals of t^(i + j) are Hilbert's matrix.
+        powers = np.arange(degrees[k] + 1)
+        inverse = np.diag(np.linalg.inv(1.0 / (powers[:, None] + powers + 1.0)))
+        errors = tuple((np.sqrt(noises[k] * cells.width / length * inverse) / length**powers).tolist())
         start = None
         if k:
             around, pair = breaks[k - 1 : k + 2], slice(k - 1, k + 1)
@@ -309,23 +312,6 @@ def noises_of_phases(cells: Cells, places: Ints, degrees: Ints) -> Floats:
     return noises
 
 
-def _misplaced(cells: Cells, places: Ints) -> Floats:
-    """What each break adds to a phase's sum over cells if it lies anywhere within a period: standard deviation."""
-    half = math.ceil(0.5 * cells.period)
-    last = len(cells.values) - 1
-    jumps = cells.values[np.minimum(places + half, last)] - cells.values[np.maximum(places - 1 - half, 0)]
-    jumps[[0, -1]] = 0.0
-    return np.asarray(jumps * cells.period / math.sqrt(12.0))
-
-
-def _coefficient_errors(noise: float, length: float, degree: int) -> tuple[float, ...]:
-    """Standard errors of coefficients of powers of time, for noise per time over ``length``."""
-    powers = np.arange(degree + 1)
-    # In units of the length, where the matrix of integrals of t^(i + j) is Hilbert's.
-    inverse = np.linalg.inv(1.0 / (powers[:, None] + powers[None, :] + 1.0))
-    return tuple(float(e) for e in np.sqrt(noise / length * np.diag(inverse)) / length**powers)
-
-
 def _break_interval(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], noises: Floats
 ) -> tuple[float, float]:
@@ -334,12 +320,10 @@ def _break_interval(
     width = cells.width
     inner = np.arange(math.floor(begin / width) + 2, math.ceil(end / width) - 1) * width
     places = np.unique(np.append(inner[(inner > begin) & (inner < end)], middle))
-    squares = np.array(
-        [
-            tree.error(tree.interval(begin, place), degrees[0]) + tree.error(tree.interval(place, end), degrees[1])
-            for place in places.tolist()
-        ]
-    )
+    squares = np.array([
+        tree.error(tree.interval(begin, place), degrees[0]) + tree.error(tree.interval(place, end), degrees[1])
+        for place in places.tolist()
+    ])  # fmt: skip
     limits = LIMIT * width * np.where(places < middle, noises[0], noises[1])
     near = places[squares - squares.min() <= limits]
     low, high = min(float(near.min(initial=middle)), middle), max(float(near.max(initial=middle)), middle)

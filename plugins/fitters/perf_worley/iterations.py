@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from perf_traces.windows import CUT, families, merged_spans, occurrences
 from perf_views.names import plain_name
-from perf_worley.activity import Activity, activities, clipped_sums, joined
+from perf_worley.activity import Activity, activities, clipped_sums, joined, summed
 from perf_worley.alignment import align, candidates, signal_of
 from perf_worley.iteration_answers import in_a_line, report_of
 from perf_worley.phase_maker import Found, PhaseMaker, with_errors
@@ -164,11 +164,7 @@ class Differences:
 
 def differences_of(activities: Sequence[Activity]) -> Differences:
     """What makes iterations differ."""
-    total: dict[str, int] = {}
-    for activity in activities:
-        for name, time in activity.categories_ns.items():
-            total[name] = total.get(name, 0) + time
-    names = sorted(total, key=lambda name: (name != "computing", name == "no state", -total[name]))
+    names = list(summed(activity.categories_ns for activity in activities))
     times = [[activity.categories_ns.get(name, 0) for name in names] for activity in activities]
     return Differences(tuple(names), np.array(times, dtype=np.int64).reshape(len(times), len(names)))
 
@@ -327,18 +323,11 @@ def repetition(
     """The iterations of a run, for its model; None where there are none."""
     if curve not in _known:
         found = iterations_of(curve, trace, busy=busy, idle=idle)
-        _known[curve] = (
-            None
-            if found.period is None
-            else Repetition(
-                count=found.count,
-                period=found.period,
-                spread=found.spread or 0.0,
-                start=float(found.starts[0]),
-                end=float(found.ends[-1]),
-                text=in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual),
-            )
-        )
+        _known[curve] = None
+        if found.period is not None:
+            text = in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual)
+            ends = float(found.starts[0]), float(found.ends[-1])
+            _known[curve] = Repetition(found.count, found.period, found.spread or 0.0, *ends, text)
     return _known[curve]
 
 

@@ -186,20 +186,19 @@ def sequence_entries(
     entries = []
     for number, (n, segmentation, each) in enumerate(zip(counts, segmentations, phases, strict=True)):
         facts = segmentation.statistics
-        entries.append(
-            SequenceEntry(
-                n_phases=n,
-                epsilon=max(phase.error for phase in each),
-                tolerance=facts.get("tolerance"),
-                sum_of_squares=sum(phase.error**2 for phase in each),
-                breaks=tuple(inner[number]),
-                kept=tuple(kept[number]),
-                following=len(counts) - number - 1,
-                evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
-                updates=int(facts["updates"]) if "updates" in facts else None,
-                gain=None if gains is None else gains[number],
-            )
+        entry = SequenceEntry(
+            n_phases=n,
+            epsilon=max(phase.error for phase in each),
+            tolerance=facts.get("tolerance"),
+            sum_of_squares=sum(phase.error**2 for phase in each),
+            breaks=tuple(inner[number]),
+            kept=tuple(kept[number]),
+            following=len(counts) - number - 1,
+            evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
+            updates=int(facts["updates"]) if "updates" in facts else None,
+            gain=None if gains is None else gains[number],
         )
+        entries.append(entry)
     return entries
 
 
@@ -207,12 +206,11 @@ def persistence(models: Sequence[Sequence[float]], duration: float) -> list[list
     """For each break of each model in how many of the following models it stays."""
     counts = []
     for number, breaks in enumerate(models):
-        kept = [0] * len(breaks)
+        kept = np.zeros(len(breaks), dtype=np.int64)
         for later in models[number + 1 :]:
-            if len(later):
-                distance = np.abs(np.subtract.outer(np.asarray(breaks), np.asarray(later)))
-                kept = [k + bool(d <= _SAME * duration) for k, d in zip(kept, distance.min(axis=1), strict=True)]
-        counts.append(kept)
+            distance = np.abs(np.subtract.outer(np.asarray(breaks), np.asarray(later)))
+            kept += distance.min(axis=1, initial=np.inf) <= _SAME * duration
+        counts.append(kept.tolist())
     return counts
 
 

@@ -322,15 +322,10 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: Ints, splits: _Splits
     n = len(degrees)
     errors = [tree.error(tree.between(edges[i], edges[i + 1]), int(degrees[i])) for i in range(n)]
     # A joined phase keeps the higher degree of the two.
-    losses = [
-        (
-            tree.error(tree.between(edges[i - 1], edges[i + 1]), int(max(degrees[i - 1], degrees[i])))
-            - errors[i - 1]
-            - errors[i],
-            i,
-        )
-        for i in range(1, n)
-    ]
+    losses = []
+    for i in range(1, n):
+        together = tree.error(tree.between(edges[i - 1], edges[i + 1]), int(max(degrees[i - 1], degrees[i])))
+        losses.append((together - errors[i - 1] - errors[i], i))
     needed = min((loss for loss, _ in losses), default=math.inf)
     gains = []
     for i in range(n):
@@ -345,16 +340,13 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: Ints, splits: _Splits
                 splits[phase] = (place, squared, below)
             if squared < below:
                 gains.append((errors[i] - squared, i, place))
-    best = max(
-        (
-            (gain - loss, removed, split, place)
-            for loss, removed in losses
-            for gain, split, place in gains
-            if split not in (removed - 1, removed)
-        ),
-        default=(0.0, 0, 0, 0),
-    )
-    profit, removed, split, place = best
+    moves = [
+        (gain - loss, removed, split, place)
+        for loss, removed in losses
+        for gain, split, place in gains
+        if split not in (removed - 1, removed)
+    ]
+    profit, removed, split, place = max(moves, default=(0.0, 0, 0, 0))
     if profit <= 0.0:
         return False
     kept = [*edges[:removed], *edges[removed + 1 :]]
