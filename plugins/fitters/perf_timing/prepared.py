@@ -108,15 +108,34 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def quantities_of(words: Sequence[str], data: Measurements, role: str, option: str) -> tuple[str, dict[str, float]]:
-    """One positive number for each code, or for each system."""
+    """One positive number for each code, or for each system: as words, of a column or formula, or of a small table."""
+    from perfcore.reading.recognise import read
+
     if all("=" in word for word in words):
         return option, _listed(words, option)
     word = words[0]
     path, _, column = word.rpartition(":") if ":" in word else (word, "", "")
-    if word not in data.table.columns and Path(path).is_file():
-        table = _small_table(path, data, role)
-        return _by_label(table, _quantity_column(table, column, role), role, option)
-    return _by_label(data, word, role, option)
+    if word in data.table.columns or not Path(path).is_file():
+        return _by_label(data, word, role, option)
+    small = cast(Measurements, read(path, wanted=(Measurements,)))
+    columns: tuple[str, ...] = getattr(data.roles, role)
+    if not columns:
+        raise OptionError(f"{path}: the measurements have no column that names the {role}; give --{role} COLUMN")
+    if missing := [name for name in columns if name not in small.table.columns]:
+        raise DataError(
+            f"{path}: has no column {missing[0]!r}, by which the {role} of the measurements is named; its columns are "
+            f"{listing(small.table.columns)}"
+        )
+    if not column:  # the only numeric one apart from those that name the role
+        numbers = [str(c) for c in small.table.columns if small.table[c].dtype.kind in "iuf" and c not in columns]
+        if len(numbers) != 1:
+            source = small.source
+            raise OptionError(
+                f"{source}: say which column to take, {source}:COLUMN; of numbers it has {listing(numbers)}"
+            )
+        (column,) = numbers
+    roles: dict[str, Any] = {"code": (), "system": (), role: columns}
+    return _by_label(small.with_roles(parameters=(), **roles), column, role, option)
 
 
 def _listed(words: Sequence[str], option: str) -> dict[str, float]:
@@ -136,37 +155,6 @@ def _listed(words: Sequence[str], option: str) -> dict[str, float]:
     return quantities
 
 
-def _small_table(path: str, data: Measurements, role: str) -> Measurements:
-    """The table of a file, with the columns that name the codes or systems of the measurements."""
-    from perfcore.reading.recognise import read
-
-    table = read(path, wanted=(Measurements,))
-    columns: tuple[str, ...] = getattr(data.roles, role)
-    if not columns:
-        raise OptionError(f"{path}: the measurements have no column that names the {role}; give --{role} COLUMN")
-    missing = [column for column in columns if column not in table.table.columns]
-    if missing:
-        raise DataError(
-            f"{path}: has no column {missing[0]!r}, by which the {role} of the measurements is named; its columns are "
-            f"{listing(table.table.columns)}"
-        )
-    roles: dict[str, Any] = {"code": (), "system": (), role: columns}
-    return cast(Measurements, table).with_roles(parameters=(), **roles)
-
-
-def _quantity_column(table: Measurements, column: str, role: str) -> str:
-    """The column named, else the only numeric one apart from those that name the role."""
-    if column:
-        return column
-    named = getattr(table.roles, role)
-    numbers = [c for c in table.table.columns if table.table[c].dtype.kind in "iuf" and c not in named]
-    if len(numbers) != 1:
-        raise OptionError(
-            f"{table.source}: say which column to take, {table.source}:COLUMN; of numbers it has {listing(numbers)}"
-        )
-    return str(numbers[0])
-
-
 def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[str, dict[str, float]]:
     """Mean of a column or formula for each code or system, which must be the same there."""
     values = _evaluated(data, column, option)
@@ -180,10 +168,8 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
             data.refuse(int(np.argmax(index == number)), f"{column} is empty; a positive number is expected")
         wrong = ~((group > 0.0) & (group < np.inf))
         if wrong.any():
-            data.refuse(
-                int(rows[np.argmax(wrong)]),
-                f"{column} of {role} {label} is {group[wrong][0]:g}; a positive number is expected",
-            )
+            problem = f"{column} of {role} {label} is {group[wrong][0]:g}; a positive number is expected"
+            data.refuse(int(rows[np.argmax(wrong)]), problem)
         if group.max() - group.min() > _SPREAD * group.min():
             raise DataError(
                 f"{data.source}: {column} of {role} {label} is between {group.min():g} and {group.max():g}; a quantity "
@@ -193,39 +179,28 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
     return column, means
 
 
-def _evaluated(data: Measurements, column: str, option: str) -> Floats:
-    table = data.table
-    if column in table.columns:
-        formula, names = None, [column]
-    else:
-        try:
-            formula = Formula(column)
-        except FormulaError as error:
-            raise OptionError(f"{option} {column!r}: neither a column, nor a file, nor a formula: {error}") from None
-        names = list(formula.names)
-    arrays = {}
-    for name in names:
-        if name not in table.columns:
-            raise UnknownNameError(
-                f"column of {data.source} (and there is no such file)", name, map(str, table.columns)
-            )
-        arrays[name] = _numbers(data, name)
-    if formula is None:
-        return arrays[column]
-    return np.broadcast_to(formula.evaluate(arrays), len(table))
-
-
-def _numbers(data: Measurements, name: str) -> Floats:
-    """A column as numbers (n,); NaN where it is empty."""
+def _evaluated(data: Measurements, text: str, option: str) -> Floats:
+    """A column, or a formula over columns (n,); NaN where it is empty."""
     import pandas as pd
 
-    column = data.table[name]
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    texts = np.isnan(numbers) & column.notna().to_numpy()
-    if texts.any():
-        row = int(np.argmax(texts))
-        data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
-    return numbers
+    table = data.table
+    try:
+        formula = None if text in table.columns else Formula(text)
+    except FormulaError as error:
+        raise OptionError(f"{option} {text!r}: neither a column, nor a file, nor a formula: {error}") from None
+    arrays = {}
+    for name in [text] if formula is None else formula.names:
+        if name not in table.columns:
+            what = f"column of {data.source} (and there is no such file)"
+            raise UnknownNameError(what, name, map(str, table.columns))
+        column = table[name]
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        texts = np.isnan(numbers) & column.notna().to_numpy()
+        if texts.any():
+            row = int(np.argmax(texts))
+            data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
+        arrays[name] = numbers
+    return arrays[text] if formula is None else np.broadcast_to(formula.evaluate(arrays), len(table))
 
 
 @dataclass(frozen=True)
@@ -242,14 +217,8 @@ class Prepared:
 
     def select(self, kept: Booleans) -> Prepared:
         """The observations kept (n,) bool."""
-        return replace(
-            self,
-            seen=self.seen.select(kept),
-            factor=self.factor[kept],
-            by_point=self.by_point[kept],
-            target=self.target[kept],
-            root_weight=self.root_weight[kept],
-        )
+        names = ("factor", "by_point", "target", "root_weight")
+        return replace(self, seen=self.seen.select(kept), **{name: getattr(self, name)[kept] for name in names})
 
 
 def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:

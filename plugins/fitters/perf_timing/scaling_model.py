@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
-from perf_timing.prepared import Preparation, characteristics, design
+from perf_timing.options import ScalingOptions
+from perf_timing.prepared import Preparation, characteristics, design, prepare, span
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
@@ -146,10 +147,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     def remarks(self, points: Points) -> list[str]:
         places, measured_places = self.places(points), self.measured_places
         lines = [""] * len(places)
-        cells, measured = (
-            places.code * len(self.systems) + places.system,
-            measured_places.code * len(self.systems) + measured_places.system,
-        )
+        cells, measured = (at.code * len(self.systems) + at.system for at in (places, measured_places))
         for cell in np.unique(cells):
             rows, in_cell = np.flatnonzero(cells == cell), measured == cell
             if not in_cell.any():
@@ -206,21 +204,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             + (f"; codes: {listing(self.codes, 8)}" if len(self.codes) > 1 else "")
             + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else "")
         ]
-        scale = self.preparation.line(self.columns)
-        lines.append(f"{scale}{self._weights_line()}; predictions in original units")
+        weights, how = self.origin.options["weights"], ""
+        if weights not in ("auto", "equal"):
+            how = f", weights: {weights}"
+        elif weights == "auto" and self.relative:  # the data decided it
+            scaled = span(np.array(self.observations.value) * self.factor(self.measured_places))
+            how = f"; weights: relative (values span {scaled:,.0f}x, 5th to 95th percentile)"
+        lines.append(f"{self.preparation.line(self.columns)}{how}; predictions in original units")
         return [*lines, *self.notes]
-
-    def _weights_line(self) -> str:
-        """How points are weighed, and why where the data decided it."""
-        from perf_timing.prepared import span
-
-        weights = self.origin.options["weights"]
-        if weights != "auto":
-            return "" if weights == "equal" else f", weights: {weights}"
-        if not self.relative:
-            return ""
-        scaled = np.array(self.observations.value) * self.factor(self.measured_places)
-        return f"; weights: relative (values span {span(scaled):,.0f}x, 5th to 95th percentile)"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         options = self.origin.options
@@ -231,9 +222,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def check_data(self, data: Any) -> Observations:
         """Observations of other data for this model's pictures."""
-        from perf_timing.options import ScalingOptions
-        from perf_timing.prepared import prepare
-
         options = self.origin.options
         names = {field: options[field] for field in ScalingOptions.__dataclass_fields__ if field in options}
         names["weights"] = "equal"  # points are wanted, and other data need not have repeated runs
