@@ -258,7 +258,7 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
     before = file.read_bytes()
     (tmp_path / "r.csv").write_text("bench,time_ms\nsort,3\n")
     assert perf("gate", "record", file, tmp_path / "r.csv", "--commit", "c20") == 2
-    assert "sort is in s, not ms" in capsys.readouterr().err
+    assert "sort is in s, not ms" in " ".join(capsys.readouterr().err.split())
     assert file.read_bytes() == before
     assert perf("gate", "record", tmp_path / "h.csv", tmp_path / "r.csv", "--commit", "c20") == 2
     file.write_bytes(before + b"[1, 2]\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -590,6 +590,8 @@ def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
 
 def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
     """Write a suite of cases: name, outcome, and text; inconclusive is skipped."""
+    from xml.sax.saxutils import quoteattr
+
     refuse_other_kind(path, "JUnit report")
     counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("fail", "inconclusive")]
     lines = [
@@ -605,7 +607,7 @@ def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | o
 
 def _cell(text: str) -> str:
     """Return a text that shows itself in a cell and in a line."""
-    return escape(" ".join(text.split())).replace("|", "\\|").replace("*", "\\*").replace("`", "\\`")
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|").replace("*", "\\*").replace("`", "\\`")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -453,8 +453,8 @@ def compare(
     >>> comparison.ratio.round(3).tolist()
     [1.111, 1.5]
     """
-    from perf_gate.comparison import compare_models, comparison_points
-    from perf_gate.sides import model_or_data, names_of, two_models
+    from perf_gate.comparison import compare_models, comparison_points, model_or_data, two_models
+    from perf_gate.sides import names_of
     from perfcore.hooks.registry import registry
     from perfcore.models.fitting import resolve
 

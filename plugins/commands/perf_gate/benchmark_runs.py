@@ -418,8 +418,21 @@ class Runs(NamedTuple):
     number: Floats  # of these runs; 1 of a run
     row: Floats  # in a table that holds both versions, and nothing that numbers its runs; NaN otherwise
 
+    @property
+    def is_one_session(self) -> bool:
+        """Whether all runs are of one session."""
+        return bool((self.session == self.session[0]).all())
+
+    def of_sessions(self) -> list[Runs]:
+        """Return the runs of each session, in the order of their numbers."""
+        if self.is_one_session:
+            return [self]
+        return [self.take(self.session == number) for number in np.unique(self.session)]
+
     def medians(self, groups: Floats) -> tuple[Floats, Floats]:
         """Sorted distinct groups, and the median of each."""
+        if (groups == groups[0]).all():
+            return groups[:1], np.array([np.median(self.value)])
         names, places = np.unique(groups, return_inverse=True)
         if len(names) == len(groups):
             return names, self.value[np.argsort(groups, kind="stable")]

@@ -37,6 +37,7 @@ _LIGHTEST = 10.0  # the first to be tried: it too is better than normal where ta
 # series of 120 values, tails of t_3 more in all of 500 values, and in half of 120.
 _HEAVY = 3.5
 _ITERATIONS = 12  # the likelihood then changes by less than 0.01
+_ROUGH, _FAR_BEHIND = 3, 10.0  # iterations, after which a noise that is so much less likely is not the likeliest
 _STRICTER = 1.15  # critical values, set on tails of t_3 at 120 and 500 values
 
 FEWEST_VALUES = 12
@@ -288,23 +289,36 @@ class _Fits:
 
 
 def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:
-    """Of regressions with errors of Student's t, each with its own scale."""
+    """Of regressions with errors of Student's t, each with its own scale; -inf of those far behind the likeliest."""
     n = values.shape[1]
-    weights = np.ones_like(values)
-    for _ in range(1 if math.isinf(freedom) else _ITERATIONS):
-        weighted = design * weights[:, None]
-        gram = weighted @ design.transpose(0, 2, 1)
-        ridge = 1e-12 * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(gram.shape[1])
-        estimate = np.linalg.solve(gram + ridge, weighted @ values[:, :, None])
-        rest = values - (estimate.transpose(0, 2, 1) @ design)[:, 0]
-        variance = np.maximum((weights * rest**2).sum(axis=1) / weights.sum(axis=1), 1e-300)
-        relative = rest**2 / variance[:, None]
-        weights = (freedom + 1.0) / (freedom + relative) if math.isfinite(freedom) else weights
-    scale = -0.5 * n * np.log(variance)
     if math.isinf(freedom):
-        return np.asarray(scale - 0.5 * n * (math.log(2.0 * math.pi) + 1.0))
+        _, variance = _weighted_regression(design, values, np.ones_like(values))
+        return np.asarray(-0.5 * n * (np.log(variance) + math.log(2.0 * math.pi) + 1.0))
     constant = math.lgamma((freedom + 1.0) / 2.0) - math.lgamma(freedom / 2.0) - 0.5 * math.log(freedom * math.pi)
-    return np.asarray(scale + n * constant - 0.5 * (freedom + 1.0) * np.log1p(relative / freedom).sum(axis=1))
+    likelihoods = np.full(len(values), -np.inf)
+    left, weights = np.arange(len(values)), np.ones_like(values)
+    for iterations in (_ROUGH, _ITERATIONS - _ROUGH):
+        for _ in range(iterations):
+            rest, variance = _weighted_regression(design[left], values[left], weights)
+            relative = rest**2 / variance[:, None]
+            weights = (freedom + 1.0) / (freedom + relative)
+        tails = np.log1p(relative / freedom).sum(axis=1)
+        found = -0.5 * n * np.log(variance) + n * constant - 0.5 * (freedom + 1.0) * tails
+        likelihoods[left] = found
+        near = found > found.max() - _FAR_BEHIND
+        likelihoods[left[~near]] = -np.inf
+        left, weights = left[near], weights[near]
+    return likelihoods
+
+
+def _weighted_regression(design: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return residuals (G, n) and variances (G,)."""
+    weighted = design * weights[:, None]
+    gram = weighted @ design.transpose(0, 2, 1)
+    ridge = 1e-12 * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(gram.shape[1])
+    estimate = np.linalg.solve(gram + ridge, weighted @ values[:, :, None])
+    rest = values - (estimate.transpose(0, 2, 1) @ design)[:, 0]
+    return rest, np.maximum((weights * rest**2).sum(axis=1) / weights.sum(axis=1), 1e-300)
 
 
 def change_of(logarithm: float) -> float:
@@ -536,30 +550,41 @@ def gradual_change(values: Floats, detected: Detected, alpha: float, machines: F
         return None
     places, y = np.arange(n), (np.asarray(values, dtype=float) - float(np.median(values))) / scale
     starts = np.arange(_MARGIN, n - _SHORTEST + 1)
-    ramps = np.maximum(0, places - starts[:, None] + 1) / (n - starts)[:, None]  # 1 at the newest value
     known = [*(places >= step.place for step in detected.steps), *(places == out for out in detected.outliers)]
     base = np.stack([np.ones(n), *([] if machines is None else machines), *known]).astype(float)
-    found, without = np.empty((4, len(GRID), len(starts))), np.empty(len(GRID))
     freedom = max(3, n - len(base) - 3)
-    for k, (phi, theta) in enumerate(GRID.tolist()):
-        white = whitened(np.concatenate([base, ramps, y[None]]), phi, theta)
-        basis = np.linalg.qr(white[: len(base)].T)[0]
-        rest = white[len(base) :] - (white[len(base) :] @ basis) @ basis.T
-        square, product, total = (rest[:-1] ** 2).sum(axis=1), rest[:-1] @ rest[-1], float(rest[-1] @ rest[-1])
-        left = np.maximum(total - product**2 / square, n * 1e-12)
-        constant = -0.5 * math.log(first_variance(phi, theta))
-        without[k] = constant - 0.5 * n * math.log(max(total, n * 1e-12))
-        found[:3, k] = constant - 0.5 * n * np.log(left), product / square, np.sqrt(left / freedom / square)
-        found[3, k] = k
-        if k == 0 and 2.0 * (found[0, 0].max() - without[0]) <= _critical(1.0, n, alpha):  # white noise: the most
-            return None
-    best = found[:, found[0].argmax(axis=0), np.arange(len(starts))]
-    ratio = 2.0 * (best[0] - without.max())
+    white = whitened(np.concatenate([base, y[None]]), *GRID.T)
+    gram = white[:, :-1] @ white[:, :-1].transpose(0, 2, 1)
+    basis = np.linalg.solve(np.linalg.cholesky(gram + 1e-12 * n * np.eye(len(base))), white[:, :-1])
+    rest = white[:, -1:] - (white[:, -1:] @ basis.transpose(0, 2, 1)) @ basis
+    # A ramp that begins at s is 1, 2, 3, ... from there on, so that products with all whitened ramps are suffix sums of
+    # suffix sums of the rows whitened backward; a zero in front keeps the first value as it is.
+    backward = np.concatenate([basis, rest], axis=1)[..., ::-1]
+    zeros = np.zeros((*backward.shape[:2], 1))
+    sums = whitened(np.concatenate([zeros, backward], axis=2), *GRID.T)[..., 1:].cumsum(axis=2).cumsum(axis=2)
+    products = sums[..., n - 1 - starts] / (n - starts)  # of ramps that are 1 at the newest value
+    lengths = (whitened(np.arange(n + 1.0)[None], *GRID.T)[:, 0, 1:] ** 2).cumsum(axis=1)[:, n - 1 - starts]
+    square = lengths / (n - starts) ** 2 - (products[:, :-1] ** 2).sum(axis=1)
+    product, total = products[:, -1], (rest[:, 0] ** 2).sum(axis=1)
+    square = np.where(square > 1e-9 * lengths / (n - starts) ** 2, square, np.inf)  # others depend on what is known
+    left = np.maximum(total[:, None] - product**2 / square, n * 1e-12)
+    constant = -0.5 * np.log(first_variance(*GRID.T))
+    without = constant - 0.5 * n * np.log(np.maximum(total, n * 1e-12))
+    likelihood = constant[:, None] - 0.5 * n * np.log(left)
+    if 2.0 * (likelihood[0].max() - without[0]) <= _critical(1.0, n, alpha):  # white noise: the most
+        return None
+    of_best, columns = likelihood.argmax(axis=0), np.arange(len(starts))
+    ratio = 2.0 * (likelihood[of_best, columns] - without.max())
     place = int(ratio.argmax())
-    critical = _critical(float(max(GAIN[int(best[3, place])], GAIN[int(without.argmax())])), n, alpha)
+    best = int(of_best[place])
+    critical = _critical(float(max(GAIN[best], GAIN[int(without.argmax())])), n, alpha)
     if ratio[place] <= critical:
         return None
-    size, side = scale * best[1, place], scale * best[2, place] * _WIDER * float(stdtrit(freedom, 0.975))
+    error = math.sqrt(left[best, place] / freedom / square[best, place])
+    size, side = (
+        scale * product[best, place] / square[best, place],
+        scale * error * _WIDER * float(stdtrit(freedom, 0.975)),
+    )
     first, last = (int(starts[k]) for k in _places(ratio))
     probability = alpha * math.exp(min(0.0, (critical - float(ratio[place])) / _OF_ALPHA))
     return Step(int(starts[place]), first, last, float(size), float(size - side), float(size + side), probability, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,17 +13,42 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.arguments import levels_at
+from perfcore.base import progress
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.columns import plain_name
+from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import N_DRAWS, Drawn, GrowthDraws, PartDraws
-from perfcore.models.model import Model
+from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
+from perfcore.models.model import Model, is_model_file, load
+from perfcore.reading import Read
 from perfcore.report import Report
 from perfcore.results import Result
 
 _SURE = 1.96  # standard errors to the ends of a 95 % interval
 CATEGORY = "category"  # the variable of models by category; their first level is the total
+
+
+def model_or_data(side: Any, fitter: str | None, read: Read) -> Any:
+    """A model or data."""
+    if not isinstance(side, (str, os.PathLike)):
+        return side
+    return load(side) if is_model_file(side) else read(os.fspath(side), types_to_read(fitter))
+
+
+def two_models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:
+    """Both sides as models; data are fitted."""
+    unfitted = [side for side in (first, second) if not isinstance(side, Model)]
+    if fitter is None and unfitted:
+        datasets = [coerce(side, options) for side in unfitted]
+        if len({kind_of(data) for data in datasets}) > 1:
+            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
+            raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")
+        fitter, note = default_fitter(unfitted[0], options)
+        progress.note(note)
+    one, other = (side if isinstance(side, Model) else fit(side, fitter=fitter, **options) for side in (first, second))
+    return one, other
 
 
 def points_of(model: Model, columns: Mapping[str, Any]) -> Any:

@@ -15,12 +15,8 @@ import numpy as np
 
 from perf_gate.benchmark_files import read_set
 from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
-from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
-from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
-from perfcore.models.model import Model, is_model_file, load
 from perfcore.reading import Read
 
 Named = str | os.PathLike[str]
@@ -135,24 +131,3 @@ def _short(name: str) -> str:
         if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
             return words
     return name
-
-
-def model_or_data(side: Any, fitter: str | None, read: Read) -> Any:
-    """A model or data."""
-    if not isinstance(side, (str, os.PathLike)):
-        return side
-    return load(side) if is_model_file(side) else read(os.fspath(side), types_to_read(fitter))
-
-
-def two_models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:
-    """Both sides as models; data are fitted."""
-    unfitted = [side for side in (first, second) if not isinstance(side, Model)]
-    if fitter is None and unfitted:
-        datasets = [coerce(side, options) for side in unfitted]
-        if len({kind_of(data) for data in datasets}) > 1:
-            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
-            raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")
-        fitter, note = default_fitter(unfitted[0], options)
-        progress.note(note)
-    one, other = (side if isinstance(side, Model) else fit(side, fitter=fitter, **options) for side in (first, second))
-    return one, other

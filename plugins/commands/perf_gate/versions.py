@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, Runs, machine_difference, match
-from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially
 from perf_statistics.gating import (
     FEWEST_ROUNDS,
     Estimates,
@@ -31,6 +30,9 @@ from perfcore.base.errors import DataError
 from perfcore.data.units import unit_of_text
 from perfcore.report import Report
 from perfcore.results import Result
+
+if TYPE_CHECKING:
+    from perf_gate.interim_analyses import InterimAnalysis
 
 DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order
@@ -104,8 +106,7 @@ def detect_run_order(
 def _within(side: Runs) -> tuple[float, float]:
     """Noise of runs within the sessions, as a share, and runs of a session."""
     squares, counts = [], []
-    for session in np.unique(side.session):
-        own = side.take(side.session == session)
+    for own in side.of_sessions():
         counts.append(float(own.number.sum()))
         middle, values = float(np.median(own.value)), own.value
         if (own.number > 1).any():
@@ -170,12 +171,12 @@ def _by_row(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] 
 
 def _by_file(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
     """As many files of each version, written in turn and as far apart as their runs took."""
+    if first.is_one_session or second.is_one_session:
+        return None
     levels = [side.medians(side.session)[1] for side in (first, second)]
-    times = [
-        np.array([side.written[side.session == k][0] for k in np.unique(side.session)]) for side in (first, second)
-    ]
+    times = [np.array([own.written[0] for own in side.of_sessions()]) for side in (first, second)]
     together = np.concatenate(times)
-    if len(levels[0]) < 2 or len(levels[0]) != len(levels[1]) or len(np.unique(together)) < len(together):
+    if len(levels[0]) != len(levels[1]) or len(np.unique(together)) < len(together):
         return None
     took = sum(float((side.value * side.number).sum()) for side in (first, second)) / len(together)
     if not _alternate(*times) or np.diff(np.sort(together)).min() < seconds * took / 2.0:
@@ -386,6 +387,8 @@ def gate_versions(
             estimates = replace(estimates, decides=estimates.decides & (not machines))
         judged = judge(estimates, threshold, errors, is_strict)
     else:
+        from perf_gate.interim_analyses import judge_sequentially
+
         for name, order in zip(matched.names, orders, strict=True):
             if order.design != "interleaved":
                 raise DataError(

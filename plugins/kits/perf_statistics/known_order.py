@@ -44,13 +44,16 @@ def first_variance(phi: Any, theta: Any) -> Any:
 
 
 def whitened(rows: Floats, phi: float | Floats, theta: float | Floats) -> Floats:
-    """Return rows (p, n) in order of time without the noise's memory; (G, p, n) for G pairs of parameters."""
+    """Return rows (p, n) in order of time without the noise's memory; (G, p, n) for G pairs of parameters.
+
+    Rows may differ for each pair, (G, p, n).
+    """
     phi, theta = np.asarray(phi)[..., None, None], np.asarray(theta)[..., None, None]
     white = np.empty(np.broadcast_shapes(phi.shape, rows.shape))
-    white[..., 1:] = rows[:, 1:] - phi * rows[:, :-1]
-    white[..., :1] = rows[:, :1] / np.sqrt(first_variance(phi, theta))
+    white[..., 1:] = rows[..., 1:] - phi * rows[..., :-1]
+    white[..., :1] = rows[..., :1] / np.sqrt(first_variance(phi, theta))
     step = 1  # z_t = u_t + theta z_{t-1}, summed over twice as many values each time
-    while step < rows.shape[1] and np.max(theta) > _NEGLIGIBLE:
+    while step < rows.shape[-1] and np.max(theta) > _NEGLIGIBLE:
         earlier = white[..., :-step].copy()
         white[..., step:] += theta * earlier
         step, theta = 2 * step, theta * theta
