@@ -244,7 +244,7 @@ class FactorTree:
             absorb(triangle, self._rows(left[wide], right[wide], self.heights[first:last][wide])[0])
         return triangle
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
         updates = 1
         first, last = step, min((step // BLOCK + 1) * BLOCK, self.n_steps)
@@ -300,7 +300,7 @@ class FactorTree:
         if f_lower >= 0.0:
             part = 0.0
         elif f_upper > 0.0:
-            part, _ = bracket_root(excess, 0.0, f_lower, width, f_upper, max(gap, 1e-13 * width))
+            part, _ = bracket_root(excess, 0.0, f_lower, width, f_upper, 1e-13 * width)
         summary = stack(summary, self._direct(first, first + 1, begin, begin + part))
         return Reach(begin + part, first, summary, updates)
 

@@ -204,7 +204,7 @@ def join_levels(nodes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-untyped-def]
+def within_step(summary, width, height, limit, degree):  # type: ignore[no-untyped-def]
     """How much of the next step a phase takes, its summary, and the number of joins."""
     # The error grows with the part of the step that is taken (Theorem 2.3).
     lower, upper, updates = 0.0, width, 0
@@ -216,7 +216,7 @@ def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-
     slack = -f_lower
     moved = 0
     for _ in range(_MAX_ITERATIONS):
-        if slack <= _RELATIVE_GAP * limit or upper - lower <= gap:
+        if slack <= _RELATIVE_GAP * limit or upper <= lower:
             break
         # Regula falsi; an end that stays twice has its value halved (Illinois), so that both ends close in.
         part = lower + (upper - lower) * (f_lower / (f_lower - f_upper))
@@ -241,7 +241,7 @@ def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-
 
 
 @kernel
-def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # type: ignore[no-untyped-def]
+def reach(edges, heights, origin, nodes, begin, step, limit, degree):  # type: ignore[no-untyped-def]
     """The largest end at which the phase from ``begin`` has a squared error of at most ``limit``.
 
     Returns the end, the step in which it lies, the summary of the phase, and the number of joins.
@@ -295,7 +295,7 @@ def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # ty
         else:
             last = middle
     width = edges[first + 1] - begin
-    part, summary, further = within_step(summary, width, heights[first] - origin, limit, degree, gap)
+    part, summary, further = within_step(summary, width, heights[first] - origin, limit, degree)
     return edges[first + 1] if part == width else begin + part, first, summary, updates + further
 
 
@@ -363,9 +363,9 @@ class MomentTree:
         lowest, highest = zip(*((part.min(), part.max()) for part in parts), strict=True)
         return float(min(lowest)), float(max(highest))
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
-        return Reach(*reach(*self.arrays, begin, step, limit, degree, gap))
+        return Reach(*reach(*self.arrays, begin, step, limit, degree))
 
     def interval(self, begin: float, end: float) -> Summary:
         """Summary of [begin, end]."""
@@ -438,7 +438,7 @@ class ShortTree(MomentTree):
         errors = e0 * e0 + e1 * e1 / 3.0 + curvature * curvature * (4.0 / 45.0) + third * third * (4.0 / 175.0)
         return width, mean, c1, c2, c3, width * float(half @ errors)
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
         if self.edges[step + 1] <= begin:
             if step + 1 == self.n_steps:
@@ -468,7 +468,7 @@ class ShortTree(MomentTree):
                     return Reach(self.duration, self.n_steps - 1, summary, 1)
                 at = begin if not fit else float(self.edges[step + fit])
                 width, height = float(self.edges[step + fit + 1]) - at, float(self.heights[step + fit]) - self.origin
-                part, whole, joins = within_step.interpreted(summary, width, height, limit, degree, gap)
+                part, whole, joins = within_step.interpreted(summary, width, height, limit, degree)
                 if part < width:
                     return Reach(at + part, step + fit, whole, joins + 1)
             # The running squares are the difference of two that are far larger than the limit.

@@ -77,12 +77,6 @@ class WorleyOptions:
     scale: float | None = option(
         None, "time scale of the functions, in the data's unit (default: a tenth of the run)", above=0.0
     )
-    epsilon_tolerance: float | None = option(
-        None, "absolute error allowed in epsilon, Worley's xi_1 (default: relative 1e-12)", above=0.0
-    )
-    break_tolerance: float | None = option(
-        None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
-    )
     busy: tuple[str, ...] | None = _busy()
     idle: tuple[str, ...] | None = _idle()
     column: str | None = _column()
