@@ -104,10 +104,10 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
             f"{store.path}: its runs were made with {name} {stored}, not {new_value}; name another store with --store"
         )
     if stored_study != study:
-        store.set_fact("study", msgspec.json.encode(study).decode())
+        store.set_fact("study", study)
     order = list(map(str, design.factors.get(VERSION, ())))
     if order != store.versions:
-        store.set_fact("versions", msgspec.json.encode(order).decode())
+        store.set_fact("versions", order)
     return options
 
 

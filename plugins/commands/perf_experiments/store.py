@@ -294,10 +294,10 @@ class Store:
         with self._sqlite_errors():
             return self._fact(name)
 
-    def set_fact(self, name: str, text: str) -> None:
-        """Keep a text that all runs share."""
+    def set_fact(self, name: str, content: Any) -> None:
+        """Keep what all runs share: a text, or the JSON of anything else."""
         with self._sqlite_errors():
-            self._set_fact(name, text)
+            self._set_fact(name, content if isinstance(content, str) else msgspec.json.encode(content).decode())
             self._commit()
 
     @property

@@ -287,9 +287,7 @@ class Minimax(SequenceSegmenter):
         return Segmentation(np.array(result.breaks), degrees, {"tolerance": tolerance, "updates": result.updates})
 
 
-def least_tolerance(
-    tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float
-) -> tuple[Partition, int, int]:
+def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float) -> tuple[Partition, int, int]:
     """Solve f(epsilon) = 0 for the least tolerance that n phases can meet."""
     if upper <= 0.0:
         return _exact(tree, rule)
