@@ -80,12 +80,12 @@ _JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
 
 
 def is_store(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a store."""
+    """Return whether a file that begins with these bytes is a store."""
     return head.startswith(MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def is_store_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a store; one that cannot be read is none; reading it raises the error."""
+    """Return whether a file is a store; one that cannot be read is none; reading it raises the error."""
     try:
         with Path(path).open("rb") as stream:
             return is_store(stream.read(100))
@@ -130,7 +130,7 @@ def need_store(name: str) -> None:
 
 
 def problem(error: sqlite3.Error) -> str:
-    """What SQLite complains of, and what to do."""
+    """Return what SQLite complains of, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return "the disk is full; free some space"
@@ -274,7 +274,7 @@ class Store:
             raise InputError(self.path, damage(str(status)))
 
     def _checked(self, label: str, columns: Sequence[str], source: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Rows of a table, each as it was written."""
+        """Return rows of a table, each as it was written."""
         rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", parameters)  # noqa: S608 (constants)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
@@ -312,7 +312,7 @@ class Store:
         return msgspec.json.decode(self.fact("versions") or "[]", type=list[str])
 
     def jobs(self) -> list[Job]:
-        """Runs that were submitted and not yet collected."""
+        """Return runs that were submitted and not yet collected."""
         with self._sqlite_errors():
             rows = self._checked("job", _JOB_COLUMNS, "jobs ORDER BY id")
         return [

@@ -81,7 +81,7 @@ class Call(Expression):
 
 
 def ordered(root: Expression) -> list[Expression]:
-    """All nodes below and with ``root``, operands before those that use them."""
+    """Return all nodes below and with ``root``, operands before those that use them."""
     nodes, open_nodes = {root}, [root]
     while open_nodes:
         for operand in open_nodes.pop().operands:
@@ -92,12 +92,12 @@ def ordered(root: Expression) -> list[Expression]:
 
 
 def leaves(root: Expression) -> list[str]:
-    """Names of the uncertain quantities, in order of creation."""
+    """Return names of the uncertain quantities, in order of creation."""
     return [node.name for node in ordered(root) if isinstance(node, Leaf)]
 
 
 def repeated(root: Expression) -> list[str]:
-    """Names of the uncertain quantities that are reached from the root in more than one way."""
+    """Return names of the uncertain quantities that are reached from the root in more than one way."""
     nodes = ordered(root)
     ways = dict.fromkeys(nodes, 0)
     ways[root] = 1
@@ -108,7 +108,7 @@ def repeated(root: Expression) -> list[str]:
 
 
 def shown(root: Expression, most: int = 100) -> str:
-    """The expression as a formula, cut where it would be longer than a line."""
+    """Return the expression as a formula, cut where it would be longer than a line."""
     text = _shown(root, most)
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -258,7 +258,7 @@ class Algebra:
         )
 
     def power(self, base: Expression, exponent: Expression) -> Expression:
-        """A power; one whose exponent is a whole number joins the products."""
+        """Return a power; one whose exponent is a whole number joins the products."""
         if isinstance(exponent, Constant):
             if exponent.value.is_integer() and abs(exponent.value) <= 2**31:
                 return self.product([(base, int(exponent.value))])
@@ -269,7 +269,7 @@ class Algebra:
         return self.call("power", [base, exponent])
 
     def extremum(self, largest: bool, operands: Iterable[Expression]) -> Expression:
-        """The largest or the smallest of some; by the lattice laws ``max(x, min(x, y))`` is ``x``."""
+        """Return the largest or the smallest of some; by the lattice laws ``max(x, min(x, y))`` is ``x``."""
         members = dict[Expression, None]()
         numbers = []
         for operand in operands:

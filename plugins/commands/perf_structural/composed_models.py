@@ -56,7 +56,7 @@ def check_variables(models: Mapping[str, Model]) -> None:
 
 
 def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
-    """Levels of each variable of names that every model knows that has the variable."""
+    """Return levels of each variable of names that every model knows that has the variable."""
     shared: dict[str, tuple[str, ...]] = {}
     for model in models.values():
         for symbol, levels in model.levels.items():
@@ -65,7 +65,7 @@ def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
 
 
 def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]:
-    """Where all models of a variable were measured; where there is no such range, where any was."""
+    """Return where all models of a variable were measured; where there is no such range, where any was."""
     ranges: dict[str, tuple[float, float]] = {}
     for symbol in dict.fromkeys(symbol for model in models.values() for symbol in model.ranges):
         lows, highs = zip(*(m.ranges[symbol] for m in models.values() if symbol in m.ranges), strict=True)
@@ -74,7 +74,7 @@ def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]
 
 
 def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any]:
-    """Points as a user gives them, for each model with its own variables."""
+    """Return points as a user gives them, for each model with its own variables."""
     named = {symbol for model in models.values() for symbol in model.levels}
     numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
     columns = of_one_length(by_symbol(points, numbers, named))
@@ -109,7 +109,7 @@ def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]])
 def bounds_of_function(
     function: Callable[[Sequence[Floats]], Floats], models: Sequence[Model], points: Sequence[Any], interval: float
 ) -> Floats:
-    """Bounds of a function of models that are independent of one another."""
+    """Return bounds of a function of models that are independent of one another."""
     from scipy.special import ndtri
     from scipy.stats import qmc
 
@@ -128,7 +128,7 @@ def bounds_of_function(
 
 
 def _quantiles(model: Model, points: Any) -> Floats:
-    """Quantiles of a model at the scores -4, -3.9375, ... 4 (T, 129)."""
+    """Return quantiles of a model at the scores -4, -3.9375, ... 4 (T, 129)."""
     from scipy.interpolate import PchipInterpolator
     from scipy.special import ndtr
 
@@ -144,7 +144,7 @@ def _quantiles(model: Model, points: Any) -> Floats:
 
 
 def _interpolated(quantiles: Floats, scores: Floats) -> Floats:
-    """Values (T, N) at normal scores (N,) on lines through quantiles (T, 129)."""
+    """Return values (T, N) at normal scores (N,) on lines through quantiles (T, 129)."""
     position = (scores + _SCORES[-1]) / _STEP
     left = np.clip(np.floor(position).astype(np.int64), 0, quantiles.shape[1] - 2)
     share = position - left
@@ -173,7 +173,7 @@ def check_expression(formula: Formula, names: Sequence[str]) -> None:
 
 
 def is_linear(node: Node) -> bool:
-    """Whether no component is multiplied by a component."""
+    """Return whether no component is multiplied by a component."""
     if not isinstance(node, Operation):
         return True
     is_product = node.rule.symbol == "*" and all(any(variables(operand)) for operand in node.operands)
@@ -181,7 +181,7 @@ def is_linear(node: Node) -> bool:
 
 
 def unit_of(node: Node, units: Mapping[str, str | None]) -> str | None:
-    """Unit of an expression: the common one of a sum or maximum, the product of those of factors."""
+    """Return the unit of an expression: the common one of a sum or maximum, the product of those of factors."""
     if isinstance(node, Variable):
         return units[node.name] or None
     if not isinstance(node, Operation):
@@ -242,7 +242,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @classmethod
     def compose(cls, operation: str, left: Model, right: Model | float) -> ComposedModel:
-        """What an operator makes of a model and another, or a number in its unit."""
+        """Return what an operator makes of a model and another, or a number in its unit."""
         if operation == "add":
             return _composed([part for part in (left, right) if part != 0], " + ".join)  # 0 is what `sum` begins with
         if operation == "divide":
@@ -301,7 +301,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.column_stack([values, np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)])
 
     def remarks(self, points: Points) -> list[str]:
-        """What the components remark, and which are taken as independent."""
+        """Return what the components remark, and which are taken as independent."""
         where = points_of_each(points, self.components)
         count = max(len(next(iter(p.values())) if isinstance(p, Mapping) else p) for p in where.values())
         remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
@@ -399,7 +399,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
 
 def max_(*parts: Model | float) -> ComposedModel:
-    """The largest of models, and of numbers in their unit: the parts of a program that run side by side.
+    """Return the largest of models, and of numbers in their unit: the parts of a program that run side by side.
 
     Parameters
     ----------

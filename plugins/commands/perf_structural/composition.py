@@ -88,7 +88,7 @@ class Unit:
         return Unit(_collected((label, power * exponent) for label, power in self.powers))
 
     def scale_to(self, other: Unit) -> float:
-        """What a number in this unit is multiplied by to be one in ``other``, of the same kind."""
+        """Return what a number in this unit is multiplied by to be one in ``other``, of the same kind."""
         return float(self.size / other.size)
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ def _power(label: str, power: Fraction) -> str:
 
 
 def parse_unit(text: str) -> Unit:
-    """A unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none."""
+    """Return a unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none."""
     try:
         return _unit_of(Parser(text, {}).formula())
     except (FormulaError, ValueError):
@@ -143,14 +143,14 @@ class Indexed:
 
 
 def places(indices: Sequence[str], sizes: Mapping[str, int]) -> list[Place]:
-    """Every place along some indices, the last running fastest."""
+    """Return every place along some indices, the last running fastest."""
     return list(itertools.product(*(range(sizes[index]) for index in indices)))
 
 
 def rows(
     operands: Sequence[Indexed], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, ...], dict[Place, tuple[Expression, ...]]]:
-    """All indices of some operands, and the operands' expressions at each place."""
+    """Return all indices of some operands, and the operands' expressions at each place."""
     indices = tuple(dict.fromkeys(index for operand in operands for index in operand.indices))
     selected = [(operand, [indices.index(index) for index in operand.indices]) for operand in operands]
     return indices, {
@@ -162,7 +162,7 @@ def rows(
 def joined(
     text: str, operation: Callable[..., Expression], operands: Sequence[Indexed], sizes: Mapping[str, int], unit: Unit
 ) -> Indexed:
-    """An operation place by place."""
+    """Return an operation place by place."""
     indices, rows_by_place = rows(operands, sizes)
     return Indexed(text, {place: operation(*row) for place, row in rows_by_place.items()}, indices, unit)
 
@@ -174,7 +174,7 @@ def reduced(
     over: str | None,
     others: Sequence[Indexed] = (),
 ) -> Indexed:
-    """An operation over all places along one index, which then is gone."""
+    """Return an operation over all places along one index, which then is gone."""
     if not operand.indices:
         raise DataError(
             f"{text}: {operand.text!r} is not replicated; give a list for one of its inputs, or take it alone"
@@ -196,7 +196,7 @@ def reduced(
 
 
 def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], place: Place) -> list[Expression]:
-    """Expressions of operands at a place along some indices."""
+    """Return expressions of operands at a place along some indices."""
     cells = []
     for operand in operands:
         if not set(operand.indices) <= set(indices):
@@ -206,7 +206,7 @@ def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], pla
 
 
 def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
-    """The same quantity in another unit of its kind."""
+    """Return the same quantity in another unit of its kind."""
     if operand.unit == unit:
         return operand
     scale = operand.unit.scale_to(unit)
@@ -215,7 +215,7 @@ def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
 
 
 def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple[list[Indexed], Unit]:
-    """Operands of a sum, a maximum or a comparison in one unit, that of the first which has one.
+    """Return operands of a sum, a maximum or a comparison in one unit, that of the first which has one.
 
     The number 0 has every unit, so that ``max(t, 0)`` is valid.
     """
@@ -249,13 +249,13 @@ class Composer:
         self.algebra, self.known, self.sizes = algebra, known, sizes
 
     def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
-        """What an equation stands for."""
+        """Return what an equation stands for."""
         if over is not None and over not in self.sizes:
             raise UnknownNameError("index", over, self.sizes)
         return self.in_unit(self._of(parsed(text), over), unit)
 
     def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
-        """A quantity converted to a unit; one without unit takes it as its label."""
+        """Return a quantity converted to a unit; one without unit takes it as its label."""
         if unit is None:
             return quantity
         target = parse_unit(unit)
@@ -457,7 +457,7 @@ class Composing:
         self.composer = Composer(Algebra(), self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
-        """The equation, written out once for each object."""
+        """Return the equation, written out once for each object."""
         for name, definition in self.inputs.items():
             with error_context(self.source, f"inputs.{name}"):
                 for index, copies in definition.sizes.items():
@@ -497,7 +497,7 @@ class Composing:
         return Composition(result, self.values, pairs, tuple(self.notes))
 
     def quantity(self, name: str, place: Place, quantity: float | StochasticValue) -> Expression:
-        """A leaf; a number, and a value without spread, is a constant."""
+        """Return a leaf; a number, and a value without spread, is a constant."""
         if isinstance(quantity, StochasticValue):
             lowest, highest = quantity.support
             if lowest < highest:
@@ -509,7 +509,7 @@ class Composing:
         return self.composer.algebra.constant(quantity)
 
     def needs(self, name: str, component: Component) -> set[str]:
-        """Names on which a component depends."""
+        """Return names on which a component depends."""
         with error_context(self.source, f"components.{name}"):
             if component.equation is not None:
                 return set(variables(parsed(component.equation)))
@@ -517,7 +517,7 @@ class Composing:
             return {needed for text in texts for needed in variables(parsed(text))}
 
     def fitted(self, name: str, component: Component) -> Indexed:
-        """Predictions of a fitted model, one for each place of the equations in ``at``."""
+        """Return predictions of a fitted model, one for each place of the equations in ``at``."""
         model = component.model
         numbers = {
             variable: self.composer.compose(str(equation))

@@ -174,7 +174,7 @@ def _optimized(draws: Floats, shares: Sequence[int], statistic: Statistic) -> tu
 def all_candidates(
     model: StructuralModel, candidates: Sequence[str | os.PathLike[str]] | Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]]:
-    """Candidates of a model and of files or mappings, each name once."""
+    """Return candidates of a model and of files or mappings, each name once."""
     gathered = dict(model.candidates)
     sources = (
         {"candidates": candidates}
@@ -262,7 +262,7 @@ class Solution(Result):
 
 
 def parse_range(text: str) -> tuple[str, tuple[float, float]]:
-    """An input and the range of its values, ``servers=1..64``; both are whole where both are written so."""
+    """Return an input and the range of its values, ``servers=1..64``; both are whole where both are written so."""
     name, _, words = (part.strip() for part in text.partition("="))
     ends: list[float] = []
     for kind in (float, int):  # whole numbers if all are written so
@@ -277,7 +277,7 @@ def parse_range(text: str) -> tuple[str, tuple[float, float]]:
 def solve_for(
     model: StructuralModel, name: str, ends: tuple[float, float], limit: float, probability: float, **options: Any
 ) -> Solution:
-    """The least value that suffices, or the largest where the least of the range does."""
+    """Return the least value that suffices, or the largest where the least of the range does."""
     if not math.isfinite(limit):
         raise OptionError(f"the limit is {limit:g}; expected a finite number, such as 0.2")
     if not 0.0 < probability < 1.0:
@@ -315,7 +315,7 @@ def solve_for(
 
 
 def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_integer: bool) -> float:
-    """The value that suffices next to one that does not, of which one is at each end."""
+    """Return the value that suffices next to one that does not, of which one is at each end."""
     good, bad = (low, high) if suffices(low) else (high, low)
     step = 1.0 if is_integer else _RESOLUTION * (high - low)
     while abs(good - bad) > step:
@@ -327,7 +327,7 @@ def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_int
 def _probability_with(
     model: StructuralModel, name: str, value: float, limit: float, options: EvaluationOptions
 ) -> tuple[Trial, str]:
-    """How often the limit is kept with one value, by the same draws for all; and the limit's unit."""
+    """Return how often the limit is kept with one value, by the same draws for all; and the limit's unit."""
     part = without_quantiles(model.with_inputs({name: value}).part(f"{name} = {value:g}"), options)
     composition = part.composition
     if f"input {name!r} is not used" in composition.notes:

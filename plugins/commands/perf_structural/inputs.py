@@ -28,6 +28,7 @@ from perfcore.stochastic import StochasticValue, default_name, from_dict, from_t
 _DEFAULT_INDEX = "processor"
 _SOURCES = ("value", "samples", "file")
 _OF_FILES = ("column", "where", "window")
+Quantity = StochasticValue | float
 
 
 def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
@@ -64,9 +65,6 @@ def _typed(text: str) -> Any:
     return {"file": path} if bounds is None else {"file": path, "within": bounds}
 
 
-Quantity = StochasticValue | float
-
-
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):
     """One input as a table; exactly one of value, samples, file and each is given, or the name of a representation."""
 
@@ -95,7 +93,7 @@ class Input:
 
 
 def read_input(entry: Any, folder: Path) -> Input:
-    """An input as a model file or a program gives it."""
+    """Return an input as a model file or a program gives it."""
     if isinstance(entry, StochasticValue):
         return Input({(): entry}, {})
     if isinstance(entry, (list, tuple)):
@@ -131,7 +129,7 @@ def _number(entry: Any) -> float:
 
 
 def _each(entries: Sequence[Any], table: _Table, folder: Path, named: Collection[str] = ()) -> Input:
-    """One value for each place of an index, each perhaps copied over further ones."""
+    """Return one value for each place of an index, each perhaps copied over further ones."""
     if not entries:
         raise DataError("the list is empty; one value for each copy is expected")
     if named:
@@ -156,7 +154,7 @@ def _each(entries: Sequence[Any], table: _Table, folder: Path, named: Collection
 
 
 def _copied(entry: Mapping[str, Any], named: Mapping[str, Any], table: _Table, folder: Path) -> Input:
-    """One quantity, copied as often as the table says."""
+    """Return one quantity, copied as often as the table says."""
     if len(named) != 1:
         known = f"a representation ({', '.join(registry().entries('representations'))})"
         found = ", ".join(named) or "none of them"
@@ -201,7 +199,7 @@ def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
 
 
 def _of_file(path: Path, table: _Table) -> StochasticValue:
-    """A value that was written down, or samples that were measured."""
+    """Return a value that was written down, or samples that were measured."""
     measured = table.representation is not None or any(getattr(table, name) is not None for name in _OF_FILES)
     if not measured and path.suffix == ".json":
         return read_value(path)

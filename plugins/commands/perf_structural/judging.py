@@ -53,7 +53,7 @@ class Predictions(Result):
 
     @classmethod
     def is_file(cls, path: Path) -> bool:
-        """Whether a file begins as a number or with a key of a value, and its first prediction can be read."""
+        """Return whether a file begins as a number or with a key of a value, and its first prediction can be read."""
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n[")
@@ -189,7 +189,7 @@ class Judgement(Result):
         return rows
 
     def place_counts(self) -> npt.NDArray[np.int64]:
-        """How many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
+        """Return how many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
         return np.histogram(self.place[np.isfinite(self.place)], bins=PIT_BINS, range=(0.0, 1.0))[0]
 
     @property
@@ -222,7 +222,7 @@ class Judgement(Result):
 
 
 def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """A promised share, and the observed one with its limits."""
+    """Return a promised share, and the observed one with its limits."""
     from scipy.stats import binomtest
 
     limits = binomtest(int(hits.sum()), len(hits)).proportion_ci(_CONFIDENCE)
@@ -393,7 +393,7 @@ def quantile_loss(quantile: npt.ArrayLike, level: float | Floats, actual: npt.Ar
 
 
 def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
-    """Which of the bins, ordered from the most to the least probable, the actual value fell into."""
+    """Return which of the bins, ordered from the most to the least probable, the actual value fell into."""
     probability = np.asarray(masses, dtype=np.float64)
     shares = np.zeros(len(probability) + 1)
     if bin_of_actual is None:
@@ -443,7 +443,7 @@ class Recalibration(Result):
             raise InputError(name, expected) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """What `read` takes, and what it was judged by."""
+        """Return what `read` takes, and what it was judged by."""
         return {
             "levels": list(self.levels),
             "places": list(self.places),
@@ -466,7 +466,7 @@ class Recalibration(Result):
         return {name: getattr(self, name) for name in names}
 
     def corrected(self, value: StochasticValue) -> StochasticValue:
-        """A prediction after the map, piecewise uniform; what has no distribution stays as it is."""
+        """Return a prediction after the map, piecewise uniform; what has no distribution stays as it is."""
         from perfcore.stochastic import default_representation
 
         low, high = value.support
@@ -482,11 +482,11 @@ class Recalibration(Result):
         return corrected
 
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
-        """Which predicted quantiles become those of the given levels (...)."""
+        """Return which predicted quantiles become those of the given levels (...)."""
         return np.asarray(np.interp(np.asarray(levels), self.levels, self.places))
 
     def levels_of(self, places: Sequence[float] | Floats) -> Floats:
-        """The probability of values up to what had the given places in the prediction (...)."""
+        """Return the probability of values up to what had the given places in the prediction (...)."""
         return np.asarray(np.interp(np.asarray(places), self.places, self.levels))
 
 

@@ -26,6 +26,7 @@ _COVERAGE = 0.95
 _ASYMMETRY = 0.2
 # Of these a lopsided one is made.
 _COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)
+_Content = TypeVar("_Content", bound=msgspec.Struct)
 
 
 class StructuralModelError(PerfError):
@@ -60,7 +61,7 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
     """Return a distribution at each point, a number if the model has no interval, and notes about it."""
 
     def bounds(coverage: float) -> Floats:
-        """Value, lower and upper bound (n, 3)."""
+        """Return the value, lower and upper bound (n, 3)."""
         return np.reshape(model.predict_array(coordinates, interval=coverage), (len(points), 3))
 
     columns = {name: [point[name] for point in points] for name in model.variables}
@@ -94,7 +95,7 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
 
 
 def _between(middle: float, bounds: Floats) -> StochasticValue:
-    """The histogram whose quantiles are a middle and the ends (k, 2) of intervals of `_COVERAGES`."""
+    """Return the histogram whose quantiles are a middle and the ends (k, 2) of intervals of `_COVERAGES`."""
     shares = np.array(_COVERAGES)
     levels = np.concatenate([(1.0 - shares[::-1]) / 2.0, [0.5], (1.0 + shares) / 2.0])
     places = np.maximum.accumulate(np.concatenate([bounds[::-1, 0], [middle], bounds[:, 1]]))
@@ -103,9 +104,6 @@ def _between(middle: float, bounds: Floats) -> StochasticValue:
     content = {"edges": places[kept].tolist(), "masses": np.diff([*levels[kept][:-1], 1.0]).tolist()}
     histogram: StochasticValue = default_representation("distributions").from_dict(content)
     return histogram
-
-
-_Content = TypeVar("_Content", bound=msgspec.Struct)
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -146,7 +144,7 @@ class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_as(content_type: type[_Content], path: str | os.PathLike[str]) -> _Content:
-    """The content of a file, its tables as yet unread."""
+    """Return the content of a file, its tables as yet unread."""
     content = read_toml(path)
     known = [field.name for field in msgspec.structs.fields(content_type)]
     if unknown := next((key for key in content if key not in known), None):
@@ -166,7 +164,7 @@ def read_candidates(path: str | os.PathLike[str]) -> dict[str, Mapping[str, Any]
 
 
 def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapping[str, Any]]:
-    """Inputs of each candidate."""
+    """Return inputs of each candidate."""
     inputs_by_name: dict[str, Mapping[str, Any]] = {}
     for candidate in candidates:
         if candidate.name in inputs_by_name:
@@ -176,7 +174,7 @@ def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapp
 
 
 def read_component(entry: Any, folder: Path) -> Component:
-    """A component as a model file or a program gives it; a fitted model is loaded."""
+    """Return a component as a model file or a program gives it; a fitted model is loaded."""
     if isinstance(entry, str):
         return Component(equation=entry)
     if not isinstance(entry, Component):

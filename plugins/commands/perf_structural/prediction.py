@@ -58,7 +58,7 @@ _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each
 
 
 def inexact_reason(root: Expression) -> str | None:
-    """The reason why arithmetic on independent values would not give the expression; None where it does."""
+    """Return the reason why arithmetic on independent values would not give the expression; None where it does."""
     twice = repeated(root)
     if twice:
         others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
@@ -67,7 +67,7 @@ def inexact_reason(root: Expression) -> str | None:
 
 
 def without_arithmetic(root: Expression) -> str | None:
-    """The operation for which stochastic values have no arithmetic, in words; None where there is none."""
+    """Return the operation for which stochastic values have no arithmetic, in words; None where there is none."""
     for node in ordered(root):
         if isinstance(node, Call) and node.ufunc not in _FUNCTIONS:
             return f"there is no exact arithmetic for {SYMBOLS[node.ufunc]!r} in {shown(root)}"
@@ -75,7 +75,7 @@ def without_arithmetic(root: Expression) -> str | None:
 
 
 def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> tuple[Quantity, float]:
-    """The value of an expression, as if the operands of each operation were independent, and its error."""
+    """Return the value of an expression, as if the operands of each operation were independent, and its error."""
     quantities: dict[Expression, Quantity] = {}
     errors: dict[Expression, float] = {}
     for node in ordered(root):
@@ -106,7 +106,7 @@ def _value(
 
 
 def _quotient(node: Product, operands: Sequence[Quantity], bins: int) -> Quantity:
-    """What has negative powers is multiplied up first: one division loses less than many."""
+    """Return a quotient; what has negative powers is multiplied up first: one division loses less than many."""
     above: list[Quantity] = []
     below: list[Quantity] = []
     for operand, exponent in zip(operands, node.powers, strict=True):
@@ -125,7 +125,7 @@ def _scaled(factor: float, quantity: Quantity, bins: int) -> Quantity:
 
 
 def _joined(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> Quantity:
-    """An operation on any number of operands; on one it is that one."""
+    """Return an operation on any number of operands; on one it is that one."""
     return operands[0] if len(operands) == 1 else _applied(function, operands, bins)
 
 
@@ -136,7 +136,7 @@ def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quanti
 
 @functools.cache
 def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
-    """The number of bins, for a representation whose arithmetic takes one."""
+    """Return the number of bins, for a representation whose arithmetic takes one."""
     return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
 
 
@@ -214,7 +214,7 @@ def evaluate_expression(
     options: EvaluationOptions,
     drawn: Sample | None = None,
 ) -> Evaluation:
-    """The distribution of an expression."""
+    """Return the distribution of an expression."""
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
     obstacle = inexact_reason(root)
@@ -266,7 +266,7 @@ def _enclosed(
 
 
 def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
-    """The distribution of which a sample was drawn, with its standard errors."""
+    """Return the distribution of which a sample was drawn, with its standard errors."""
     rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
     has_moments = True
     if drawn.reaches_zero:  # of what has no mean (tail index 1) the largest of a sample grows with its size
@@ -300,7 +300,7 @@ def resolved(
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
 ) -> tuple[list[Expression], tuple[str, ...]]:
-    """Expressions without quantiles, and a note for each quantile with its value."""
+    """Return expressions without quantiles, and a note for each quantile with its value."""
     nodes = sorted({node for root in roots for node in ordered(root)}, key=lambda node: node.number)
     if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
         return list(roots), ()
@@ -337,7 +337,7 @@ def _quantile(
 
 
 def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:
-    """A node of another algebra, of operands that may have become numbers."""
+    """Return a node of another algebra, of operands that may have become numbers."""
     match node:
         case Constant():
             return algebra.constant(node.value)
@@ -393,7 +393,7 @@ class Prediction(Result):
         return {**figures, "lowest": lowest, "highest": highest, **limit}
 
     def to_dict(self) -> dict[str, Any]:
-        """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
+        """Return the prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
         return {
             "name": self.name,
             "unit": self.unit,
@@ -416,14 +416,14 @@ class Part:
     own: Collection[str] = ()  # inputs that are another quantity here than in other parts
 
     def keys(self) -> dict[str, str]:
-        """Prefix that separates its quantities from others of the same name."""
+        """Return the prefix that separates its quantities from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
         own = [leaf for leaf in self.composition.values if leaf.partition("[")[0] in self.own]
         return {leaf: f"{self.label}: {leaf}" for leaf in own if leaf not in correlated}
 
 
 def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:
-    """The distribution of each copy of each part's result, all of them drawn at the same points.
+    """Return the distribution of each copy of each part's result, all of them drawn at the same points.
 
     Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
     """
@@ -447,7 +447,7 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
 
 
 def _within_support(part: Part, support: tuple[float, float]) -> Part:
-    """A part whose divisors are made of quantities within bounds."""
+    """Return a part whose divisors are made of quantities within bounds."""
     composition, values = part.composition, dict(part.composition.values)
     nodes = {node for cell in composition.result.cells.values() for node in ordered(cell) if isinstance(node, Product)}
     divisors = [each for node in nodes for each, power in zip(node.operands, node.powers, strict=True) if power < 0]
@@ -458,7 +458,7 @@ def _within_support(part: Part, support: tuple[float, float]) -> Part:
 
 
 def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
-    """A part with the numbers that its quantiles are."""
+    """Return a part with the numbers that its quantiles are."""
     composition = part.composition
     cells = composition.result.cells
     with error_context(part.source, part.label):

@@ -53,7 +53,7 @@ FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
 
 
 def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
-    """The values of a file: one JSON document after another, each a value or a list of them."""
+    """Return the values of a file: one JSON document after another, each a value or a list of them."""
     name, values = os.fspath(path), []
     for number, entry in enumerate(_entries(path), start=1):
         try:
@@ -66,7 +66,7 @@ def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
 
 
 def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
-    """The first value of a file of predictions, by which it is recognised."""
+    """Return the first value of a file of predictions, by which it is recognised."""
     for entry in _entries(path):
         return _value(entry)
     raise InputError(path, f"holds no predictions; {_ACCEPTED}")
@@ -112,7 +112,7 @@ def _value(entry: Any) -> StochasticValue:
 def read_actual(
     path: str | os.PathLike[str], column: str | None = None, at: str | None = None
 ) -> tuple[str, Floats, Floats | None]:
-    """Measured values from one column of a CSV table, a row for each run, in the order of the predictions."""
+    """Return measured values from one column of a CSV table, a row for each run, in the order of the predictions."""
     name = os.fspath(path)
     if read_text(path).lstrip()[:1] in ("[", "{"):
         raise InputError(
@@ -164,7 +164,7 @@ def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
+    """Return whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -172,7 +172,7 @@ def is_number(text: str) -> bool:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Contents of a text file; errors take one line."""
+    """Return contents of a text file; errors take one line."""
     name = os.fspath(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -201,7 +201,7 @@ class RunSamples:
         return float(np.ptp(self.values))
 
     def describe(self) -> str:
-        """One line: how many samples, of what, from where."""
+        """Return one line: how many samples, of what, from where."""
         gaps = f", {self.missing} missing" if self.missing else ""
         count = self.counted or len(self.values)
         return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
@@ -210,7 +210,7 @@ class RunSamples:
 def read_numbers(
     source: Source, column: str | None = None, where: str | Iterable[str] | None = None
 ) -> RunSamples | None:
-    """A file of one number a line, each with the same unit or none; None of any other.
+    """Return a file of one number a line, each with the same unit or none; None of any other.
 
     Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name, without one the
     file's. A unit, as in ``3.1 ms``, is added to the name.
@@ -319,7 +319,7 @@ class _Sketch:
 
 
 def _quantity(line: str) -> tuple[float, str] | None:
-    """A number and its unit, empty where there is none; None of any other text."""
+    """Return a number and its unit, empty where there is none; None of any other text."""
     number = _NUMBER.match(line)
     with contextlib.suppress(ValueError):
         return float(line), ""
@@ -332,7 +332,7 @@ def _quantity(line: str) -> tuple[float, str] | None:
 def samples_of_table(
     table: pd.DataFrame, column: str | None, where: str | Iterable[str] | None, source: str, factors: Sequence[str] = ()
 ) -> RunSamples:
-    """One column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
+    """Return one column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
     import pandas as pd
 
     if column is None:
@@ -376,7 +376,7 @@ def read_samples(
     read: Read | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of a file, and warnings about them."""
+    """Return samples of a file, and warnings about them."""
     data = _read_any(path, column, where, read or _read)
     if isinstance(data, Series) and where is not None:
         import pandas as pd
@@ -387,7 +387,7 @@ def read_samples(
 
 
 def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Read) -> Any:
-    """Numbers, a column of a table of text, or what a reader gives."""
+    """Return numbers, a column of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
         with Source(path) as source:
             samples = read_numbers(source, column, where)
@@ -407,7 +407,7 @@ def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Ite
 
 
 def _plain_table(source: Source, path: str | os.PathLike[str], read: Read) -> Any:
-    """A table of text as its reader reads cells, or, where none knows the file, as it is."""
+    """Return a table of text as its reader reads cells, or, where none knows the file, as it is."""
     import pandas as pd
 
     try:
@@ -458,7 +458,7 @@ def samples_of(
     where: str | Iterable[str] | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of data, and warnings about them."""
+    """Return samples of data, and warnings about them."""
     samples, warnings = _samples_in_window(data, window, column, until, where)
     try:
         check_within(samples.values, within, samples.column, samples.source)

@@ -54,7 +54,7 @@ _MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
 def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Mapping[Place, str]]) -> dict[Pair, float]:
-    """Correlations of names as correlations of quantities."""
+    """Return correlations of names as correlations of quantities."""
     coefficients = {}
     known: dict[str, Mapping[Place, str]] = {leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()}
     known.update(copies)
@@ -71,7 +71,7 @@ def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Map
 
 
 def _names(key: str) -> tuple[str, str]:
-    """The two names; a comma within brackets counts copies and separates nothing."""
+    """Return the two names; a comma within brackets counts copies and separates nothing."""
     for index, character in enumerate(key):
         if character == "," and key[:index].count("[") == key[:index].count("]"):
             return key[:index].strip(), key[index + 1 :].strip()
@@ -91,7 +91,7 @@ def _pairs(key: str, first: Mapping[Place, str], second: Mapping[Place, str]) ->
 
 
 def factor_of(names: Sequence[str], pairs: Mapping[Pair, float]) -> npt.NDArray[np.float64]:
-    """A matrix that makes independent normal scores correlated."""
+    """Return a matrix that makes independent normal scores correlated."""
     matrix = np.eye(len(names))
     for i, j in itertools.combinations(range(len(names)), 2):
         matrix[i, j] = matrix[j, i] = pairs.get(frozenset((names[i], names[j])), 0.0)
@@ -132,7 +132,7 @@ class _Crossing:
         return self.below > 0 and self.above > 0
 
     def share(self, count: int) -> float:
-        """Share of so many values among all."""
+        """Return the share of so many values among all."""
         return count / (self.below + self.zero + self.above)
 
     def note(self, divisor: str) -> str:
@@ -162,7 +162,7 @@ class PointwiseEvaluation:
         self.branches = _only_in_branches(root, self.nodes)
 
     def values_at(self, quantities: Mapping[str, Floats]) -> Floats:
-        """The expression at each point."""
+        """Return the expression at each point."""
         node_values: dict[Expression, Floats] = {}
         with np.errstate(all="ignore"):
             for node in self.nodes:
@@ -242,7 +242,7 @@ class PointwiseEvaluation:
         return f"--support {ends[0]:.4g},{ends[1]:.4g} leaves these out"
 
     def _defined(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
-        """The result, unless an operation is not defined at some point."""
+        """Return the result, unless an operation is not defined at some point."""
         if node in self.branches or np.isfinite(result).all():
             return result
         ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
@@ -255,7 +255,7 @@ class PointwiseEvaluation:
         return any(crossing.both or crossing.zero > 0 for crossing in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
-        """A warning about divisors that reach zero."""
+        """Return a warning about divisors that reach zero."""
         return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
 
 
@@ -284,7 +284,7 @@ class Formula:
     name: str = ""  # for messages, where there are several
 
     def key(self, leaf: str) -> str:
-        """The quantity that a leaf stands for."""
+        """Return the quantity that a leaf stands for."""
         return self.keys.get(leaf, leaf)
 
 
@@ -344,7 +344,7 @@ class _Evaluated:
 
 
 def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
-    """The binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
+    """Yield the binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
     from scipy.stats import qmc  # half a second that exact arithmetic does not need
 
     engine = qmc.Sobol(dimensions, scramble=True, bits=_DIGITS, rng=rng)
@@ -356,7 +356,7 @@ def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.N
 
 
 def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[list[int], Floats]:
-    """Which quantities are correlated, and the matrix that makes their normal scores so."""
+    """Return which quantities are correlated, and the matrix that makes their normal scores so."""
     pairs = ((f, pair, value) for f in formulas for pair, value in f.correlations.items() if pair <= f.values.keys())
     present = {frozenset(map(formula.key, pair)): value for formula, pair, value in pairs}
     present = {pair: value for pair, value in present.items() if pair <= set(keys)}
@@ -365,7 +365,7 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
 
 
 def draw_sorted(formula: Formula, samples: int | None, seed: int) -> Sample:
-    """Values of one formula, each row sorted."""
+    """Return values of one formula, each row sorted."""
     (drawn,) = draw([formula], samples, seed)
     sort_at_once(list(drawn.values))
     return replace(drawn, is_sorted=True)
@@ -378,7 +378,7 @@ def sort_at_once(arrays: Sequence[Floats]) -> None:
 
 
 def points_for(samples: int | None, inputs: int) -> int:
-    """How many points are drawn: those asked for, or as many as so many inputs can have in a second."""
+    """Return how many points are drawn: those asked for, or as many as so many inputs can have in a second."""
     if samples is not None:
         return samples
     most = 1 << int(math.log2(_NUMBERS / max(inputs, 1)))

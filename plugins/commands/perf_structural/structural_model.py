@@ -94,7 +94,7 @@ class StructuralModel(Result):
         return report_of_model(self)
 
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
-        """The same model with some inputs replaced or added, given as for the constructor."""
+        """Return the same model with some inputs replaced or added, given as for the constructor."""
         definitions = self._read(inputs)
         for name, definition in definitions.items():
             if definition.unit is None and name in self.inputs:
@@ -102,7 +102,7 @@ class StructuralModel(Result):
         return replace(self, inputs={**self.inputs, **definitions})
 
     def compose(self) -> Composition:
-        """The equation written out in uncertain quantities."""
+        """Return the equation written out in uncertain quantities."""
         composition = self._composed(self.equation, self.unit)
         if composition.result.indices:
             index = composition.result.indices[0]
@@ -124,7 +124,7 @@ class StructuralModel(Result):
         return replace(prediction, next=f"perf predict {source}{with_words(inputs)} --json")
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
-        """A prediction of the result as the model's recalibration corrects it; without one as it is.
+        """Return a prediction of the result as the model's recalibration corrects it; without one as it is.
 
         Figures are those of its histogram then, and draws keep their order.
         """
@@ -145,7 +145,7 @@ class StructuralModel(Result):
         return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
 
     def part_named(self, name: str) -> Part:
-        """A replicated component or input as a part of a prediction."""
+        """Return a replicated component or input as a part of a prediction."""
         return Part(name, "equation", self.source, self._composed(name, None))
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
@@ -221,7 +221,7 @@ def predict_candidates(
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:
-    """The candidate with the smallest statistic."""
+    """Return the candidate with the smallest statistic."""
     figures = {name: statistic(prediction.evaluation, name) for name, prediction in predictions.items()}
     chosen = min(figures, key=figures.__getitem__)
     best = predictions[chosen].draws

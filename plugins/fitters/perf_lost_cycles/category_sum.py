@@ -129,7 +129,7 @@ def _category(model: CategorySum, number: int, new_points: Mapping[str, Floats])
 def _of_category(
     model: CategorySum, number: int, new_points: Mapping[str, Floats], values: Floats
 ) -> tuple[Shapes | None, Floats, Ints]:
-    """The shapes of one category, its measured values that are not 0, and where these are."""
+    """Return the shapes of one category, its measured values that are not 0, and where these are."""
     fitted = _category(model, number, new_points)
     shapes = fitted.shapes
     if shapes is None and len(fitted.used) >= _FEWEST:
@@ -143,7 +143,7 @@ def _of_category(
 
 
 def _of_total(model: CategorySum, new_points: Mapping[str, Floats]) -> tuple[Shapes | None, Floats, Ints]:
-    """Sums of formulas, the measured totals, and where these are.
+    """Return sums of formulas, the measured totals, and where these are.
 
     At measured points each category is predicted from its other points: dozens of coefficients fit the totals better
     than they predict them.
@@ -200,7 +200,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     @classmethod
     def of(cls, table: CategoryTable, has_spread: bool = False) -> Measured:
-        """Those of a table by category."""
+        """Return the observations of a table by category."""
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
             values=_columns(table.values),
@@ -225,7 +225,7 @@ class Line:
 
 
 def form_text(terms: Sequence[str], names: Mapping[str, str]) -> str:
-    """A form without its constants, its factors as texts call them."""
+    """Return a form without its constants, its factors as texts call them."""
     shown = [renamed(term, names) for term in terms]
     return " + ".join(f"({term})" if " " in term else term for term in shown)
 
@@ -256,11 +256,11 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         raise NotImplementedError
 
     def candidate_terms(self, category: int) -> Sequence[tuple[str, ...]]:
-        """Terms of each formula that a category may have, the chosen one first."""
+        """Return terms of each formula that a category may have, the chosen one first."""
         raise NotImplementedError
 
     def texts(self) -> tuple[str, ...]:
-        """The model of each category as a person reads it (C,)."""
+        """Return the model of each category as a person reads it (C,)."""
         raise NotImplementedError
 
     def averages(self) -> dict[str, list[float | None]]:
@@ -268,7 +268,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         raise NotImplementedError
 
     def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
-        """The lines of a category over a factor."""
+        """Return the lines of a category over a factor."""
         raise NotImplementedError
 
     def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
@@ -312,7 +312,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.array(self.observations.repetitions)[self.fitted]
 
     def category_table(self) -> CategoryTable:
-        """The observations as the model was fitted to them."""
+        """Return the observations as the model was fitted to them."""
         points, values = self.observations.points, np.array(self.observations.values, dtype=np.float64).T
         spread = np.array(self.observations.spread, dtype=np.float64).T
         return CategoryTable(
@@ -329,7 +329,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
-        """Values of terms (n, F); None if one is not finite."""
+        """Return values of terms (n, F); None if one is not finite."""
         values = term_values(terms, points)
         return values if np.isfinite(values).all() else None
 
@@ -400,7 +400,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def design(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats:
-        """Values of terms (n, F), at factors by symbol (n,)."""
+        """Return values of terms (n, F), at factors by symbol (n,)."""
         values = term_values(terms, points)
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -410,7 +410,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return values
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the categories' models; those that have the same terms and points are one.
+        """Return rows of the categories' models; those that have the same terms and points are one.
 
         The covariance of the errors is estimated from the residuals, so that the variance of the total at hand is the
         one of its prediction bounds.
@@ -472,7 +472,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
 
 def figures_of_total(measured: Floats, predicted: Floats, prefix: str = "") -> dict[str, float | None]:
-    """Relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error."""
+    """Return the relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error."""
     squares = float(((measured - predicted) ** 2).sum())
     total = float((measured**2).sum())
     centered = float(((measured - measured.mean()) ** 2).sum())

@@ -43,7 +43,7 @@ _ONE = Number(1.0)
 
 
 def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str, str]:
-    """What each coefficient of a formula multiplies."""
+    """Return what each coefficient of a formula multiplies."""
     formula = Formula(text)
     called = {name.casefold() for name in factor}
     names = {name: Variable(variable) for name in formula.names if name.casefold() in called}
@@ -63,7 +63,7 @@ def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str,
 
 
 def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:
-    """The tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
+    """Return the tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
     if not coefficients.intersection(variables(node)):
         return {} if node == Number(0.0) else {"": node}
     match node:
@@ -153,7 +153,7 @@ class DefaultModel:
 
     @classmethod
     def rows(cls, entry: Entry) -> list[dict[str, str]]:
-        """The models of a registered set, as ``perf plugins NAME`` lists them."""
+        """Return the models of a registered set, as ``perf plugins NAME`` lists them."""
         keys = ("category", "factor", "formula", "origin")
         return [{key: getattr(each, key) for key in keys} for each in read_models(entry.name)]
 
@@ -174,7 +174,7 @@ class _ModelsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_models(path_or_name: str | os.PathLike[str]) -> tuple[DefaultModel, ...]:
-    """Default models of a file, or of a set that is registered."""
+    """Return the default models of a file, or of a set that is registered."""
     name = os.fspath(path_or_name)
     sets = registry().entries("default_models")
     if name not in sets:
@@ -188,12 +188,12 @@ def read_models(path_or_name: str | os.PathLike[str]) -> tuple[DefaultModel, ...
 
 
 def find_models(names: Iterable[str | os.PathLike[str]]) -> tuple[DefaultModel, ...]:
-    """Default models of several files and sets, in their order."""
+    """Return the default models of several files and sets, in their order."""
     return tuple(model for name in names for model in read_models(name))
 
 
 def models_for(models: Sequence[DefaultModel], category: str, factor: str, *also: str) -> tuple[DefaultModel, ...]:
-    """The models of a category over a factor, in order; of equal terms the first.
+    """Return the models of a category over a factor, in order; of equal terms the first.
 
     A category that is named has its own models; every other one has those of ``*``. So has one whose own models are all
     of other factors. Names are compared without regard to case; ``_`` and ``-`` are blanks.
@@ -244,7 +244,7 @@ def _read_file(name: str) -> tuple[DefaultModel, ...]:
 
 
 def words_of(text: str) -> list[str]:
-    """Alternatives with ``|`` between them."""
+    """Return alternatives with ``|`` between them."""
     return [word.strip() for word in text.split("|")]
 
 

@@ -55,18 +55,18 @@ _MOST_ROWS = 200
 
 
 def fitting_path(category: str, symbol: str, *line: str) -> ViewPath:
-    """The view of all lines of a category over a factor, of one of them, or of its formulas."""
+    """Return the view of all lines of a category over a factor, of one of them, or of its formulas."""
     return (CATEGORY, category, OVER, symbol, *line)
 
 
 def r2_cell(value: float | None, link: Link | None = None) -> Cell:
-    """A determination coefficient with its colour."""
+    """Return a determination coefficient with its colour."""
     shade = None if value is None else min(max((value - _DARKEST) / (1.0 - _DARKEST), 0.0), 1.0)
     return Cell("-" if value is None else f"{value:.4f}", link, shade)
 
 
 def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultModel]) -> CategorySum:
-    """The model that the fitter would make of the same observations."""
+    """Return the model that the fitter would make of the same observations."""
     table, root = model.category_table(), np.array(model.root_weights)
     new_model: CategorySum
     if isinstance(model, LcaModel):
@@ -83,7 +83,7 @@ def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultMode
 
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
-    """The file that edits go to: the last one of the model, or a new one next to the model's file."""
+    """Return the file that edits go to: the last one of the model, or a new one next to the model's file."""
     files = [name for name in names if name.lower().endswith(".toml")]
     if files:
         return Path(files[-1])
@@ -169,14 +169,14 @@ def _terms(model: DefaultModel) -> tuple[str, ...]:
 
 
 def _serves(model: DefaultModel, category: str, factor: str) -> bool:
-    """Whether it is one of the category's own models over the factor."""
+    """Return whether it is one of the category's own models over the factor."""
     return plain_name(category) in plain_words(model.category) and (
         model.factor == ANY or plain_name(factor) in plain_words(model.factor)
     )
 
 
 def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[str]) -> list[DefaultModel]:
-    """The model for everything but one category over one factor."""
+    """Return the model for everything but one category over one factor."""
     remaining = []
     left = [word for word in words_of(model.category) if plain_name(word) != plain_name(category)]
     if left:
@@ -193,14 +193,14 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
 
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
-    """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
+    """Return the model for one category and some factors; in ``x``, since it may call the factor by another name."""
     names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in plain_words(model.factor)}
     formula = Formula(model.formula).substituted(names).canonical if names else model.formula
     return DefaultModel(category, "|".join(factors), formula, model.origin)
 
 
 def difference_blocks(before: CategorySum, after: CategorySum, category: str, symbol: str) -> tuple[Block, ...]:
-    """Tables of what changes."""
+    """Return tables of what changes."""
     names, old, new = before.names, before.averages(), after.averages()
     factors = before.shown_names
     changed = {
@@ -262,12 +262,12 @@ def _row(heads: tuple[str, ...], one: float | None, other: float | None) -> tupl
 
 
 def _differ(one: float | None, other: float | None) -> bool:
-    """Whether four digits show it."""
+    """Return whether four digits show it."""
     return r2_cell(one).text != r2_cell(other).text
 
 
 def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
-    """The candidates with where they are from and how often each was chosen, and the form to change them."""
+    """Return the candidates with where they are from and how often each was chosen, and the form to change them."""
     names = tuple(model.origin.options["models"])
     try:
         models = models_for(find_models(names), category, symbol)
@@ -350,7 +350,7 @@ def formulae_edit(
 
 
 def _written(write: Callable[[Path], None]) -> bytes:
-    """What a function writes into a file; the page writes it when the change is kept."""
+    """Return what a function writes into a file; the page writes it when the change is kept."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "written"
         write(path)

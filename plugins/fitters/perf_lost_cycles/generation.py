@@ -92,7 +92,7 @@ def generate_model(
 
 
 def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]], notes: list[str]) -> Terms:
-    """The functions of all default models; models that are not finite at a measured point are taken out."""
+    """Return the functions of all default models; models that are not finite at a measured point are taken out."""
     functions = []
     left_out: dict[str, None] = {}
     for number, (symbol, values) in enumerate(table.points.items()):

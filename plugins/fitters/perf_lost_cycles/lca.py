@@ -113,11 +113,11 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def in_factor(self, terms: Sequence[str]) -> tuple[str, ...]:
-        """Terms in the factor's own symbol."""
+        """Return terms in the factor's own symbol."""
         return tuple(in_factor(term, self.factor) for term in terms)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
-        """Terms of each default model of a category whose coefficients its points determine, best first."""
+        """Return terms of each default model of a category whose coefficients its points determine, best first."""
         n_points = int(np.isfinite(self.fitted_values[category]).sum())
         known = [c for c in self.categories[category].candidates if None not in c.coefficients]
         return tuple(dict.fromkeys(self.in_factor(c.terms) for c in known if len(c.terms) < n_points))
@@ -181,7 +181,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         return {self.factor: [fit.r2 for fit in models], LEFT_OUT: [fit.r2_leave_one_out for fit in models]}
 
     def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
-        """The only line of a category: all of its points."""
+        """Return the only line of a category: all of its points."""
         number = self.names.index(category)
         fit = self.categories[number].model
         label = ", ".join(f"{name}={value:g}" for name, value in self.held.items()) or ALL_POINTS
@@ -229,7 +229,7 @@ class LcaFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether one factor varies, and each category was measured at levels enough; see `Fitter.suits`."""
+        """Return whether one factor varies, and each category was measured at levels enough; see `Fitter.suits`."""
         try:
             cls().fit(data, LcaOptions(duplicates="drop"))
         except PerfError:

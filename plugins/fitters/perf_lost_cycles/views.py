@@ -41,14 +41,14 @@ _MOST_ACROSS = 7  # categories that stand side by side, as in the paper; more st
 
 
 def worst_first(model: CategorySum) -> list[str]:
-    """The categories, those first whose model of all points fits worst; constant ones last."""
+    """Return the categories, those first whose model of all points fits worst; constant ones last."""
     *_, of_points = [column for name, column in model.averages().items() if name != LEFT_OUT]
     order = np.argsort([np.inf if r2 is None else r2 for r2 in of_points], kind="stable")
     return [model.names[k] for k in order.tolist()]
 
 
 def overview_blocks(model: CategorySum, query: page.Query) -> tuple[page.Block, ...]:
-    """The table, how to choose its rows where there are many, and the ways to all else."""
+    """Return the table, how to choose its rows where there are many, and the ways to all else."""
     part = query.get(_NAME, "")
     found = [model.names.index(name) for name in worst_first(model) if part.casefold() in name.casefold()]
     chosen = found[:_MOST_ROWS]
@@ -98,7 +98,7 @@ def _to_category(name: str) -> page.Link:
 
 
 def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page.Block, ...]:
-    """The R^2 of each instance: each combination of levels of the other factors."""
+    """Return the R^2 of each instance: each combination of levels of the other factors."""
     lines, name = model.lines(category, symbol), model.shown_names[symbol]
     links = (
         page.Link("Formulae", fitting_path(category, symbol, FORMULAE)),
@@ -124,7 +124,7 @@ def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page
 
 
 def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]:
-    """The model of a category over all factors: its constants, how well it does, and where it is from."""
+    """Return the model of a category over all factors: its constants, how well it does, and where it is from."""
     number = model.names.index(category)
     averages = [
         (
@@ -152,7 +152,7 @@ def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]
 
 
 def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
-    """Candidates with their constants, plots, and points."""
+    """Return candidates with their constants, plots, and points."""
     on_line, name, observed = model.lines(category, symbol)[line], model.shown_names[symbol], model.category_table()
     candidates, number = model.fits_on(category, symbol, line), model.names.index(category)
     points = on_line.points[np.argsort(observed.points[symbol][on_line.points], kind="stable")]
@@ -234,7 +234,7 @@ class LostCyclesViews:
         return self._model
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The overview, or what it leads to; see `perf_views.Viewable.view`."""
+        """Return the overview, or what it leads to; see `perf_views.Viewable.view`."""
         if path == ():
             return page.View(self.title, overview_blocks(self._model, query))
         trail: tuple[page.Link, ...] = (page.Link("Fitting overview", ()),)
@@ -256,14 +256,14 @@ class LostCyclesViews:
         return page.View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """Overview, then the categories with their lines, each from the worst to the best."""
+        """Return the overview, then the categories with their lines, each from the worst to the best."""
         yield ()
         for category in worst_first(self._model):
             yield (CATEGORY, category)
             yield from (link.path for link in self._below(category))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """The categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
+        """Return the categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
         yield page.Link(self.title, ())
         for category in worst_first(self._model):
             yield page.Link(category, (CATEGORY, category))
@@ -271,7 +271,7 @@ class LostCyclesViews:
                 yield from self._below(category)
 
     def _below(self, category: str) -> Iterable[page.Link]:
-        """All lines over each factor where there are several, and the worst of them."""
+        """Return all lines over each factor where there are several, and the worst of them."""
         for symbol in self._model.factors:
             factor = self._model.shown_names[symbol]
             lines = self._model.lines(category, symbol)

@@ -271,7 +271,7 @@ def _parameters(model: JointModel) -> Table:
 
 
 def _work_and_speed(model: JointModel) -> Table:
-    """Work of each code and relative speed of each system, a column for each function."""
+    """Return the work of each code and relative speed of each system, a column for each function."""
     theta = {each.name: (each.estimate, each.standard_error) for each in model.parameters}
     rows = [*((code, "code") for code in model.codes), *((system, "system") for system in model.systems)]
 
@@ -286,7 +286,7 @@ def _work_and_speed(model: JointModel) -> Table:
 
 
 def _cells(model: JointModel) -> Table:
-    """The pairs, worst first."""
+    """Return the pairs, worst first."""
     import pandas as pd
 
     observed = model.observations

@@ -46,7 +46,7 @@ def shapes_of(
     signed: bool,
     expected: Floats,
 ) -> Shapes:
-    """Every shape of some sums of functions.
+    """Return every shape of some sums of functions.
 
     Of two functions all proportions are taken, from one where the first hides the second everywhere to the opposite; of
     more functions, and of negative coefficients, those about the coefficients of least relative squares.
@@ -93,7 +93,7 @@ def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: 
 
 
 def _compared(chosen: Candidate, other: Candidate) -> str | None:
-    """How well another combination does, in words; None where it does clearly worse or cannot be judged."""
+    """Return how well another combination does, in words; None where it does clearly worse or cannot be judged."""
     if other.note:
         return None
     figures = [(candidate.figures.get("aicc"), candidate.figures.get("loo_rmse")) for candidate in (chosen, other)]
@@ -118,7 +118,7 @@ def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> 
 def pair_bounds(
     model: ScalingModel, pairs: Sequence[PairFit], places: Places, values: Floats, interval: float
 ) -> Floats:
-    """Values with the bounds of single runs, in the user's unit."""
+    """Return values with the bounds of single runs, in the user's unit."""
     bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
     cells = _cells(model, places)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
@@ -138,7 +138,7 @@ def pair_bounds(
 def _bounds(
     model: ScalingModel, pair: PairFit, cell: int, places: Places, values: Floats, shares: tuple[float, float]
 ) -> Floats:
-    """Quantiles (2, k) of single runs of one pair at k points."""
+    """Return quantiles (2, k) of single runs of one pair at k points."""
     measured_places = model.measured_places
     rows = np.flatnonzero(_cells(model, measured_places) == cell)
     pair_places, observed = _some(measured_places, rows), model.observations
@@ -230,7 +230,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the pairs that the points belong to."""
+        """Return rows of the pairs that the points belong to."""
         places, measured_places = self.places(points), self.measured_places
         cells, measured_cells = _cells(self, places), _cells(self, measured_places)
         rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
@@ -315,12 +315,12 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             )
 
     def _pair_of_cell(self) -> Ints:
-        """Index of the pair of each cell, code by code (C * S,); -1 for cells that were never measured."""
+        """Return the index of the pair of each cell, code by code (C * S,); -1 for cells that were never measured."""
         numbers = {(pair.code, pair.system): k for k, pair in enumerate(self.pairs)}
         return np.array([numbers.get((code, system), -1) for code in self.codes for system in self.systems])
 
     def outliers(self) -> Outliers:
-        """Residuals that identify outliers, each against the fit of its pair."""
+        """Return residuals that identify outliers, each against the fit of its pair."""
         places, root = self.measured_places, np.array(self.root_weights)
         residuals, leverage = np.zeros(len(places)), np.ones(len(places))
         squares, freedom = np.zeros(len(places)), np.zeros(len(places))

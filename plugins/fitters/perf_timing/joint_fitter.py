@@ -97,13 +97,13 @@ class JointComparison:
         self._check_counts()
 
     def problem(self, members: tuple[int, ...]) -> JointProblem:
-        """The least-squares problem of one combination."""
+        """Return the least-squares problem of one combination."""
         data = self.prepared.seen
         basis, sizes = self._design[:, members], (len(data.codes), len(data.systems))
         return JointProblem(basis, self.target, data.code, data.system, *sizes, self.reference)
 
     def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
-        """The fit of one combination, with the loss and the bounds of the options."""
+        """Return the fit of one combination, with the loss and the bounds of the options."""
         return fitted(self.problem(members), self._how(starts))
 
     def _how(self, starts: int) -> How:
@@ -111,7 +111,7 @@ class JointComparison:
         return How(starts, options.seed, options.sign == "bounded", options.loss)
 
     def compare(self, executor: Executor | None = None) -> list[_Compared]:
-        """Every combination, best first; parts of them are fitted by an executor, or here."""
+        """Return every combination, best first; parts of them are fitted by an executor, or here."""
         count = -(-len(self.combinations) // _COMBINATIONS_OF_A_PART)
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
@@ -135,7 +135,7 @@ class JointComparison:
         return failed, comes_last, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
 
     def ranking(self, executor: Executor | None = None) -> Ranking:
-        """Every combination with its figures, best first (Table 3); see `compare`."""
+        """Return every combination with its figures, best first (Table 3); see `compare`."""
         data = self.prepared.seen
         total, centered = self.totals()
         summary = (
@@ -150,7 +150,7 @@ class JointComparison:
         return Ranking(summary, tuple(compared.candidate for compared in self.compare(executor)))
 
     def totals(self) -> tuple[float, float]:
-        """Sums of squares of the weighted values, about zero and about their mean."""
+        """Return sums of squares of the weighted values, about zero and about their mean."""
         weight = self.prepared.root_weight**2
         mean = float(weight @ self.prepared.target / weight.sum())
         return float(self.target @ self.target), float(weight @ (self.prepared.target - mean) ** 2)
@@ -266,7 +266,7 @@ class JointFitter(Fitter):
 
 
 def _worst_outlier(fit: JointFit) -> int | None:
-    """The outlier with the largest leave-out residual; None where there is none."""
+    """Return the outlier with the largest leave-out residual; None where there is none."""
     leave_out = leave_one_out_residuals(fit.residuals, fit.jacobian[:, ~fit.at_bound])
     judged = find_outliers(fit.residuals, leave_out, fit.degrees_of_freedom)
     if not judged.flagged.any():
@@ -275,7 +275,7 @@ def _worst_outlier(fit: JointFit) -> int | None:
 
 
 def _chosen(compared: JointComparison, executor: Executor | None) -> tuple[tuple[int, ...], Any]:
-    """The combination to fit, and the ranking that it was chosen from."""
+    """Return the combination to fit, and the ranking that it was chosen from."""
     if compared.is_named:
         return compared.combinations[0], ()
     every = compared.compare(executor)
@@ -344,7 +344,7 @@ def _model(
 def _intervals(
     model: JointModel, problem: JointProblem, fit: JointFit, options: JointOptions, executor: Executor | None
 ) -> tuple[Interval, ...]:
-    """Profile or bootstrap intervals of all parameters, speeds turned over from their inverses."""
+    """Return the profile or bootstrap intervals of all parameters, speeds turned over from their inverses."""
     count = problem.n_parameters
     if options.intervals == "profile":
         if options.loss != "linear":

@@ -334,7 +334,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         )
 
     def _determined(self, gradients: Floats) -> Booleans:
-        """Whether the data determine the predictions with these gradients (n, P)."""
+        """Return whether the data determine the predictions with these gradients (n, P)."""
         if not any(self.undetermined):
             return np.ones(len(gradients), dtype=np.bool_)
         free = ~np.array(self.at_bound)
@@ -342,13 +342,13 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return JacobianFactor.of(measured[:, free]).determines(gradients[:, free])
 
     def problem(self, places: Places) -> JointProblem:
-        """The bilinear problem at points, with targets of 0."""
+        """Return the bilinear problem at points, with targets of 0."""
         basis, sizes = self.scaled_design(places), (len(self.codes), len(self.systems))
         reference = self.systems.index(self.reference)
         return JointProblem(basis, np.zeros(len(places)), places.code, places.system, *sizes, reference)
 
     def weighted_problem(self) -> JointProblem:
-        """The least-squares problem that was solved."""
+        """Return the least-squares problem that was solved."""
         places, root = self.measured_places, np.array(self.root_weights)
         problem = self.problem(places)
         target = np.array(self.observations.value) * self.factor(places) * root
@@ -371,7 +371,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return -self.weighted_problem().residuals(self.theta)
 
     def outliers(self) -> Outliers:
-        """Residuals that identify outliers."""
+        """Return residuals that identify outliers."""
         # Residuals of an exact fit are rounding, among which there is always a largest.
         residuals = (
             self.residuals if self.sum_of_squares > _EXACT * self.total_squares else np.zeros(len(self.residuals))
@@ -379,7 +379,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return find_outliers(residuals, self.leave_one_out(), self.degrees_of_freedom)
 
     def leave_one_out(self) -> Floats:
-        """Residuals against the fit of all other observations, in one step (n,); NaN where one alone decides."""
+        """Return residuals against the fit of all other observations, in one step (n,); NaN where one alone decides."""
         jacobian = self.weighted_problem().jacobian(self.theta)
         return leave_one_out_residuals(self.residuals, jacobian[:, ~np.array(self.at_bound)])
 
@@ -401,7 +401,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return tuple(estimates)
 
     def standard_errors(self) -> Floats:
-        """Asymptotic standard errors of `theta` (P,); NaN where there are none."""
+        """Return asymptotic standard errors of `theta` (P,); NaN where there are none."""
         if self.covariance is None:
             return np.full(len(self.undetermined), np.nan)
         variance = np.diag(np.array(self.covariance))
@@ -461,7 +461,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         }
 
     def _straightness(self) -> float | None:
-        """Correlation of the residuals' quantiles with those of a normal distribution."""
+        """Return the correlation of the residuals' quantiles with those of a normal distribution."""
         from scipy.special import ndtri
 
         n = len(self.residuals)
@@ -473,7 +473,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return float(np.corrcoef(ndtri(levels), np.sort(self.residuals))[0, 1])
 
     def left_out_errors(self) -> Floats:
-        """Relative error of each observation predicted from all other cells (n,); NaN where unknown."""
+        """Return the relative error of each observation predicted from all other cells (n,); NaN where unknown."""
         if not self.left_out:
             return np.full(len(self.observations.value), np.nan)
         predicted = np.array(self.left_out, dtype=np.float64)

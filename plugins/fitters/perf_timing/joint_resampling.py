@@ -64,7 +64,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def packed(problem: JointProblem, **known: Any) -> bytes:
-    """A problem, and what is known of it, for a task of a worker."""
+    """Return a problem, and what is known of it, for a task of a worker."""
     content = {each.name: getattr(problem, each.name) for each in fields(problem)}
     return msgspec.json.encode([content, known], enc_hook=lambda array: array.tolist())
 
@@ -78,18 +78,18 @@ def _unpacked(message: bytes | str) -> tuple[JointProblem, dict[str, Any]]:
 
 
 def packed_fit(problem: JointProblem, fit: JointFit) -> bytes:
-    """A problem with its fit as far as refits need it, for `bootstrap_part` and `left_out_part`."""
+    """Return a problem with its fit as far as refits need it, for `bootstrap_part` and `left_out_part`."""
     how = {"positive": fit.positive, "loss": fit.loss, "loss_scale": fit.loss_scale}
     return packed(problem, theta=fit.theta, how=how)
 
 
 def _smaller(problem: JointProblem, loss: str) -> JointProblem:
-    """The problem with few rows; a robust loss needs them all."""
+    """Return the problem with few rows; a robust loss needs them all."""
     return problem.compressed() if loss == "linear" else problem
 
 
 def fitted(problem: JointProblem, how: How) -> JointFit:
-    """The fit; a robust loss takes its scale from the residuals of least squares."""
+    """Return the fit; a robust loss takes its scale from the residuals of least squares."""
     options: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
     fit = solve(problem, **options)
     if how.loss == "linear":
@@ -101,7 +101,7 @@ def fitted(problem: JointProblem, how: How) -> JointFit:
 
 
 def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
-    """A task: an `Outcome` for each combination of the problem's functions, as MessagePack."""
+    """Return an `Outcome` for each combination of the problem's functions, as MessagePack: a worker's task."""
     problem, known = _unpacked(message)
     how = How(**{**known, "starts": 1})  # the chosen model is fitted again with all starts
     with single_thread():
@@ -114,7 +114,7 @@ def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) ->
 
 
 def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
-    """A task: the parameters (k, P) of the refits that converge, as bytes."""
+    """Return the parameters (k, P) of the refits that converge, as bytes: a worker's task."""
     problem, known = _unpacked(message)
     problem = _smaller(problem, known["how"]["loss"])
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
@@ -127,7 +127,7 @@ def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> by
 
 
 def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
-    """A task: predictions of the observations of each cell from all others, cell after cell, as bytes.
+    """Return predictions of each cell's observations from all others, cell after cell, as bytes: a worker's task.
 
     They are NaN if the others do not determine them.
     """
@@ -210,7 +210,7 @@ def profile_intervals(
 
 
 def reciprocal(lower: Floats, upper: Floats, estimate: Floats) -> tuple[Floats, Floats]:
-    """Intervals of speeds r = 1/v from those of inverse speeds v."""
+    """Return intervals of speeds r = 1/v from those of inverse speeds v."""
     with np.errstate(divide="ignore"):
         low, high = 1.0 / upper, 1.0 / lower
     open_above = (lower <= 0.0) & (estimate >= 0.0)
@@ -260,7 +260,7 @@ class _Profile:
         return self.known[value][0]
 
     def end(self, direction: float, limit: float) -> float:
-        """Where the distance first reaches the limit on one side; infinite where it does not."""
+        """Return where the distance first reaches the limit on one side; infinite where it does not."""
         from scipy.optimize import brentq
 
         bound = 0.0 if self.fit.positive else -np.inf
@@ -283,7 +283,7 @@ class Bootstrap:
     failed: int  # number of refits that did not; they are left out
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Percentile intervals, lower and upper (P,) float; NaN without draws."""
+        """Return the percentile intervals, lower and upper (P,) float; NaN without draws."""
         if len(self.draws) == 0:
             return np.full(self.draws.shape[1], np.nan), np.full(self.draws.shape[1], np.nan)
         lower, upper = np.quantile(self.draws, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)
@@ -336,7 +336,7 @@ def leave_one_cell_out(
 
 
 def leave_one_out_residuals(residuals: Floats, jacobian: Floats) -> Floats:
-    """Residuals (n,) of each observation against the fit of all others, in one step: e / (1 - h)."""
+    """Return residuals (n,) of each observation against the fit of all others, in one step: e / (1 - h)."""
     leverage = JacobianFactor.of(jacobian).leverage
     lone = leverage > _FULL_LEVERAGE
     return np.where(lone, np.nan, residuals / np.where(lone, 1.0, 1.0 - leverage))

@@ -66,7 +66,7 @@ def single_thread() -> Iterator[None]:
 
 @functools.cache
 def _controller() -> Any:
-    """The libraries that are loaded; scipy brings its BLAS, so it must be there first."""
+    """Return the libraries that are loaded; scipy brings its BLAS, so it must be there first."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -74,7 +74,7 @@ def _controller() -> Any:
 
 
 def data_driven_start(problem: JointProblem) -> Floats:
-    """Parameters (P,) from the data alone."""
+    """Return parameters (P,) from the data alone."""
     coefficients, information = cell_fits(problem)
     v = np.ones((problem.n_functions, problem.n_systems))
     for copies in same_functions(problem.basis):
@@ -90,7 +90,7 @@ def data_driven_start(problem: JointProblem) -> Floats:
 
 
 def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
-    """Parameters (P,) from inverse speeds of random size around the reference's, log-normal with sigma 1."""
+    """Return parameters (P,) from inverse speeds of random size around the reference's, log-normal with sigma 1."""
     v = np.exp(rng.standard_normal((problem.n_functions, problem.n_systems)))
     v[:, problem.reference_system] = 1.0
     return alternate(problem, v)
@@ -106,7 +106,7 @@ def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
 
 
 def rank_one(table: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Factors (C,), (S,) whose product is nearest to a table (C, S), by alternating weighted least squares."""
+    """Return factors (C,), (S,) whose product is nearest to a table (C, S), by alternating weighted least squares."""
     inverse_speed = np.ones(table.shape[1])
     # Signs may cancel in a row of ones (what a first pair of factors leaves): begin with the heaviest row instead.
     heaviest = int(np.argmax((weights * table**2).sum(axis=1)))
@@ -147,7 +147,7 @@ def _grouped_least_squares(design: Floats, target: Floats, group: Ints, n_groups
 
 
 def _grouped_sum(values: Floats, group: Ints, n_groups: int) -> Floats:
-    """Sums over the rows (n, k) of each group: (n_groups, k)."""
+    """Return sums over the rows (n, k) of each group: (n_groups, k)."""
     k = values.shape[1]
     places = group[:, None] * k + np.arange(k)
     sums = np.bincount(places.ravel(), weights=values.ravel(), minlength=n_groups * k)
@@ -181,7 +181,7 @@ def _apart(first: Floats, further: Floats) -> Floats:
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Quotient, 0 where nothing was observed."""
+    """Return the quotient, 0 where nothing was observed."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
 
@@ -292,7 +292,7 @@ def refine(
     polish: bool,
     tolerance: float = trust_region.TIGHT,
 ) -> trust_region.Solution:
-    """The optimum that is reached from one start theta (P,); the options are those of `trust_region.solve`."""
+    """Return the optimum that is reached from one start theta (P,); the options are those of `trust_region.solve`."""
     lower = np.zeros(problem.n_parameters) if positive else None
     return trust_region.solve(
         problem.residuals, problem.jacobian, theta, lower=lower, loss=loss, loss_scale=loss_scale,
@@ -301,7 +301,7 @@ def refine(
 
 
 def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, loss_scale: float) -> Floats:
-    """Covariance (P, P) of the parameters: s^2 (J'J)^+ with s^2 = SSE / (n - rank) for least squares.
+    """Return the covariance (P, P) of the parameters: s^2 (J'J)^+ with s^2 = SSE / (n - rank) for least squares.
 
     Source: P. J. Huber, "Robust Statistics", 1981, section 7.6, equation 6.5.
     """
@@ -318,7 +318,7 @@ def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, 
 def search(
     problem: JointProblem, theta: Floats, *, positive: bool, loss: str, loss_scale: float
 ) -> trust_region.Solution:
-    """The optimum from one start theta (P,): with the gauge open first, then in the gauge of the reference.
+    """Return the optimum from one start theta (P,): with the gauge open first, then in the gauge of the reference.
 
     With v of the reference held at 1 the way from a poor start to the optimum may lead through infinity, and the
     search ends there; without a reference there is no such place.
@@ -349,7 +349,7 @@ def _status(optimum: trust_region.Solution, undetermined: Booleans, first_speed:
 
 
 def same_functions(basis: Floats) -> list[list[int]]:
-    """Indices of the columns (n, m), those together that are one function."""
+    """Return indices of the columns (n, m), those together that are one function."""
     length = np.linalg.norm(basis, axis=0)
     unit = basis / np.where(length > 0.0, length, 1.0)
     same = unit.T @ unit > 1.0 - _SAME_FUNCTION
@@ -424,18 +424,18 @@ class JointProblem:
         return np.flatnonzero(np.arange(self.n_systems) != self.reference)
 
     def pack(self, w: Floats, v: Floats) -> Floats:
-        """Parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
+        """Return parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
         return np.concatenate([w.ravel(), v[:, self.fitted_systems].ravel()])
 
     def unpack(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Work w (m, C) and inverse speed v (m, S) from theta (P,)."""
+        """Return the work w (m, C) and inverse speed v (m, S) from theta (P,)."""
         m = self.n_functions
         v = np.ones((m, self.n_systems))
         v[:, self.fitted_systems] = theta[m * self.n_codes :].reshape(m, -1)
         return theta[: m * self.n_codes].reshape(m, self.n_codes), v
 
     def predict(self, theta: Floats) -> Floats:
-        """The model at the rows, (n,), with their factors."""
+        """Return the model at the rows, (n,), with their factors."""
         w, v = self.unpack(theta)
         return np.asarray(np.einsum("ni,in,in->n", self.basis, w[:, self.code], v[:, self.system]))
 
@@ -444,7 +444,7 @@ class JointProblem:
         return self.predict(theta) - self.target
 
     def jacobian(self, theta: Floats) -> Floats:
-        """Derivatives of the residuals, (n, P)."""
+        """Return derivatives of the residuals, (n, P)."""
         w, v = self.unpack(theta)
         work_columns, fitted, speed_columns = self._columns
         jacobian = np.zeros((self.n_rows, self.n_parameters))
@@ -462,7 +462,7 @@ class JointProblem:
         return functions * self.n_codes + self.code[:, None], fitted, speed_columns
 
     def subset(self, rows: Booleans) -> JointProblem:
-        """The same codes, systems and parameters with some of the rows (n,) bool."""
+        """Return the same codes, systems and parameters with some of the rows (n,) bool."""
         return replace(
             self, basis=self.basis[rows], target=self.target[rows], code=self.code[rows], system=self.system[rows]
         )
@@ -477,13 +477,13 @@ class JointProblem:
         return replace(self, basis=joined[:, :-1], target=joined[:, -1], code=code, system=system)
 
     def weighted(self, weights: Floats) -> JointProblem:
-        """The same problem with further weights (n,), >= 0, on the squared residuals of the rows."""
+        """Return the same problem with further weights (n,), >= 0, on the squared residuals of the rows."""
         root = np.sqrt(weights)
         return replace(self, basis=self.basis * root[:, None], target=self.target * root)
 
 
 def components(code: Ints, system: Ints, n_codes: int, n_systems: int) -> tuple[Ints, Ints]:
-    """Connected components of the table of observed cells."""
+    """Return connected components of the table of observed cells."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -195,7 +195,7 @@ def _predicted_curves(selection: _Selection) -> list[_Curve]:
 
 
 def _predicted(model: Any, places: Places) -> Floats:
-    """Return value, lower and upper bound (n, 3); NaN if not finite or not determined."""
+    """Return the value, lower and upper bound (n, 3); NaN if not finite or not determined."""
     bounds = np.full((len(places), 3), np.nan)
     able = np.isfinite(design(characteristics(model.functions, model.columns), places.points)).all(axis=1)
     if able.any():
@@ -362,7 +362,7 @@ def _residual_marks(selection: _Selection, values: Floats, system: Ints, outlier
 
 
 def _estimate_plots(selection: _Selection, model: Any) -> list[Plot]:
-    """Return work of the codes and speed of the systems with their standard errors."""
+    """Return the work of the codes and speed of the systems with their standard errors."""
     systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
     blocks = [("work", "w", [model.codes[code] for code in selection.codes], "work", model.coefficient_unit or "")]
     if systems:

@@ -54,7 +54,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         return f"{'/' if self.of == 'code' else '*'} {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value is multiplied by (n,)."""
+        """Return what a value is multiplied by (n,)."""
         if self.of == "parameter":
             return np.asarray(points[self.name], dtype=np.float64)
         names = code if self.of == "code" else system
@@ -100,7 +100,7 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Preparation(tuple(step for step in self.steps if step.of == "parameter"))
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value in the user's unit is multiplied by (n,), positive."""
+        """Return what a value in the user's unit is multiplied by (n,), positive."""
         result = np.ones(len(code))
         for step in self.steps:
             result = result * step.factor(points, code, system)
@@ -156,7 +156,7 @@ def _listed(words: Sequence[str], option: str) -> dict[str, float]:
 
 
 def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[str, dict[str, float]]:
-    """Mean of a column or formula for each code or system, which must be the same there."""
+    """Return the mean of a column or formula for each code or system, which must be the same there."""
     values = _evaluated(data, column, option)
     kept = np.ones(len(values), dtype=np.bool_)
     labels, index = labels_of(data, role, kept)
@@ -180,7 +180,7 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
 
 
 def _evaluated(data: Measurements, text: str, option: str) -> Floats:
-    """A column, or a formula over columns (n,); NaN where it is empty."""
+    """Return a column, or a formula over columns (n,); NaN where it is empty."""
     import pandas as pd
 
     table = data.table
@@ -216,7 +216,7 @@ class Prepared:
     weights: str  # which weights they are, a name in `perf_timing.options.WEIGHTS`
 
     def select(self, kept: Booleans) -> Prepared:
-        """The observations kept (n,) bool."""
+        """Return the observations kept (n,) bool."""
         names = ("factor", "by_point", "target", "root_weight")
         return replace(self, seen=self.seen.select(kept), **{name: getattr(self, name)[kept] for name in names})
 
@@ -277,7 +277,7 @@ def span(values: Floats) -> float:
 
 
 def _preparation(runs: Measurements, observed: Observations, options: ScalingOptions) -> Preparation:
-    """The steps that the options ask for, in the order of equation 4; for a rate only those that are named."""
+    """Return the steps that the options ask for, in the order of equation 4; for a rate only those that are named."""
     requested = options.prepare
     every = requested == ("auto",)
     steps: list[Step] = []
@@ -304,7 +304,7 @@ def _preparation(runs: Measurements, observed: Observations, options: ScalingOpt
 
 
 def _processors(observed: Observations, options: ScalingOptions) -> str | None:
-    """The first parameter, where its column or the user says that it is a number of processors."""
+    """Return the first parameter, where its column or the user says that it is a number of processors."""
     symbol, column = next(iter(observed.columns.items()))
     unit = unit_in_name(column)
     if (unit is not None and unit.kind != "count") or _SIZE.search(column):
@@ -347,7 +347,7 @@ class Characteristic:
     scale: float  # value at 1, by which it is divided; 1 where that is 0 or not finite
 
     def __call__(self, points: Mapping[str, Floats]) -> Floats:
-        """Values at points (n,); not finite where the function is not defined."""
+        """Return values at points (n,); not finite where the function is not defined."""
         return self.function(points) / self.scale
 
 
@@ -388,13 +388,13 @@ def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> 
 
 
 def design(functions: Sequence[Characteristic], points: Mapping[str, Floats]) -> Floats:
-    """Values of the functions at the points, (n, number of functions)."""
+    """Return values of the functions at the points, (n, number of functions)."""
     length = len(next(iter(points.values())))
     return np.column_stack([function(points) for function in functions]) if functions else np.empty((length, 0))
 
 
 def measured_design(functions: Sequence[Characteristic], data: Observations) -> Floats:
-    """Values of the functions at the measured points."""
+    """Return values of the functions at the measured points."""
     values = design(functions, data.points)
     wrong = ~np.isfinite(values)
     if wrong.any():

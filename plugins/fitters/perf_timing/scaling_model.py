@@ -117,14 +117,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         )
 
     def factor(self, places: Places) -> Floats:
-        """What a value in the user's unit is multiplied by in the scale of the fit (n,)."""
+        """Return what a value in the user's unit is multiplied by in the scale of the fit (n,)."""
         return self.preparation.factor(places.points, *self._names(places))
 
     def _names(self, places: Places) -> tuple[list[str], list[str]]:
         return [self.codes[k] for k in places.code], [self.systems[k] for k in places.system]
 
     def scaled_design(self, places: Places) -> Floats:
-        """What coefficients in the scale of the fit are multiplied by (n, number of functions)."""
+        """Return what coefficients in the scale of the fit are multiplied by (n, number of functions)."""
         values = design(characteristics(self.functions, self.columns), places.points)
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -171,7 +171,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return relative_errors(self.predict(self.fitted_points), np.array(self.observations.value))
 
     def describe(self, place: int) -> str:
-        """One observation as a person reads it."""
+        """Return one observation as a person reads it."""
         observed = self.observations
         pairs = ((self.codes[observed.code[place]], self.codes), (self.systems[observed.system[place]], self.systems))
         names = [name for name, labels in pairs if len(labels) > 1]
@@ -186,7 +186,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return None if self.unit is None else " ".join([self.unit, *constants])
 
     def in_unit(self, terms: str) -> str:
-        """A sum of terms of the scale of the fit as one of the user's unit."""
+        """Return a sum of terms of the scale of the fit as one of the user's unit."""
         undone = [
             f"* {step.name}" if step.of == "code" else f"/ {step.name}"
             for step in self.preparation.steps
@@ -195,7 +195,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return f"({terms}) {' '.join(undone)}" if undone else terms
 
     def data_lines(self) -> list[str]:
-        """What was measured and in which scale it was fitted."""
+        """Return what was measured and in which scale it was fitted."""
         names = self.shown_names
         over = ", ".join(names[s] if names[s] == c else f"{s}={c}" for s, c in self.columns.items())
         unit = f" [{self.unit}]" if self.unit else ""
@@ -221,7 +221,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return observed_by_pair(self, runs, **joining)
 
     def check_data(self, data: Any) -> Observations:
-        """Observations of other data for this model's pictures."""
+        """Return observations of other data for this model's pictures."""
         options = self.origin.options
         names = {field: options[field] for field in ScalingOptions.__dataclass_fields__ if field in options}
         names["weights"] = "equal"  # points are wanted, and other data need not have repeated runs

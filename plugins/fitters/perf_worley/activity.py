@@ -99,7 +99,7 @@ def activities(
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
 ) -> list[Activity]:
-    """What runs in each stretch of a trace."""
+    """Return what runs in each stretch of a trace."""
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
     # States that count as computing are of that class, whatever they are called, and no others.
     categories = [
@@ -137,7 +137,7 @@ def activities(
 
 
 def joined(parts: Sequence[Activity]) -> Activity:
-    """What runs in neighbouring stretches of one run together."""
+    """Return what runs in neighbouring stretches of one run together."""
     if len(parts) == 1:
         return parts[0]
     times: Counter[tuple[str, bool]] = Counter()
@@ -189,7 +189,7 @@ def summed(times: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
-    """The states that take most of a time, with their shares."""
+    """Return the states that take most of a time, with their shares."""
     if not times or not total:
         return ""
     if times[0][1] >= _ALONE * total:
@@ -205,7 +205,7 @@ def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
 
 
 def _idle_text(mean: float, idle_locations: int, n_locations: int) -> str:
-    """How many locations do not compute: whole ones where they do so throughout."""
+    """Return how many locations do not compute: whole ones where they do so throughout."""
     if n_locations == 1:
         return f"{mean:.0%} idle"
     if mean > (1.0 - 0.5 * _NEVER) * n_locations:

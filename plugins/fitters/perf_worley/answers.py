@@ -166,7 +166,7 @@ def _category_table(model: PhaseModel) -> Table | None:
 
 
 def _sequence_table(model: PhaseModel) -> Table:
-    """One model a row, as in Worley's Figures 6, 7 and 18."""
+    """Tabulate the models, one a row, as in Worley's Figures 6, 7 and 18."""
     sequence = model.sequence
     title = "Model selection: number of phases" + " (before refinement)" * bool(model.evidence)
     # For polynomials of one degree the tolerance is the largest error, and one column says it.

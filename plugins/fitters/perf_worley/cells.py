@@ -47,7 +47,7 @@ class Cells:
 
 
 def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
-    """Means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""
+    """Return means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""
     samples = _samples(tree)
     n_cells = CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
     cuts = np.linspace(0.0, tree.duration, n_cells + 1)
@@ -71,7 +71,7 @@ def without_outliers(cells: Cells) -> Cells:
 
 
 def _samples(tree: MomentTree) -> int | None:
-    """How many samples an even series has; None where the steps are uneven, or there are more than cells."""
+    """Return how many samples an even series has; None where the steps are uneven, or there are more than cells."""
     if tree.n_steps > CELLS:
         return None
     widths = np.diff(tree.edges)
@@ -82,7 +82,7 @@ def _samples(tree: MomentTree) -> int | None:
 
 
 def period_of(values: Floats) -> float:
-    """How many cells it takes until the curve repeats itself; 0 where it does not.
+    """Return how many cells it takes until the curve repeats itself; 0 where it does not.
 
     By the autocorrelation of differences, to which breaks and trends are single cells.
     """
@@ -113,7 +113,7 @@ def period_of(values: Floats) -> float:
 
 
 def averaged_over_period(cells: Cells) -> Cells:
-    """Each cell the mean over one period about it; the same object where the curve does not repeat itself.
+    """Return the mean over one period about each cell; the same object where the curve does not repeat itself.
 
     Cells of a curve that repeats itself every few cells, averaged over its period.
 
@@ -133,7 +133,7 @@ def averaged_over_period(cells: Cells) -> Cells:
 
 
 def residuals(values: Floats, breaks: Ints, degrees: Ints) -> Floats:
-    """Values (n,) minus the best polynomial of each phase."""
+    """Return values (n,) minus the best polynomial of each phase."""
     lengths = np.diff(breaks)
     phase = np.repeat(np.arange(len(lengths)), lengths)
     n, degrees = lengths.astype(np.float64), np.minimum(degrees, lengths - 1)
@@ -234,7 +234,7 @@ class PhaseErrors:
 def phase_errors(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], n_locations: int | None
 ) -> list[PhaseErrors] | None:
-    """How sure the phases of a fit are; None where the curve has too few cells to tell.
+    """Return how sure the phases of a fit are; None where the curve has too few cells to tell.
 
     Standard errors of coefficients and levels, and intervals of breaks, from the long-run variance of the curve.
 
@@ -283,7 +283,7 @@ def phase_errors(
 
 
 def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
-    """Mean time from one start of work of a processor to its next; 0 where their number is not known."""
+    """Return the mean time from one start of work of a processor to its next; 0 where their number is not known."""
     if not n_locations:
         return 0.0
     heights = tree.heights
@@ -294,7 +294,7 @@ def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
 
 
 def noises_of_phases(cells: Cells, places: Ints, degrees: Ints) -> Floats:
-    """Long-run variance of a cell of each phase."""
+    """Return the long-run variance of a cell of each phase."""
     values = cells.values
     errors = residuals(values, places, degrees)
     highest, period = int(degrees.max()), math.ceil(cells.period)
@@ -315,7 +315,7 @@ def noises_of_phases(cells: Cells, places: Ints, degrees: Ints) -> Floats:
 def _break_interval(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], noises: Floats
 ) -> tuple[float, float]:
-    """Where the middle of three breaks may be, without the cycle: edges of cells with squares near the least."""
+    """Return where the middle of three breaks may be, without the cycle: edges of cells with squares near the least."""
     begin, middle, end = (float(value) for value in breaks)
     width = cells.width
     inner = np.arange(math.floor(begin / width) + 2, math.ceil(end / width) - 1) * width

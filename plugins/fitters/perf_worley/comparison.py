@@ -96,7 +96,7 @@ def match_phases(
 
 
 def unlike(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> float:
-    """How much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not
+    """Return how much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not
     known.
     """
     if not one or not other:
@@ -177,13 +177,13 @@ def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -
 
 
 def _activity(phases: Sequence[Any]) -> Activity | None:
-    """What runs in some phases together; None where it is not known of all."""
+    """Return what runs in some phases together; None where it is not known of all."""
     parts = [phase.activity for phase in phases]
     return joined(parts) if all(part is not None for part in parts) else None
 
 
 def _mean(model: PhaseModel, begin: float, end: float) -> float:
-    """Mean of the model over a stretch; exact for polynomials."""
+    """Return the mean of the model over a stretch; exact for polynomials."""
     total = 0.0
     for phase in model.phases:
         low, high = max(begin, phase.start), min(end, phase.end)
@@ -210,7 +210,7 @@ def _shape_of(model: PhaseModel, scale: float, by_name: bool) -> Callable[[int, 
 
 
 def side_of(model: PhaseModel, phases: range, factor: float = 1.0) -> Side:
-    """Some neighbouring phases of a run together, at least one; times in the model's unit times a factor."""
+    """Return some neighbouring phases of a run together, at least one; times in the model's unit times a factor."""
     chosen = [model.phases[k] for k in phases]
     begin, end = chosen[0].start, chosen[-1].end
     level = _mean(model, begin, end)

@@ -29,13 +29,13 @@ class ErrorTree(Protocol):
     n_steps: int
 
     def reach(self, begin: float, step: int, limit: float, degree: int) -> Any:
-        """Longest phase from ``begin`` in ``step`` with squared error at most ``limit``: a `Reach`."""
+        """Return the longest phase from ``begin`` in ``step`` with squared error at most ``limit``: a `Reach`."""
 
     def rest(self, begin: float, step: int) -> Any:
-        """Summary from ``begin`` to the end of the curve."""
+        """Return the summary from ``begin`` to the end of the curve."""
 
     def error(self, summary: Any, degree: int) -> float:
-        """Squared error of a summary."""
+        """Return the squared error of a summary."""
 
 
 class Element(NamedTuple):
@@ -60,7 +60,7 @@ class Uniform:
         return Element(end, last_step, self.degree, math.sqrt(tree.error(summary, self.degree)), updates)
 
     def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
-        """The last element of the partition."""
+        """Return the last element of the partition."""
         error = math.sqrt(tree.error(tree.rest(begin, step), self.degree))
         return Element(tree.duration, tree.n_steps - 1, self.degree, error, 1)
 
@@ -160,7 +160,7 @@ class _Objective:
         return f if f >= 0.0 else -math.log1p(-f)
 
     def feasible(self, upper: float) -> tuple[float, float]:
-        """A bound that is right up to rounding, made right, and its f."""
+        """Return a bound that is right up to rounding, made right, and its f."""
         f = self(upper)
         while f < 0.0:
             upper *= 1.0 + 4.0 * _RELATIVE
@@ -194,7 +194,7 @@ class MixedTolerances:
         self._needed: dict[int, int] = {}
 
     def least(self, n_phases: int, below: float) -> tuple[Partition, int, int]:
-        """The partition of the least tolerance, evaluations and updates."""
+        """Return the partition of the least tolerance, evaluations and updates."""
         if self.largest <= 0.0:
             return _exact(self.tree, self.rule)
         place = 0 if below <= 0.0 else max(math.ceil(math.log(self.largest / below) / math.log(_RATIO)), 0)
@@ -210,7 +210,7 @@ class MixedTolerances:
         return objective.found
 
     def _phases(self, place: int, counted: _Objective) -> int:
-        """How many phases a tolerance of the grid needs; more never do worse."""
+        """Return how many phases a tolerance of the grid needs; more never do worse."""
         if place not in self._needed:
             tolerance = self.largest * _RATIO**-place
             begin, step, count = 0.0, 0, 1
@@ -246,7 +246,7 @@ class Minimax(SequenceSegmenter):
     options: WorleyOptions
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """Phases for increasing n; the tolerance for each n bounds the next one's from above."""
+        """Return phases for increasing n; the tolerance for each n bounds the next one's from above."""
         if not isinstance(basis, PhaseBasis):
             basis = PhaseBasis(basis.degree)
         tree = error_tree(curve, basis)
@@ -306,7 +306,7 @@ def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: floa
 
 
 def _exact(tree: ErrorTree, rule: PhaseRule) -> tuple[Partition, int, int]:
-    """One phase, of a curve that it fits without error."""
+    """Return one phase, of a curve that it fits without error."""
     result = partition(tree, 1, 1.0, rule)
     result.tolerance = 0.0
     return result, 1, result.updates

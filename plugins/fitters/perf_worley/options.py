@@ -15,7 +15,7 @@ MOST_PHASES = 100_000  # that can be asked for
 
 
 def parse_phases(raw: Any) -> str:
-    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``."""
+    """Return the number of phases as ``"9"``, ``"1..20"`` or ``"auto"``."""
     if isinstance(raw, range) and raw.step == 1 and len(raw):
         raw = f"{raw[0]}..{raw[-1]}"
     text = str(raw).strip()
