@@ -6,7 +6,7 @@ import copy
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.columns import MeasurementRoles, missing_roles, named_columns, named_parameters, roles_of
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Measurements"]
 
 Names = str | Iterable[str] | None
+
+_SEVERAL = 2  # codes on one system, and systems of one code, that a joint model needs
 
 
 class Measurements(Shown):
@@ -116,6 +118,22 @@ class Measurements(Shown):
             explicit["value"] = [str(chosen.value)]
         self.roles = _without_conflicts(chosen, explicit)
         self._read_unit()
+
+    in_words: ClassVar[str] = "measurements"
+
+    @property
+    def data_kind(self) -> str:
+        """Whether they have categories, several codes on several systems, or neither (``"timings"``)."""
+        roles, table = self.roles, self.table
+        if roles.category or not (roles.code and roles.system):
+            return "categories" if roles.category else "timings"
+        if roles.value is not None:
+            table = table[table[roles.value].notna()]
+        pairs = table[[*roles.code, *roles.system]].dropna().drop_duplicates()
+        # A name is made of several columns if several were given.
+        code, system = (pairs.groupby(list(columns)).ngroup() for columns in (roles.code, roles.system))
+        is_joint = all((names.value_counts() >= _SEVERAL).sum() >= _SEVERAL for names in (code, system))
+        return "codes x systems" if is_joint else "timings"
 
     @classmethod
     def join(cls, parts: Any, fields: Sequence[Mapping[str, Any]], name: str, *how_to_read: Any) -> Measurements:

@@ -28,7 +28,7 @@ from perfcore.data.columns import is_processors, is_run_identifier, is_speed, sh
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.units import unit_of
-from perfcore.models.observed import Observed, measurements_for
+from perfcore.models.points import Observed, measurements_for
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel

@@ -72,9 +72,14 @@ class Database:
 
     def link(self, path: Path) -> str:
         """A SQL literal that names the one input under a name without wildcards and endings."""
-        alias = self._folder / "input"
-        alias.symlink_to(path.resolve())
-        return quoted(str(alias))
+        return self.links([path])[0]
+
+    def links(self, paths: Sequence[Path]) -> list[str]:
+        """SQL literals that name inputs; see `link`."""
+        names = [self._folder / (f"input{number}" if number else "input") for number in range(len(paths))]
+        for name, path in zip(names, paths, strict=True):
+            name.symlink_to(path.resolve())
+        return [quoted(str(name)) for name in names]
 
     def run(self, sql: str, parameters: Sequence[Any] = (), label: str = "reading") -> duckdb.DuckDBPyConnection:
         """Run one statement in another thread, so that progress shows and Ctrl-C interrupts it."""

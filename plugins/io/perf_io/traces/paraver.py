@@ -32,8 +32,7 @@ from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
-from perfcore.reading.compression import without_compressed_ending
-from perfcore.reading.source import Source
+from perfcore.reading.source import Source, without_compressed_ending
 
 # The records of a Paraver trace, block by block, as columns.
 #
