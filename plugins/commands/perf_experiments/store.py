@@ -489,7 +489,7 @@ def _as_measurements(runs: Sequence[Run], source: str) -> Measurements:
         "sys_s": [run.system_s for run in runs],
         "peak_memory_mib": [run.peak_memory_kib / 1024 for run in runs],
         "run": [run.number for run in runs],
-        "replication": [run.replication for run in runs],
+        "repetition": [run.replication for run in runs],
         "noisy": [int(run.noisy) for run in runs],
         "host": [str(run.environment.get("host")) for run in runs],
         "started": [run.started for run in runs],
