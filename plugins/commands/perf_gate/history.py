@@ -205,7 +205,8 @@ def _benchmarks(table: LongTable, commit: str) -> pd.Series:
         sides = [table.labels[table.labels[commit] == end] for end in ends]
         candidates += case_columns(sides, candidates, {commit, *table.runs["metric"].astype(str)})
     keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
-    keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
+    texts = [key for key in candidates if table.labels[key].dtype.kind not in "iuf"]
+    keys = keys or [key for key in texts if key.lower() == "benchmark"] or texts[:1]
     return joined_names(table, [table.labels[key].map(text_of) for key in keys])
 
 
@@ -224,6 +225,10 @@ def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
         if changes > 2 * len(listed):
             raise DataError(
                 f"{source}: commits are mixed and have no order. Add a column with dates, such as timestamp"
+            )
+        if changes > len(listed):
+            progress.note(
+                f"{source}: commits come back; assumed the order of their first rows. A column of dates sets it"
             )
         return listed
     ordered: list[str] = runs.groupby("commit")["order"].min().sort_values(kind="stable").index.tolist()
