@@ -26,6 +26,7 @@ from perf_gate.change_detection import (
     change_of,
     detect,
     gradual_change,
+    lasts,
     recent_step,
     with_recent,
 )
@@ -378,7 +379,7 @@ def gate_series(
         source=table.source,
         commits=tuple(commits),
         judged=tuple(judged),
-        suite=None if suite is None else _judge([suite], begin, threshold, len(commits))[0],
+        suite=None if suite is None else _judge([suite], begin, threshold, len(commits), is_suite=True)[0],
         ended=tuple(ended.items()),
         left_out=tuple(left_out),
         since=since,
@@ -409,8 +410,13 @@ def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> Co
     return CommitSeries("all benchmarks", names, places, values, False, "", ("",) * len(places))
 
 
-def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits: int) -> list[JudgedSeries]:
-    """Judge series together; changes from the commit at `begin` on are new."""
+def _judge(
+    all_series: list[CommitSeries], begin: int, threshold: float, commits: int, is_suite: bool = False
+) -> list[JudgedSeries]:
+    """Judge series together; changes from the commit at `begin` on are new.
+
+    What disturbs one benchmark for a few commits passes; what slows all of them down does not have to last.
+    """
     limit = math.log(threshold)
     found = {k: one for k, series in enumerate(all_series) if (one := _detect(series, begin)) is not None}
     judged_at = list(found)
@@ -427,8 +433,10 @@ def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits
             judged.append(JudgedSeries(series, None, None, (math.nan, math.nan), Outcome.UNDECIDED))
             continue
         detected, unclear = found[k]
-        unclear = unclear if unclear is not None and unclear.size > limit else None
         alarm = steps[k] if sure[k] else None
+        if alarm is not None and not is_suite and not lasts(len(series.values) - alarm.place, alarm.size):
+            unclear, alarm = alarm, None
+        unclear = unclear if unclear is not None and unclear.size > limit else None
         if alarm is None and series.places[-1] >= begin:
             slope = gradual_change(series.logs, detected, LEVEL / len(judged_at), series.machine_effects)
             alarm = slope if slope is not None and slope.size > limit else None
@@ -473,9 +481,13 @@ def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, floa
 
 
 def _newest_step(detected: Detected, series: CommitSeries, begin: int, limit: float) -> Step | None:
-    """Return the newest change to slower that is new and beyond a limit."""
-    new = [step for step in detected.steps if series.places[step.place] >= begin and step.size > limit]
-    return max(new, key=lambda step: step.place, default=None)
+    """Return the newest change to slower that is new, beyond a limit, and not mostly undone by later ones."""
+    later = 0.0
+    for step in reversed(detected.steps):
+        if series.places[step.place] >= begin and step.size > limit and later > -0.5 * step.size:
+            return step
+        later += step.size
+    return None
 
 
 def _commit(commit: str, commits: list[str], source: str) -> str:

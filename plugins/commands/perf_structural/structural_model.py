@@ -27,6 +27,9 @@ from perfcore.base.errors import DataError
 from perfcore.report import Report
 from perfcore.results import Result
 
+# Runs that follow are compared with the prediction.
+TO_VALIDATE = " --json > predictions.json  # then perf validate predictions.json RUNS.csv"
+
 
 @dataclass(frozen=True, repr=False)
 class StructuralModel(Result):
@@ -122,7 +125,7 @@ class StructuralModel(Result):
         """Return the command that follows a prediction: choose among candidates, or keep it to be validated."""
         if self.candidates:
             return f"perf stochastic schedule {shlex.quote(self.source)} --by quantile:0.95"
-        return f"perf predict {shlex.quote(self.source)}{with_words(inputs)} --json"
+        return f"perf predict {shlex.quote(self.source)}{with_words(inputs)}{TO_VALIDATE}"
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is.
