@@ -7,7 +7,7 @@ import functools
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 LEVEL = 0.002  # of alarms of one look; .01 raised up to a fifth more on three sources, .0005 no fewer
 _SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
 _FEWEST_OF_SUITE = 3  # benchmarks
+_TOGETHER, _OWN = 6, 2.0  # commits from the suite's step and times its size, up to which a benchmark's step is the same
 
 
 @dataclass(frozen=True, repr=False)
@@ -371,15 +372,16 @@ def gate_series(
     begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
     ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
     live = [series for series in every if series.name not in ended]
-    judged = _judge(live, begin, threshold, len(commits))
+    series = _suite(live, commits, begin)
+    suite = None if series is None else _judge([series], begin, threshold, len(commits), is_suite=True)[0]
+    judged = [_without_common_step(each, suite) for each in _judge(live, begin, threshold, len(commits))]
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
     judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -_effect(each)))
-    suite = _suite(live, commits, begin)
     return HistoryGate(
         source=table.source,
         commits=tuple(commits),
         judged=tuple(judged),
-        suite=None if suite is None else _judge([suite], begin, threshold, len(commits), is_suite=True)[0],
+        suite=suite,
         ended=tuple(ended.items()),
         left_out=tuple(left_out),
         since=since,
@@ -447,6 +449,17 @@ def _judge(
             JudgedSeries(series, detected, alarm, (ratio, sigma), outcome, unclear if alarm is None else None)
         )
     return judged
+
+
+def _without_common_step(judged: JudgedSeries, suite: JudgedSeries | None) -> JudgedSeries:
+    """Return a series without the alarm of a step that all benchmarks make together, which is the suite's."""
+    alarm, common = judged.alarm, None if suite is None else suite.alarm
+    if alarm is None or suite is None or common is None:
+        return judged
+    distance = int(judged.series.places[alarm.place] - suite.series.places[common.place])
+    if abs(distance) > _TOGETHER or alarm.size > _OWN * common.size:
+        return judged
+    return replace(judged, alarm=None, outcome=Outcome.PASSED)
 
 
 def _detect(series: CommitSeries, begin: int) -> tuple[Detected, Step | None] | None:
