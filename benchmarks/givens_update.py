@@ -14,11 +14,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from perf_statistics.kernels import kernel
 from perf_worley.factor_tree import rotate_in
 from perf_worley.minimax import Uniform, least_tolerance
 from perf_worley.moment_tree import Reach
 from perfcore import UtilizationCurve
-from perfcore.base.kernels import kernel
 
 # Rows k = 0..3: weights of the closed rule with 2 k + 1 points on an interval of length 1 (one point: the midpoint).
 _WEIGHTS = np.array(

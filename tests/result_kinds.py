@@ -155,6 +155,12 @@ def result_of(kind):
     return StructuralModel.read(made) if kind == "StructuralModel" else perfcore.read(made)
 
 
+@functools.cache
+def cell_of(kind):
+    """Its cell of a notebook, which draws it."""
+    return result_of(kind)._repr_html_()
+
+
 CELL_ELEMENTS = {"pre", "img", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}  # of a notebook's cell
 
 

@@ -9,27 +9,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import result_kinds
+from result_kinds import KINDS, cell_of, result_of
 
 import perfcore
 from perfcore.cli.output import VERBOSE, print_result
 from perfcore.results import Result
 from perfcore.tables import csv_lines
-
-KINDS = [kind for kind in result_kinds.KINDS if kind not in ("Inline",)]  # which is a page itself
-
-
-@pytest.fixture(scope="module")
-def results():
-    """Each result, made once."""
-    made = {}
-
-    def result(kind):
-        if kind not in made:
-            made[kind] = result_kinds.result_of(kind)
-        return made[kind]
-
-    return result
 
 
 def words(text):
@@ -38,14 +23,14 @@ def words(text):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_renderer_shows_the_report(results, kind, capsys):
-    result = results(kind)
+def test_every_renderer_shows_the_report(kind, capsys):
+    result = result_of(kind)
     report = result.report()
     assert report.answer
     assert len(report.answer.splitlines()) == 1
     for figure in report.figures:
         assert isinstance(figure.value, str) or figure.value is None or math.isfinite(figure.value), figure
-    cell = html.unescape(re.sub("<[^>]*>", " ", result._repr_html_()))
+    cell = html.unescape(re.sub("<[^>]*>", " ", cell_of(kind)))
     assert words(report.answer)[:80] in words(cell)
     if not isinstance(result, Result):
         return
@@ -82,8 +67,8 @@ def test_every_renderer_shows_the_report(results, kind, capsys):
 @pytest.mark.parametrize(
     "kind", ["Predictions", "VersionGate", "HistoryGate", "OverheadProfile", "Answers", "UslModel"]
 )
-def test_the_page_begins_with_the_same_answer(results, kind, tmp_path):
-    result = results(kind)
+def test_the_page_begins_with_the_same_answer(kind, tmp_path):
+    result = result_of(kind)
     perfcore.explore(result, output=tmp_path / "report.html", views=1)
     text = words(html.unescape(re.sub("<[^>]*>", " ", (tmp_path / "report.html").read_text())))
     assert words(result.report().answer) in text

@@ -103,7 +103,7 @@ def test_its_reader_and_its_segmenter_fit_a_log(perf, log):
     assert refused.endswith("status 2")
 
 
-@pytest.mark.parametrize("plugin", [PLUGIN, AMDAHL])
+@pytest.mark.parametrize("plugin", [AMDAHL, pytest.param(PLUGIN, marks=pytest.mark.slow)])
 def test_its_own_tests_pass(run, plugin):
     run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(plugin / "tests"))
 

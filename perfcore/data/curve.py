@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,13 @@ import numpy.typing as npt
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import EXACT_NS, nanoseconds_per
+from perfcore.hooks.registry import registry
 from perfcore.report import Report
 from perfcore.results import Shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 __all__ = ["PROCESSORS_COMPUTING", "UtilizationCurve"]
@@ -94,6 +98,28 @@ class UtilizationCurve(Shown):
             times = np.append(times[:-1][keep], times[-1])
         self.edges: npt.NDArray[Any] = _frozen(times)
         self.heights: Floats = _frozen(values)
+
+    join_options: ClassVar[str] = "perf_traces.options:CurveOptions"
+
+    @classmethod
+    def join(
+        cls,
+        parts: Iterable[tuple[Path, UtilizationCurve]],
+        fields: Sequence[Mapping[str, Any]],
+        name: str,
+        options: Any,
+        *how_to_read: Any,
+    ) -> Any:
+        """Return the part of a curve that is asked for; of several what the default fitter of curves makes of them.
+
+        Arguments are those of `perfcore.reading.many_files.join`.
+        """
+        wanted_part = importlib.import_module("perf_traces.windows").wanted_part
+        selected = ((path, wanted_part(curve, options)) for path, curve in parts)
+        if len(fields) == 1 and not fields[0]:
+            return next(selected)[1]
+        entries = registry().entries("fitters").values()
+        return next(entry for entry in entries if "curve" in entry.default_for).load().join_runs(selected, fields, name)
 
     def __repr__(self) -> str:
         return (

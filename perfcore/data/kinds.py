@@ -12,7 +12,7 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import is_time
 
 _SEVERAL = 2
-_TYPES = {Trace: "a trace", UtilizationCurve: "a utilization curve", Series: "a series", Measurements: "measurements"}
+DATA = {Trace: "a trace", UtilizationCurve: "a utilization curve", Series: "a series", Measurements: "measurements"}
 
 
 def kind_of(data: Any) -> str:
@@ -44,7 +44,7 @@ def kind_in_words(data: Any) -> str:
 
 def type_in_words(data: Any) -> str:
     """What something is, in a user's words; of what is no data the name of its type."""
-    return next((words for kind, words in _TYPES.items() if isinstance(data, kind)), f"a {type(data).__name__}")
+    return next((words for kind, words in DATA.items() if isinstance(data, kind)), f"a {type(data).__name__}")
 
 
 def _joins_codes_and_systems(data: Measurements) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -115,6 +116,16 @@ class Measurements(Shown):
             explicit["value"] = [str(chosen.value)]
         self.roles = _without_conflicts(chosen, explicit)
         self._read_unit()
+
+    @classmethod
+    def join(cls, parts: Any, fields: Sequence[Mapping[str, Any]], name: str, *how_to_read: Any) -> Measurements:
+        """Return tables of several files as one, with what the names of the files say as further columns.
+
+        Arguments are those of `perfcore.reading.many_files.join`.
+        """
+        tables = importlib.import_module("perf_io.results.result_table")
+        joined: Measurements = tables.join_measurements(parts, fields, name)
+        return joined
 
     def __repr__(self) -> str:
         roles = self.roles

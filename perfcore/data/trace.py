@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +101,16 @@ class Trace(Shown):
             raise DataError(f"{source}: the trace has no state intervals")
         _check_intervals(self)
         self.span_ns = span_ns or (int(self.start_ns.min()), int(self.end_ns.max()))
+
+    join_options: ClassVar[str] = "perf_traces.options:TraceOptions"
+
+    @classmethod
+    def join(cls, *parts_and_options: Any) -> Any:
+        """Return the part of a run that is asked for; of several runs what their curves are together.
+
+        Arguments are those of `perfcore.reading.many_files.join`.
+        """
+        return importlib.import_module("perf_traces.runs").join_traces(*parts_and_options)
 
     def __repr__(self) -> str:
         counts = f"{self.n_intervals} intervals, {len(self.locations)} locations, {len(self.states)} states"

@@ -30,8 +30,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
-    "kinds", "readers", "classifiers", "joins", "segmenters", "functions", "representations", "fitters", "models",
-    "commands",
+    "kinds", "readers", "classifiers", "segmenters", "functions", "representations", "fitters", "models", "commands",
 )  # fmt: skip
 
 
@@ -110,17 +109,6 @@ def register_readers(register: Register) -> None:
 @hookspec
 def register_classifiers(register: Register) -> None:
     """Announce functions that take the names of a trace's states and give those in which a location computes."""
-
-
-@hookspec
-def register_joins(register: Register) -> None:
-    """Announce how data of several files become one set; the name is the ``"module:Class"`` of the data.
-
-    The target takes the parts, an iterator of (path, data) that reads as it goes; what the name of each file says, a
-    sequence of mappings of fields to numbers and words (`perfcore.reading.many_files.NamePattern`); the name of the
-    set; and where it has options, such as which part is wanted, these, the paths, and with what
-    `perfcore.reading.recognise.read_one` reads one of them. Then single files go through it too.
-    """
 
 
 @hookspec

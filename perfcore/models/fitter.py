@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import NoOptions, option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
@@ -18,7 +21,7 @@ __all__ = ["CurveOptions", "Fitter"]
 
 @dataclass(frozen=True)
 class CurveOptions:
-    """Options of a `perfcore.models.curve.CurveFitter`; further options are declared in a class derived from it."""
+    """Options of a fitter of one curve (`perf_statistics.curve_fitter`); a derived class declares further ones."""
 
     at: str | None = option(None, "point to predict, such as p=64 (default: the largest measured)", metavar="NAME=...")
 
@@ -56,6 +59,14 @@ class Fitter(ABC):
             It makes one model only.
         """
         raise OptionError(f"{type(self).__name__} makes one model and has none to rank; use `perf fit`")
+
+    @classmethod
+    def join_runs(cls, parts: Iterable[tuple[Path, Any]], fields: Sequence[Mapping[str, Any]], name: str) -> Any:
+        """Return curves of several runs as one data set; asked of the default fitter of curves.
+
+        Arguments are those of `perfcore.reading.many_files.join`.
+        """
+        raise DataError(f"{name}: curves of several runs cannot be put together; fit each separately")
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:

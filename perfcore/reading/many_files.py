@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import importlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
-from perfcore.hooks.options import NoOptions, build, describe
+from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import registry
 from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
 
 if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
+    from perfcore.reading.recognise import Reading
 
 
 _MOST_FILES = 10_000
@@ -159,48 +161,57 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
 
 def join(
     paths: Sequence[Path],
-    read: Callable[[Path], Any],
+    read: Callable[[Path], Reading],
     name: str,
     pattern: NamePattern | None,
-    options: Mapping[str, Any],
     how: Mapping[str, Any],
 ) -> Any:
-    """Data of several files as one set, or the part of it that is asked for, by what is registered for their type."""
-    fields, first = _fields(paths, pattern), [read(paths[0])]
-    type_, entry = _joining(first[0])
-    description = f"holds a {type(first[0]).__name__}"
-    declared = NoOptions if entry is None or entry.options is None else entry.load_options()
-    if unknown := options.keys() - {item.name for item in describe(declared)}:
-        flags = listing(flag for key, flag in options_of_joins().items() if key in unknown)
-        raise OptionError(f"{name}: {description}, to which {flags} cannot be applied")
-    if len(paths) == 1 and pattern is None and declared is NoOptions:
+    """Data of several files as one set, or the part of it that is asked for, by the class method ``join`` of the data.
+
+    The method takes the parts, an iterator of (path, data) that reads as it goes; what the name of each file says, a
+    sequence of mappings of fields to numbers and words (`NamePattern`); the name of the set; options of the class that
+    the attribute ``join_options`` of the data names; the paths; and with what `perfcore.reading.recognise.read_one`
+    reads one of them. With options single files go through it too.
+    """
+    fields, reading = _fields(paths, pattern), read(paths[0])
+    kind, first = type(reading.data), [reading.data]
+    method, options_class = getattr(kind, "join", None), options_of_join(kind)
+    declared, description = {item.name for item in describe(options_class)}, f"holds a {kind.__name__}"
+    if unknown := [item.flag for item in shared_options() if item.name in reading.unused - declared]:
+        raise OptionError(f"{name}: {description}, to which {listing(unknown)} cannot be applied")
+    if len(paths) == 1 and pattern is None and not declared:
         return first[0]
-    if entry is None:
-        joinable = listing(sorted(each.partition(":")[2].lower() for each in registry().entries("joins")))
+    if method is None:
+        from perfcore.data.kinds import DATA
+
+        joinable = listing(sorted(each.__name__.lower() for each in DATA if hasattr(each, "join")))
         raise InputError(str(paths[0]), f"{description}; only {joinable} can be put together from several files")
+    del reading  # its data are not held while the others are read
 
     def parts() -> Iterator[tuple[Path, Any]]:
-        yield paths[0], first.pop()  # which is not held while the others are read
+        yield paths[0], first.pop()
         for path in paths[1:]:
-            if _joining(data := read(path))[0] != type_:
+            data = read(path).data
+            if getattr(type(data), "join", None) != method:
                 raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} {description}")
             yield path, data
 
-    chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"), tuple(paths), how)
-    return entry.load()(parts(), fields, name, *chosen)
+    values = {key: value for key, value in how["options"].items() if key in declared}
+    return method(parts(), fields, name, build(options_class, values, "data of this kind"), tuple(paths), how)
 
 
-def options_of_joins() -> dict[str, str]:
-    """How the options of all that joins are spelt on the command line, by their names."""
-    entries = registry().entries("joins").values()
-    return {item.name: item.flag for each in entries if each.options for item in describe(each.load_options())}
+def options_of_join(kind: type) -> type:
+    """Options of the class method ``join`` of data."""
+    module, _, attribute = getattr(kind, "join_options", "perfcore.hooks.options:NoOptions").partition(":")
+    options_class: type = getattr(importlib.import_module(module), attribute)
+    return options_class
 
 
-def _joining(data: Any) -> tuple[str, Entry | None]:
-    """The nearest type of data for which a join is registered, and that."""
-    joins = registry().entries("joins")
-    names = [f"{each.__module__}:{each.__qualname__}" for each in type(data).__mro__]
-    return next(((name, joins[name]) for name in names if name in joins), (names[0], None))
+def shared_options() -> list[OptionField]:
+    """Options by which data are joined, whatever their format."""
+    from perfcore.data.kinds import DATA
+
+    return list({item.name: item for kind in DATA for item in describe(options_of_join(kind))}.values())
 
 
 def _fields(paths: Sequence[Path], pattern: NamePattern | None) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ class Reading:
     data: Any
     reader: str  # name of the format
     files: int  # number of files that were read
+    unused: frozenset[str] = frozenset()  # options that its format does not have
 
 
 def recognise(source: Source) -> tuple[str, Reader]:
@@ -128,45 +129,44 @@ def read_named(
     **options: Any,
 ) -> Reading:
     """Read as `read` does, and name the format; arguments and errors are those of `read`."""
-    from perfcore.reading.many_files import NamePattern, join, named_files, options_of_joins
+    from perfcore.reading.many_files import NamePattern, join, named_files
 
     pattern = None if from_name is None else NamePattern(from_name)
     name = os.fsdecode(path)
     files = named_files(name)
-    of_joins = {key: value for key, value in options.items() if key in options_of_joins()}
     if files is not None:
         files, reader = _of_one_format(files, name, reader)
     names: list[str] = []
     with progress.bar("reading", len(files or ())) if files else contextlib.nullcontext(lambda _: None) as advance:
 
-        def read(file: Path) -> Any:
+        def read(file: Path) -> Reading:
             names.append((reading := read_one(path if files is None else file, **how)).reader)
             advance(1)
-            return reading.data
+            return reading
 
-        how: Any = {"reader": reader, "wanted": wanted, "options": options, "of_joins": of_joins}
-        data = join(files or [Path(name)], read, name, pattern, of_joins, how)
+        how: Any = {"reader": reader, "wanted": wanted, "options": options}
+        data = join(files or [Path(name)], read, name, pattern, how)
     return Reading(data, names[0], len(files or names))
 
 
 def read_one(
-    path: str | os.PathLike[str],
-    reader: str | None,
-    wanted: Sequence[type],
-    options: Mapping[str, Any],
-    of_joins: Collection[str],
+    path: str | os.PathLike[str], reader: str | None, wanted: Sequence[type], options: Mapping[str, Any]
 ) -> Reading:
-    """One file by the named reader, or by the one that is surest of it; options of joins only if it has them too."""
+    """One file by the named reader, or by the one that is surest of it; options of all data only if it has them too."""
     with Source(path) as source:
         if reader is None:
             reader, implementation = recognise(source)
         else:
             implementation = registry().load("readers", reader)()
-        others = set(of_joins).difference(item.name for item in option_tools.describe(implementation.Options))
-        values = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in others}}
+        unused = options.keys() - {item.name for item in option_tools.describe(implementation.Options)}
+        if unused:
+            from perfcore.reading.many_files import shared_options
+
+            unused = unused.intersection(item.name for item in shared_options())
+        values = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in unused}}
         chosen = option_tools.build(implementation.Options, values, reader)
         try:
-            return Reading(implementation.read(source, chosen), reader, 1)
+            return Reading(implementation.read(source, chosen), reader, 1, frozenset(unused))
         except RecursionError as error:
             raise InputError(source.name, f"nested too deeply: {error}") from error
 

@@ -46,7 +46,7 @@ def compiled():
 
 
 # Which fitter was taken when none was named: a note of its own, which tests of `perfcore.models.fitting` look at.
-REPLACED = re.compile(r"perf: replaced \S+\n")
+REPLACED = re.compile(r"perf: replaced \S+\n|perf: compiling numerical kernels, .*\n")
 CHOSEN = re.compile(r"^perf: fitter: .*; set with --fitter\)\n", re.MULTILINE)
 
 

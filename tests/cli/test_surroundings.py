@@ -21,7 +21,7 @@ def test_numba_takes_no_settings_from_the_current_folder(folder):
     (folder / ".numba_config.yaml").write_text(f"cache_dir: {folder / 'planted'}\n")
     code = (
         "import numpy, perfcore\n"
-        "from perfcore.base.kernels import kernel\n"
+        "from perf_statistics.kernels import kernel\n"
         "print(kernel(lambda x: x.sum())(numpy.arange(4.0)))\n"
         "import numba; print(numba.config.CACHE_DIR or 'unset'); numba.config.reload_config()\n"
         "print(numba.config.CACHE_DIR or 'unset')\n"

@@ -149,4 +149,4 @@ def test_every_bundled_fitter_has_a_case():
 
 def test_every_kind_of_thing_has_a_suite():
     suites = {f"{name.removesuffix('Suite').lower()}s" for name in testing.__all__}
-    assert suites == set(KINDS) - {"kinds", "classifiers", "joins", "models", "commands"}
+    assert suites == set(KINDS) - {"kinds", "classifiers", "models", "commands"}

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numba.core import caching
 
-from perfcore.base import kernels, progress
+from perf_statistics import kernels
+from perfcore.base import progress
 
 
 class Notes(progress.Sink):

@@ -128,7 +128,7 @@ def browser():
 def context(browser):
     """What tabs share: cookies, and a window of the usual size."""
     found = browser.new_context(viewport={"width": 1280, "height": 800})
-    found.set_default_timeout(30_000)
+    found.set_default_timeout(120_000)
     yield found
     found.close()
 
@@ -151,7 +151,7 @@ def settled(tab):
     """The tab, once the view that was asked for is in the place of the one before."""
     from playwright.sync_api import expect
 
-    expect(tab.locator("main[aria-busy]")).to_have_count(0, timeout=30_000)
+    expect(tab.locator("main[aria-busy]")).to_have_count(0, timeout=120_000)
     return tab
 
 

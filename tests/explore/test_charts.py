@@ -130,11 +130,12 @@ def test_the_value_under_the_pointer_is_that_of_the_terminal(tab, chart):
 def test_zoom_reset_legend_and_scales(tab, chart):
     figure = chart(SCALING)
     whole = ranges(figure)
-    tab.mouse.move(*at(tab, figure, 3, 5))
-    tab.mouse.down()
-    tab.mouse.move(*at(tab, figure, 20, 1), steps=4)
-    tab.mouse.up()
-    tab.wait_for_function("() => document.querySelector('figure.chart').chart.plot.x_range.end < 30")
+    while ranges(figure)[1] >= 30:  # a drag over a frame that is still laid out zooms nothing
+        tab.mouse.move(*at(tab, figure, 3, 5))
+        tab.mouse.down()
+        tab.mouse.move(*at(tab, figure, 20, 1), steps=4)
+        tab.mouse.up()
+        tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert ranges(figure) == pytest.approx([3, 20], rel=0.05)
     figure.locator(".chart-pane").dblclick(position={"x": 300, "y": 100})
     tab.wait_for_function("() => document.querySelector('figure.chart').chart.plot.x_range.end > 100")

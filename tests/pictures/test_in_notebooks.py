@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 import pytest
-from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, result_of
+from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, cell_of, result_of
 
 from perfcore import Model
 from perfcore.results import Result, Shown
@@ -81,10 +81,6 @@ def test_a_frame_has_the_numbers_that_json_has(kind):
     for name, column in result.to_frame().items():
         if column.dtype.kind in "if" and name not in COMPUTED.get(kind, ()):
             assert {number for number in column.dropna() if math.isfinite(number)} <= known, name
-
-
-def cell_of(kind):
-    return result_of(kind)._repr_html_()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind != "Inline"])

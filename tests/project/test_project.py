@@ -166,7 +166,7 @@ def test_work_that_changes_its_name_goes_on():
 
 def test_coverage_of_known_laws():
     inside = []
-    for seed in range(40):
+    for seed in range(24):
         frame = table((2, 4, 8, 16, 17), noise=0.03, seed=seed)
         target = frame[frame["p"] == 17].assign(p=32)  # the noise of a further run
         ratio = {"solve": 17 / 32, "exchange": (32 / 17) ** 0.5, "setup": 1.0}
@@ -334,4 +334,25 @@ def test_components_between_a_power_law_and_amdahls():
     assert time == pytest.approx(math.sqrt(9.0 * 10.0 * 10 / 12), rel=1e-9)
     [held] = extrapolate_all(sizes, {"work": 8 / sizes, "load imbalance": np.array([0.0, 1.0])}, {"load imbalance": 2},
                              np.array([8.0]))["load imbalance"]  # fmt: skip
-    assert held == pytest.approx(math.sqrt(0.5), rel=1e-9)  # between its own time, and its share of the work
+    # Between its own time and its share of the work, each with the usual drift of one doubling.
+    assert held == pytest.approx(math.sqrt(0.5) * math.exp(0.01), rel=1e-9)
+
+
+def test_a_component_drifts_as_its_scales_did():
+    """Forms are exact up to 4; at 8 the time is e^.1 times theirs, so the drift is (4 * .05 + 0 + .1) / 6 there."""
+    sizes = np.array([1.0, 2.0, 4.0, 8.0])
+    times = 8 / sizes * np.array([1.0, 1.0, 1.0, math.exp(0.1)])
+    [time] = extrapolate(sizes, times, np.array([16.0]), 0.05)
+    [unmoved] = extrapolate(sizes, times, np.array([16.0]))
+    assert math.log(time / unmoved) == pytest.approx((4 * 0.05 + 0.1) / 6, rel=1e-6)
+
+
+def test_targets_follow_the_measured_pattern():
+    """LULESH runs on cubes of ranks only."""
+    cubes = perfcore.project(table((8, 27, 64)))
+    assert cubes.answer.at[0].point == {"p": 216}
+    assert "target p=216, the cube nearest to four times the largest scale (set with --at)" in cubes.notes["Assumed"]
+    assert "p=100 is no cube, and all measured scales are" in perfcore.project(table((8, 27)), at="p=100").notes[
+        "Uncertain"]  # fmt: skip
+    assert perfcore.project(table((27, 64)), at="p=125").report().next.startswith("measure p=125: ")
+    assert perfcore.project(table((1, 4, 16))).answer.at[0].point == {"p": 64}  # powers of two

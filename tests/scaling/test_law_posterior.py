@@ -84,7 +84,7 @@ def test_components_against_brute_force(values):
     shapes = shapes_of(N, **given)
     prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0)
     means, variances = found.components([[200.0]])
-    likely = np.argsort(-found.weight[0])[:12]
+    likely = np.argsort(-found.weight[0])[:8]
     evidence = []
     for c in likely:
         law, setting, level = found.law[0, c], found.setting[0, c], found.level[0, c]

@@ -279,11 +279,12 @@ REAL = [
 ]
 
 
-def test_candidates_mix_to_the_prediction():
-    """Sixty series: of each, the median of the mixture of its candidates' distributions is the prediction to 1 %."""
+@pytest.mark.parametrize("n_series", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_candidates_mix_to_the_prediction(n_series):
+    """Of each series, the median of the mixture of its candidates' distributions is the prediction to 1 %."""
     rng = np.random.default_rng(9)
     scores = norm.ppf(QUANTILES)
-    for number in range(60):
+    for number in range(n_series):
         p = 2.0 ** np.arange(4 + number % 4)
         law = rng.uniform(0.1, 1.0) + p ** rng.choice([-1.0, -0.7, 0.0, 0.5, 1.0]) * rng.uniform(0.5, 5.0)
         times = (law + rng.choice([0.0, 0.01]) * p) * np.exp(rng.choice([0.002, 0.05]) * rng.standard_normal(len(p)))

@@ -211,7 +211,7 @@ def test_an_outlier_takes_no_phase_away_from_the_levels():
 @pytest.mark.parametrize(
     ("seed", "options"),
     [
-        *((seed, {}) for seed in range(6)),
+        *((seed, {}) for seed in range(3)),
         (0, {"phases": 7, "degree": 2}), (1, {"phases": 5, "degree": 3}), (2, {"segmenter": "hill-climb"}),
     ],
 )  # fmt: skip
@@ -248,7 +248,7 @@ def test_the_likelihood_of_a_level_that_wanders_is_that_of_its_covariance():
 def test_what_wanders_without_a_scale_has_no_phases(noise):
     """Before this was asked, half of such curves had several."""
     one = 0
-    for seed in range(10):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         steps = 0.01 * rng.normal(size=400)
         level = np.cumsum(steps) if noise == "walk" else lfilter([1.0], [1.0, -0.95], steps)
@@ -256,7 +256,7 @@ def test_what_wanders_without_a_scale_has_no_phases(noise):
             samples(0.5 + level + 0.03 * (noise != "walk") * rng.normal(size=400) + 1), fitter="phases"
         )
         one += len(model.phases) == 1
-    assert one >= 9
+    assert one >= 5
 
 
 @pytest.mark.parametrize("course", ["logistic", "decay"])

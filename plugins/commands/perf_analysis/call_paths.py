@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics.kernels import kernel
 from perf_traces.nesting import Nesting
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 _MOST_PATHS, _DEEPEST = 20_000, 400  # time of further paths and of deeper ones is that of their callers

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.stretches import Stretches
+from perf_statistics.kernels import kernel
 from perf_traces.messages import bursts as papi
 from perf_traces.messages.bursts import Readings
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.nesting import Nesting
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import listing
-from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 Codes = npt.NDArray[np.int32]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.categories import StateClasses
+from perf_statistics.kernels import kernel
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 _FIRST_CAPACITY = 1 << 15

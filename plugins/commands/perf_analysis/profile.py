@@ -16,6 +16,7 @@ from perf_analysis.inclusive_times import UnitedCalls, counted_by_function
 from perf_analysis.profiles import By, RunProfile
 from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
 from perf_io.traces.intervals import REPLAYED
+from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import JoinedTrace, LazyTrace
 from perf_traces.levels import level_names
 from perf_traces.messages.communication import communication_of
@@ -23,7 +24,6 @@ from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nestin
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
-from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 Codes = npt.NDArray[np.int32]

@@ -113,7 +113,6 @@ _EXAMPLES = {
     "Series": "perf info {file}",
     "Measurements": "perf info {file}",
 }
-_HIDDEN = ("joins",)  # they have no names that a user types
 
 
 def info(data: Any, **options: Any) -> Facts:
@@ -210,7 +209,7 @@ def plugins() -> Listing:
     >>> {"kind": "reader", "name": "csv"}.items() <= next(r for r in plugins().rows if r["name"] == "csv").items()
     True
     """
-    entries = [each for kind in registry().kinds if kind not in _HIDDEN for each in registry().entries(kind).values()]
+    entries = [each for kind in registry().kinds for each in registry().entries(kind).values()]
     entries.sort(key=lambda each: each.distribution == "perfcore")  # others first
     rows = [{"kind": e.kind[:-1], "name": e.name, "from": e.distribution, "help": e.help} for e in entries]
     return Listing("implementations", rows, "plugins")

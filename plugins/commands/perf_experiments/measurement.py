@@ -30,10 +30,10 @@ import perfcore
 from perf_experiments.design import COLUMNS, available_cores
 from perf_experiments.points import Point, level_text
 from perf_experiments.run_records import Run, RunOptions
+from perf_tables.json_text import decode_json
 from perfcore.base import progress
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series
-from perfcore.reading.json_text import decode_json
 
 _SHORTEST_NS = 10_000_000  # the kernel counts processor time in ticks of 10 ms: nothing happens within less
 _MOST_SAMPLES = 10_000_000

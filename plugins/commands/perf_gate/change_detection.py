@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perf_statistics.kernels import kernel
 from perf_statistics.known_order import GAIN, GRID, first_variance, whitened
 from perfcore.base.arrays import Floats
-from perfcore.base.kernels import kernel
 
 # All places of a series tried at once: how much likelier is it with a step there, or an outlier?
 #

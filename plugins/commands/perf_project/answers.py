@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_project.extrapolation import power_of_scales
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
 from perfcore.data.units import readable
@@ -87,8 +88,10 @@ def _next(projection: Projection) -> str:
     file = existing_file(model.origin.source.partition(" and ")[0])
     if len(set(model.sizes.tolist())) == 2:
         low, high = sorted({*model.sizes.tolist()})
-        middle = round((low * high) ** 0.5)
-        another = f"{model.symbol}={middle if low < middle < high else 2 * high:g}"
+        power, _ = power_of_scales(model.sizes.tolist())
+        middle = round((low * high) ** (0.5 / power)) ** power
+        above = (round(high ** (1.0 / power)) + 1) ** power if power > 1 else 2 * high
+        another = f"{model.shown_names[model.symbol]}={middle if low < middle < high else above:g}"
         return f"measure {another}: three scales show how components grow, and can be checked"
     if not file or not model.alone:
         return ""

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import perfcore
-from perf_project.extrapolation import LAW_SCALES
+from perf_project.extrapolation import LAW_SCALES, power_of_scales
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.suites import paths_of
@@ -206,10 +206,18 @@ def projected(
                            "(set with --scaling)")  # fmt: skip
     symbol, sizes = shown_names(law.columns)[next(iter(points))], np.array(next(iter(points.values())))
     _refuse_one_scale(sizes, symbol)
+    power, pattern = power_of_scales(sizes.tolist())
     if at is None:
         at = {name: float(law.target[symbol]) for symbol, name in shown_names(law.columns).items()}
-        assumed.append(f"target {_text(at)}, four times the largest scale (set with --at)")
+        if power > 1:
+            at[symbol] = float(round(at[symbol] ** (1.0 / power)) ** power)
+        nearest = f"the {pattern} nearest to " if pattern else ""
+        assumed.append(f"target {_text(at)}, {nearest}four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
+    if odd := [
+        p for target in targets if power > 1 and round((p := target[next(iter(points))]) ** (1 / power)) ** power != p
+    ]:
+        uncertain.append(f"{symbol}={odd[0]:g} is no {pattern}, and all measured scales are")
     reasons = {
         name: law.unfitted.get(name, "too few scales")
         for name in measured

@@ -3,9 +3,10 @@
 A component goes on between two forms: the power law of its last scales, and Amdahl's form a + b/p through all of them
 (non-negative, by relative errors). The estimate is the geometric mean of both. From four scales on it is that of both
 and of the component's scaling model, which counts the more the better it predicts the largest scale from the others.
-Load imbalance is also taken to tend to its measured share of computation. The forms and the spreads below are those
-with the smallest errors, and the stated coverage, if the last scales of runs of GROMACS, LULESH, EPOCH and of the
-examples are left out (`benchmarks/projections.py`).
+Load imbalance is also taken to tend to its measured share of computation. Held-out scales usually take longer than both
+forms say: a component drifts by the mean of that usual drift and of the errors of its own scales, each predicted from
+the smaller ones. The forms, drifts and spreads below are those with the smallest errors, and the stated coverage, if
+the last scales of runs of GROMACS, AMBER, LULESH, EPOCH and of the examples are left out (`benchmarks/projections.py`).
 
 Errors of the logarithm have a Student's t distribution whose scale grows with the doublings beyond the largest run.
 Each scale that the smaller ones predict makes it smaller or larger: its error counts as one observation beside the
@@ -22,10 +23,12 @@ from scipy.optimize import nnls
 
 from perfcore.base.arrays import Floats
 
-PRIOR_RUNS = 4.0
+PRIOR_RUNS, PRIOR_DRIFTS = 5.0, 4.0  # as many scales that are predicted count the usual spread, and drift
+UNCHECKED = 1.3  # as much wider is the spread if no scale can be predicted from the smaller ones
 # Standard deviation of a log time for a doubling of the scale: of the elapsed time of traces and of tables, whose
 # categories leave more out; of components that compute, of those of tables, and of losses.
-TRACES, TABLES = 0.08, 0.19
+TRACES, TABLES = 0.06, 0.2
+TRACE_DRIFT, TABLE_DRIFT = 0.01, 0.05  # by which log times exceed the two forms for a doubling
 COMPUTING, CATEGORY, LOSS = 0.1, 0.35, 0.4
 LAW_SCALES = 4  # from which scaling models count
 _STEEPEST = 2.0  # exponent of a power law
@@ -33,6 +36,21 @@ _LEAST_TIME = 0.01  # of a component's longest: what is shorter counts with that
 _LEAST_DOUBLINGS, _LARGEST_ERROR = 0.5, 1.0  # of a check: nearer scales differ by noise
 _NOISE = 0.1  # doublings that the noise of a run is like
 IMBALANCE = "load imbalance"
+
+
+def power_of_scales(sizes: Sequence[float]) -> tuple[int, str]:
+    """Return 3 and "cube", or 2 and "square", if all scales are that and they are not powers of two; else 1."""
+    distinct = set(sizes)
+    for power, name in ((3, "cube"), (2, "square")):
+        roots = [round(p ** (1.0 / power)) for p in distinct]
+        powers_of_two = all(math.log2(root).is_integer() for root in roots)
+        if (
+            len(distinct) > 1
+            and not powers_of_two
+            and all(root**power == p for root, p in zip(roots, distinct, strict=True))
+        ):
+            return power, name
+    return 1, ""
 
 
 def slope(sizes: Floats, times: Floats) -> float:
@@ -45,8 +63,24 @@ def slope(sizes: Floats, times: Floats) -> float:
     return float(np.clip((weight * x * y).sum() / (weight * x * x).sum(), -_STEEPEST, _STEEPEST))
 
 
-def extrapolate(sizes: Floats, times: Floats, targets: Floats) -> Floats:
-    """Return times of a component (T,) at targets beyond the scales (n,), which ascend, of its measured times (n,)."""
+def extrapolate(sizes: Floats, times: Floats, targets: Floats, drift: float = 0.0) -> Floats:
+    """Return times of a component (T,) at targets beyond the scales (n,), which ascend, of its measured times (n,).
+
+    ``drift`` is by how much the log time usually exceeds the two forms for each doubling.
+    """
+    estimate = between_forms(sizes, times, targets)
+    if drift:
+        found = [
+            log_error(between_forms(sizes[:n], times[:n], sizes[n : n + 1])[0], times[n], sizes[n] / sizes[n - 1])
+            for n in range(2, len(sizes))
+        ]
+        errors = [error for error in found if error is not None]
+        drift = (PRIOR_DRIFTS * drift + sum(errors)) / (PRIOR_DRIFTS + len(errors))
+    return np.asarray(estimate * (targets / sizes[-1]) ** (drift / math.log(2.0)))
+
+
+def between_forms(sizes: Floats, times: Floats, targets: Floats) -> Floats:
+    """Return the geometric mean of the power law of the last scales and of Amdahl's form."""
     last, ratio = times[-1], targets / sizes[-1]
     if not last > 0.0 or len(sizes) < 2:
         return np.full(len(targets), max(float(last), 0.0))
@@ -63,7 +97,8 @@ def extrapolate_all(
     times = {}
     for name, values in measured.items():
         kept = sizes > alone.get(name, 0)
-        times[name] = extrapolate(sizes[kept], values[kept], targets) if kept.any() else np.zeros(len(targets))
+        drift = TRACE_DRIFT if alone else TABLE_DRIFT
+        times[name] = extrapolate(sizes[kept], values[kept], targets, drift) if kept.any() else np.zeros(len(targets))
     computing = [name for name in measured if name not in alone]
     before = sum(measured[name][-1] for name in computing)
     if before > 0.0:
@@ -83,17 +118,23 @@ def check_errors(
         smaller = {name: values[:n] for name, values in measured.items()}
         predicted = extrapolate_all(sizes[:n], smaller, alone, sizes[n : n + 1])
         estimate, true = (sum(float(times[name][k]) for name in names) for times, k in ((predicted, 0), (measured, n)))
-        if estimate > 0.0 and true > 0.0:
-            doublings = max(math.log2(sizes[n] / sizes[n - 1]), _LEAST_DOUBLINGS)
-            error = math.log(true / estimate) / doublings
-            errors.append(min(max(error, -_LARGEST_ERROR), _LARGEST_ERROR))
+        if (error := log_error(estimate, true, sizes[n] / sizes[n - 1])) is not None:
+            errors.append(error)
     return errors
+
+
+def log_error(estimate: float, true: float, ratio: float) -> float | None:
+    """Return the error of a log time for a doubling of the scale, bounded; None if a time is 0."""
+    if not (estimate > 0.0 and true > 0.0):
+        return None
+    error = math.log(true / estimate) / max(math.log2(ratio), _LEAST_DOUBLINGS)
+    return min(max(error, -_LARGEST_ERROR), _LARGEST_ERROR)
 
 
 def log_errors(errors: Sequence[float], usual: float, ranks: Floats, doublings: Floats) -> Floats:
     """Return errors of a log time (D, T) at ranks (D,) of their distribution, so many doublings beyond a run (T,)."""
     from scipy.special import stdtrit
 
-    degrees = PRIOR_RUNS + len(errors)
+    degrees, usual = PRIOR_RUNS + len(errors), usual if errors else UNCHECKED * usual
     scale = math.sqrt((PRIOR_RUNS * usual**2 + sum(error**2 for error in errors)) / degrees)
     return np.asarray(scale * stdtrit(degrees, ranks)[:, None] * np.hypot(doublings, _NOISE))

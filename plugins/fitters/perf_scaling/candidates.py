@@ -61,25 +61,7 @@ _MOST_CANDIDATES = 8  # of a path, beside the best of each form
 # Laws that are as far apart as _NEAR belong together less by a factor of e.
 _NEAR, _LEAST_EVIDENCE, _LEAST_SHARE = 0.5, -30.0, 0.01
 _LOGARITHM_APART, _CONSTANT_APART, _KIND_APART = 0.1, 0.3, 3.0
-QUANTILES = (
-    0.025,
-    0.05,
-    0.1,
-    0.2,
-    0.25,
-    0.3,
-    0.4,
-    0.45,
-    0.5,
-    0.55,
-    0.6,
-    0.7,
-    0.75,
-    0.8,
-    0.9,
-    0.95,
-    0.975,
-)  # kept of candidates
+QUANTILES = (0.025, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.975)  # kept
 
 
 class Candidate(NamedTuple):
@@ -117,9 +99,19 @@ class Candidate(NamedTuple):
 
     def values(self, symbols: Sequence[str], points: Floats) -> Floats:
         """What it gives at points (T, q)."""
-        levels = dict(zip(symbols, points.T, strict=True))
-        sums = np.array(self.coefficients) @ [product_values(factors, levels) for factors in self.products]
-        return np.asarray(1.0 / sums if self.reciprocal else sums)
+        return np.asarray(values_of([self], symbols, points)[0])
+
+
+def values_of(candidates: Sequence[Candidate], symbols: Sequence[str], points: Floats) -> Floats:
+    """What candidates give at points (T, q), those of the same terms at once: (K, T)."""
+    levels, alike = dict(zip(symbols, points.T, strict=True)), dict[Design, list[int]]()
+    for k, candidate in enumerate(candidates):
+        alike.setdefault(candidate.products, []).append(k)
+    sums = np.empty((len(candidates), len(points)))
+    for design, own in alike.items():
+        coefficients = np.array([candidates[k].coefficients for k in own])
+        sums[own] = coefficients @ [product_values(factors, levels) for factors in design]
+    return 1.0 / sums if candidates[0].reciprocal else sums
 
 
 class CandidateRow(NamedTuple):
@@ -335,12 +327,12 @@ class _Regression:
         with np.errstate(invalid="ignore"):
             explained = _special(len(self.values)).fdtrc(left, self.freedom[:, None], squares / left)
         scatters = (explained.max(axis=1) < _SURE_SCATTER) & (n > _ENOUGH_LEVELS)
-        found = [self._candidates(fits, k, self.freedom[k], self.n_runs[k]) for k in range(len(self.values))]
+        found = self._candidates(fits, self.freedom, self.n_runs, np.flatnonzero(~scatters))
         if scatters.any():
             fits = self._fits(designs, np.ones_like(self.variances), np.zeros_like(self.freedom))
-            for k in np.flatnonzero(scatters).tolist():
-                found[k] = self._candidates(fits, k, 0.0, float(n))
-        return found
+            counts = np.full(len(self.values), float(n))
+            found |= self._candidates(fits, np.zeros_like(self.freedom), counts, np.flatnonzero(scatters))
+        return [found[k] for k in range(len(found))]
 
     def _fits(self, designs: Sequence[Design], variances: Floats, freedom: Floats) -> _Fits:
         n_paths, n = self.values.shape
@@ -363,64 +355,87 @@ class _Regression:
             fits.add([()], stacked, roots, np.log(self.values) * roots, freedom)
         return fits
 
-    def _candidates(self, fits: _Fits, k: int, freedom: float, count: float) -> tuple[Candidate, ...]:
-        n = self.values.shape[1]
-        squares, sizes = fits.squares[k], fits.sizes
-        with np.errstate(divide="ignore"):
-            evidence = fits.log_prior - 0.5 * (sizes - 1) * np.log(count)
-            if freedom:
-                evidence = evidence - 0.5 * (freedom + n - 1.0) * np.log(freedom + squares)
-            else:  # levels scatter: Akaike's criterion for few of them (C. Hurvich and C.-L. Tsai, 1989)
+    def _candidates(self, fits: _Fits, freedom: Floats, count: Floats, paths: Ints) -> dict[int, tuple[Candidate, ...]]:
+        """Candidates of some paths: the best of each, and with `every` the best of each form and the next ones."""
+        evidence = self._evidence(fits, freedom, count)
+        best = np.where(evidence[:, 0] > evidence.max(axis=1) - _MUCH, 0, evidence.argmax(axis=1))
+        # Without any evidence the first that can be fitted.
+        best = np.where(fits.valid[np.arange(len(best)), best], best, fits.valid.argmax(axis=1))
+        if not self.every:
+            alike = {int(c): paths[best[paths] == c] for c in np.unique(best[paths])}
+            return {
+                k: (candidate,)
+                for c, own in alike.items()
+                for k, candidate in zip(own.tolist(), self._of_design(fits, own, c, freedom), strict=True)
+            }
+        found = {}
+        for k in paths.tolist():
+            order = np.argsort(-evidence[k], kind="stable").tolist()
+            order = [int(best[k]), *(c for c in order if c != best[k])]
+            valid = [c for c in order if fits.valid[k, c] and (c == order[0] or not np.isnan(evidence[k, c]))]
+            best_of_form: dict[Any, int] = {}
+            for c in valid:
+                best_of_form.setdefault(fits.forms[c], c)
+            chosen = [c for c in valid if c in {*valid[:_MOST_CANDIDATES], *best_of_form.values()}] or [0]
+            off = evidence[k] - evidence[k].max()
+            found[k] = tuple(self._of_design(fits, np.array([k]), c, freedom, float(off[c]))[0] for c in chosen)
+        return found
+
+    def _evidence(self, fits: _Fits, freedom: Floats, count: Floats) -> Floats:
+        """Logarithm of the evidence of each design (K, D); levels scatter if there is no degree of freedom."""
+        n, sizes = self.values.shape[1], fits.sizes
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if freedom.any():
+                penalty = 0.5 * (sizes - 1) * np.log(count)[:, None]
+                power = 0.5 * (freedom + n - 1.0)[:, None] * np.log(freedom[:, None] + fits.squares)
+                evidence = fits.log_prior - penalty - power
+            else:  # Akaike's criterion for few levels (C. Hurvich and C.-L. Tsai, 1989)
                 estimated = sizes + 1.0
                 penalty = np.where(n > estimated + 1.0, estimated * n / np.maximum(n - estimated - 1.0, 1.0), np.inf)
-                evidence = fits.log_prior - 0.5 * n * np.log(np.maximum(squares, _LEAST_VARIANCE)) - penalty
-        evidence = np.where(fits.valid[k], evidence, -np.inf)
+                evidence = fits.log_prior - 0.5 * n * np.log(np.maximum(fits.squares, _LEAST_VARIANCE)) - penalty
+        evidence = np.where(fits.valid, evidence, -np.inf)
+        no_constant = np.std(self.values, axis=1) > _VARIES * np.mean(self.values, axis=1)
         if not fits.designs[-1]:
-            scale, left = self._scale(fits, k, -1, freedom)
-            errors = np.sqrt(np.diagonal(fits.covariance[-1][k])[1:] * scale)
-            ratios = -np.abs(fits.coefficients[-1][k][1:]) / np.maximum(errors, 1e-300)
-            changes = _special(len(self.values)).stdtr(left, ratios).min()
+            scale, left = self._scale(fits, -1, freedom)
+            errors = np.sqrt(np.diagonal(fits.covariance[-1], axis1=1, axis2=2)[:, 1:] * scale[:, None])
+            ratios = -np.abs(fits.coefficients[-1][:, 1:]) / np.maximum(errors, 1e-300)
+            changes = _special(len(self.values)).stdtr(left[:, None], ratios).min(axis=1)
             if not self.is_free:
-                evidence[-1] = -np.inf
-            if changes < 0.5 * _SURE_CHANGE / len(errors) and np.isfinite(np.delete(evidence, 0)).any():
-                evidence[0] = -np.inf  # the constant
-        varies = np.std(self.values[k]) > _VARIES * np.mean(self.values[k])
-        if varies and np.isfinite(np.delete(evidence, 0)).any():
-            evidence[0] = -np.inf
-        order = np.argsort(-evidence, kind="stable").tolist()
-        if evidence[0] > evidence.max() - _MUCH:  # named where nothing is significant, not the best of many
-            order = [0, *(c for c in order if c)]
-        valid = [c for c in order if fits.valid[k][c] and (c == order[0] or not np.isnan(evidence[c]))]
-        if not self.every:
-            return (self._candidate(fits, k, valid[0] if valid else 0, freedom),)
-        best_of_form: dict[Any, int] = {}
-        for c in valid:
-            best_of_form.setdefault(fits.forms[c], c)
-        chosen = [c for c in valid if c in {*valid[:_MOST_CANDIDATES], *best_of_form.values()}]
-        return tuple(self._candidate(fits, k, c, freedom, float(evidence[c] - evidence.max())) for c in chosen or [0])
+                evidence[:, -1] = -np.inf
+            no_constant |= changes < 0.5 * _SURE_CHANGE / errors.shape[1]
+        evidence[no_constant & np.isfinite(evidence[:, 1:]).any(axis=1), 0] = -np.inf
+        return evidence
 
-    def _scale(self, fits: _Fits, k: int, c: int, freedom: float) -> tuple[float, float]:
-        """Factor of the variances that residuals ask for, and its degrees of freedom."""
+    def _scale(self, fits: _Fits, c: int, freedom: Floats) -> tuple[Floats, Floats]:
+        """Factor of the variances (K,) that residuals ask for, and its degrees of freedom."""
         left = max(self.values.shape[1] - int(fits.sizes[c]), 1)
-        return (freedom + float(fits.squares[k, c])) / (freedom + left), freedom + left
+        return (freedom + fits.squares[:, c]) / (freedom + left), freedom + left
 
-    def _candidate(self, fits: _Fits, k: int, c: int, freedom: float, evidence: float = 0.0) -> Candidate:
-        coefficients, covariance, design = fits.coefficients[c][k], fits.covariance[c][k], fits.designs[c]
-        scale, _ = self._scale(fits, k, c, freedom)
-        errors = np.sqrt(np.diagonal(covariance) * scale)
-        if not design:  # exponents as they are written, and the factor that goes with them
-            exponents = np.array([float(f"{exponent:.3g}") for exponent in coefficients[1:]])
+    def _of_design(self, fits: _Fits, paths: Ints, c: int, freedom: Floats, evidence: float = 0.0) -> list[Candidate]:
+        """Return the candidate with one design of each of some paths."""
+        coefficients, design, values = fits.coefficients[c][paths], fits.designs[c], self.values[paths]
+        scale, _ = self._scale(fits, c, freedom)
+        errors = np.sqrt(np.diagonal(fits.covariance[c][paths], axis1=1, axis2=2) * scale[paths, None])
+        if design:
+            terms = [tuple(product_text(factors, self.names) if factors else "1" for factors in design)] * len(paths)
+            designs = [design] * len(paths)
+            fitted = coefficients @ [product_values(factors, self.levels) for factors in design]
+        else:  # exponents as they are written, and the factor that goes with them
+            exponents = np.array([[float(f"{exponent:.3g}") for exponent in row[1:]] for row in coefficients.tolist()])
             logs = np.stack([np.log(level) for level in self.levels.values()], axis=1)
-            coefficients = np.exp(np.mean(np.log(self.values[k]) - logs @ exponents))[None]
-            errors = errors[:1] * coefficients
-            design = (tuple(Factor(s, e, 0) for s, e in zip(self.levels, exponents.tolist(), strict=True) if e),)
-        terms = tuple(product_text(factors, self.names) if factors else "1" for factors in design)
-        fitted = coefficients @ [product_values(factors, self.levels) for factors in design]
-        residuals = self.values[k] / fitted - 1.0
-        return Candidate(
-            terms, design, tuple(coefficients.tolist()), tuple(errors.tolist()),
-            float(np.sqrt(np.mean(residuals**2))), evidence, self.reciprocal,
-        )  # fmt: skip
+            powers = exponents @ logs.T
+            coefficients = np.exp(np.mean(np.log(values) - powers, axis=1))[:, None]
+            errors = errors[:, :1] * coefficients
+            designs = [
+                (tuple(Factor(s, e, 0) for s, e in zip(self.levels, row, strict=True) if e),)
+                for row in exponents.tolist()
+            ]
+            text = functools.cache(lambda factors: product_text(factors, self.names) if factors else "1")
+            terms = [(text(factors),) for (factors,) in designs]
+            fitted = coefficients * np.exp(powers)
+        residuals = np.sqrt(np.mean((values / fitted - 1.0) ** 2, axis=1)).tolist()
+        columns = (terms, designs, map(tuple, coefficients.tolist()), map(tuple, errors.tolist()), residuals)
+        return [Candidate(*row, evidence, self.reciprocal) for row in zip(*columns, strict=True)]
 
 
 def _log_prior(design: Design) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,12 +52,27 @@ class Growth(NamedTuple):
     statement: str
 
 
+GrowthColumns = tuple[list[str], list[float], list[float], list[float], list[float], list[str]]
+
+
 def growths(model: ScalingModel, parameter: str | None = None) -> tuple[Growth, ...]:
     """How each path grows over a parameter."""
     symbol = model.symbols[0] if parameter is None else parameter
     if symbol not in model.symbols:
         raise UnknownNameError("parameter", symbol, model.columns)
-    return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
+    return tuple(itertools.starmap(Growth, zip(*growths_at_target(model)[model.symbols.index(symbol)], strict=True)))
+
+
+def growths_at_target(model: ScalingModel) -> list[GrowthColumns]:
+    """Return the fields of `Growth` of all paths, for each parameter."""
+    points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
+    found: list[tuple[list[Any], ...]] = [([], [], [], [], [], []) for _ in model.symbols]
+    for _, draws in model.draws_in_blocks(points):
+        for number, symbol in enumerate(model.symbols):
+            columns: tuple[list[Any], ...] = _growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
+            for values, own in zip(found[number], columns, strict=True):
+                values.extend(own)
+    return found  # type: ignore[return-value]
 
 
 def slope_points(model: ScalingModel, symbol: str) -> Floats:
@@ -70,8 +85,8 @@ def slope_points(model: ScalingModel, symbol: str) -> Floats:
     return points
 
 
-def growths_of_draws(model: ScalingModel, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
-    """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
+def _growths_of_draws(model: ScalingModel, symbol: str, draws: Draws, places: tuple[int, int]) -> GrowthColumns:
+    """Return growth by values at two of the points that were drawn."""
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
     start, end = (draws.logs[:, :, place] for place in places)
     slope = np.asarray((end - start) / np.log(ends[1] / ends[0]))
@@ -81,8 +96,7 @@ def growths_of_draws(model: ScalingModel, symbol: str, draws: Draws, places: tup
     ordered = np.sort(slope, axis=1)  # quantiles of sorted numbers take a quarter of the time
     columns = (probability.max(axis=1), *np.quantile(ordered, [SIDES[1], SIDES[0], SIDES[2]], axis=1))
     names = [CLASSES[number] for number in best.tolist()]
-    facts = zip(names, *(column.tolist() for column in columns), _statements(probability), strict=True)
-    return tuple(itertools.starmap(Growth, facts))
+    return (names, *(column.tolist() for column in columns), _statements(probability))
 
 
 def _statements(probability: Floats) -> list[str]:

@@ -19,8 +19,8 @@ from perf_scaling.answers import number_text
 from perf_scaling.build import fitted, target_of
 from perf_scaling.data import gathered, scaling_data
 from perf_scaling.engine import fit_posterior
-from perf_scaling.growth import DEVIATES, MISSED
-from perf_scaling.model import PathRow, ScalingModel
+from perf_scaling.growth import DEVIATES, MISSED, growths_at_target
+from perf_scaling.model import ScalingModel, path_columns
 from perf_scaling.options import Given, ScalingOptions
 from perf_scaling.posterior.posterior import stored
 from perfcore.base import progress
@@ -113,8 +113,6 @@ class _Found:
 
 
 def _answers(blocks: Iterator[Any], source: str, options: ScalingOptions, found: _Found, advance: Any) -> Iterator[Any]:
-    import pandas as pd
-
     for frame in blocks:
         measurements = gathered(Measurements(frame, source=source), options)
         found.n_unfitted += len(measurements.unfitted)
@@ -124,35 +122,45 @@ def _answers(blocks: Iterator[Any], source: str, options: ScalingOptions, found:
         if not measurements.paths:
             continue
         model = fitted(measurements, options, apart=True)
-        rows = [_row(model, row, k) for k, row in zip(_numbers(model), model.rows, strict=True)]
+        rows = _rows(model)
         found.count += len(rows)
-        shown = [(r["series"], r["formula"], r["predicted"], r["low"], r["high"]) for r in rows[:_SHOWN]]
+        largest = rows.nlargest(_SHOWN, "predicted")[["series", "formula", "predicted", "low", "high"]]
+        shown = list(largest.itertuples(index=False, name=None))
         found.largest = sorted([*found.largest, *shown], key=lambda row: -row[2])[:_SHOWN]
-        yield pd.DataFrame(rows)
+        yield rows
 
 
-def _numbers(model: ScalingModel) -> list[int]:
-    place = {path: k for k, path in enumerate(model.paths)}
-    return [place[row.path] for row in model.rows]
+def _rows(model: ScalingModel) -> Any:
+    """Return what is written of each series."""
+    import pandas as pd
 
-
-def _row(model: ScalingModel, row: PathRow, k: int) -> dict[str, Any]:
-    measured = np.isfinite(model.means[k])
-    growth = row.growths[0]
-    notes = [f"model misses a level by {abs(row.missed):.0%}"] if abs(row.missed) > MISSED else []
-    notes += ["the last level may be an exception"] if row.deviates >= DEVIATES else []
-    notes += ["another behaviour may begin at the last level"] if row.turn else []
-    notes += [] if row.changes_at is None else [f"behaviour changes after {row.changes_at:g}"]
-    return {
-        "series": row.path, "formula": row.model.formula, "predicted": row.predicted, "low": row.low, "high": row.high,
-        "likely_low": row.likely[0], "likely_high": row.likely[1], "growth": growth.name,
-        "growth_probability": growth.probability, "exponent": growth.exponent,
-        "terms": list(row.model.terms), "coefficients": list(row.model.coefficients),
-        "standard_errors": list(row.model.standard_errors), "fit_error": row.model.fit_error, "notes": "; ".join(notes),
-        **{f"at_{symbol}": model.measured[measured, place].tolist() for place, symbol in enumerate(model.symbols)},
-        "means": model.means[k, measured].tolist(), "runs": model.posterior.counts[k, measured].tolist(),
-        "run_variance": float(model.posterior.spread[k]),
-    }  # fmt: skip
+    columns, named, measured = path_columns(model), model.named, np.isfinite(model.means)
+    growth, probability, exponent, *_ = growths_at_target(model)[0]
+    notes: list[list[str]] = [[] for _ in named]
+    for k in np.flatnonzero(np.abs(columns.missed) > MISSED).tolist():
+        notes[k].append(f"model misses a level by {abs(columns.missed[k]):.0%}")
+    for k in np.flatnonzero(columns.deviates >= DEVIATES).tolist():
+        notes[k].append("the last level may be an exception")
+    for k in np.flatnonzero(columns.turns).tolist():
+        notes[k].append("another behaviour may begin at the last level")
+    for k in np.flatnonzero(columns.changes_at > 0.0).tolist():
+        notes[k].append(f"behaviour changes after {columns.changes_at[k]:g}")
+    low, predicted, high, likely_low, likely_high = columns.quantiles.T
+    is_measured = [slice(None)] * len(named) if measured.all() else list(measured)
+    counts = model.posterior.counts
+    return pd.DataFrame({
+        "series": model.paths, "formula": [candidate.formula for candidate in named], "predicted": predicted,
+        "low": low, "high": high, "likely_low": likely_low, "likely_high": likely_high, "growth": growth,
+        "growth_probability": probability, "exponent": exponent, "terms": [list(own.terms) for own in named],
+        "coefficients": [own.coefficients for own in named],
+        "standard_errors": [own.standard_errors for own in named], "fit_error": [own.fit_error for own in named],
+        "notes": ["; ".join(texts) for texts in notes],
+        **{f"at_{symbol}": [model.measured[own, place] for own in is_measured]
+           for place, symbol in enumerate(model.symbols)},
+        "means": [row[own] for row, own in zip(model.means, is_measured, strict=True)],
+        "runs": [row[own] for row, own in zip(counts, is_measured, strict=True)],
+        "run_variance": model.posterior.spread,
+    })  # fmt: skip
 
 
 class SeriesFile:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from perf_scaling.advice import advice, next_point, outcomes
 from perf_scaling.call_tree import Whole, whole_of
-from perf_scaling.candidates import Candidate, CandidateRow, candidate_rows, find_candidates
+from perf_scaling.candidates import Candidate, CandidateRow, candidate_rows, find_candidates, values_of
 from perf_scaling.data import PATH, observed_by_path
 from perf_scaling.engine import HoldoutCheck, check_holdout
 from perf_scaling.growth import (
@@ -28,8 +28,7 @@ from perf_scaling.growth import (
     SURE,
     Growth,
     classes_of_draws,
-    growths_of_draws,
-    slope_points,
+    growths_at_target,
     slopes_between,
 )
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
@@ -625,53 +624,61 @@ def bounded_below(model: ScalingModel, posterior: Posterior) -> Posterior:
 
 def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
     """All paths, the largest share at the target first."""
-    points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
-    growths: list[tuple[Growth, ...]] = []
-    for _, draws in model.draws_in_blocks(points):
-        symbol_growths = [
-            growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
-            for number, symbol in enumerate(model.symbols)
-        ]
-        growths += zip(*symbol_growths, strict=True)
-    target = model.target_point[None]
-    levels = [0.5, *(0.5 + sign * share / 2 for share in (COVERAGE, LIKELY) for sign in (-1, 1))]
-    quantiles = model.posterior.quantiles(target, levels, run=True)[:, 0]
-    sides, likely = quantiles[:, :3], quantiles[:, 3:]
-    whole, posterior = model.whole, model.posterior
-    sums = np.bincount(whole.metric, np.where(whole.counted, sides[:, 0], 0.0))
-    share = np.divide(sides[:, 0], sums[whole.metric], out=np.zeros(len(sides)), where=sums[whole.metric] > 0.0)
-    measured = np.isfinite(model.means)
-    reach = np.where(measured[:, :, None], model.measured, -np.inf).max(axis=1).tolist()
-    last = measured.shape[1] - 1 - measured[:, ::-1].argmax(axis=1)  # points are in the order of their levels
-    deviates = np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1)
+    growths = [[Growth(*row) for row in zip(*columns, strict=True)] for columns in growths_at_target(model)]
+    columns = path_columns(model)
     names = tuple(model.parameter_names.values())
+    reach, reach_of_target = columns.reach.tolist(), (model.target_point / columns.reach).max(axis=1)
     rows = []
-    for k in np.argsort(-share, kind="stable").tolist():
-        named = model.named[k]
-        misses = np.where(measured[k], model.means[k] / named.values(model.symbols, model.measured) - 1.0, 0.0)
-        worst = int(np.abs(misses).argmax())
+    for k in np.argsort(-columns.share, kind="stable").tolist():
+        low, value, high, *likely = columns.quantiles[k].tolist()
+        own = tuple(column[k] for column in growths)
         rows.append(
             PathRow(
-                path=model.paths[k],
-                share=float(share[k]),
-                predicted=float(sides[k, 0]),
-                low=float(sides[k, 1]),
-                high=float(sides[k, 2]),
-                likely=(float(likely[k, 0]), float(likely[k, 1])),
-                model=named,
-                continued=float(named.values(model.symbols, target)[0]),
-                growths=growths[k],
-                determined=min(growth.probability for growth in growths[k]) >= SURE,
-                deviates=float(deviates[k]),
-                missed=float(misses[worst]),
-                missed_at=dict(zip(names, model.measured[worst].tolist(), strict=True)),
-                turn=float(posterior.turns[k]),
-                reach=dict(zip(names, reach[k], strict=True)),
-                reach_of_target=float((model.target_point / np.array(reach[k])).max()),
-                changes_at=float(posterior.changes_at[k]) if posterior.changes_at[k] > 0.0 else None,
+                path=model.paths[k], share=float(columns.share[k]), predicted=value, low=low, high=high,
+                likely=(likely[0], likely[1]), model=model.named[k], continued=float(columns.continued[k]),
+                growths=own, determined=min(growth.probability for growth in own) >= SURE,
+                deviates=float(columns.deviates[k]), missed=float(columns.missed[k]),
+                missed_at=dict(zip(names, model.measured[columns.worst[k]].tolist(), strict=True)),
+                turn=float(columns.turns[k]), reach=dict(zip(names, reach[k], strict=True)),
+                reach_of_target=float(reach_of_target[k]),
+                changes_at=float(columns.changes_at[k]) if columns.changes_at[k] > 0.0 else None,
             )
-        )
+        )  # fmt: skip
     return tuple(rows)
+
+
+class PathColumns(NamedTuple):
+    """What holds of each path at the target (K,), in the order of the paths; see `PathRow`."""
+
+    share: Floats
+    quantiles: Floats  # ends of the 95% interval about the median, and of the 50% interval (K, 5)
+    continued: Floats
+    deviates: Floats
+    missed: Floats
+    worst: Ints  # number of the point with the largest residual
+    turns: Floats
+    changes_at: Floats
+    reach: Floats  # (K, q)
+
+
+def path_columns(model: ScalingModel) -> PathColumns:
+    """Return what holds of each path at the target, as arrays."""
+    target, whole, posterior = model.target_point[None], model.whole, model.posterior
+    sides = [0.5 + sign * share / 2 for share in (COVERAGE, LIKELY) for sign in (-1, 1)]
+    quantiles = posterior.quantiles(target, [sides[0], 0.5, *sides[1:]], run=True)[:, 0]
+    predicted, measured = quantiles[:, 1], np.isfinite(model.means)
+    sums = np.bincount(whole.metric, np.where(whole.counted, predicted, 0.0))
+    last = measured.shape[1] - 1 - measured[:, ::-1].argmax(axis=1)  # points are in the order of their levels
+    fitted = values_of(model.named, model.symbols, np.concatenate([model.measured, target]))
+    misses = np.where(measured, model.means / fitted[:, :-1] - 1.0, 0.0)
+    worst = np.abs(misses).argmax(axis=1)
+    return PathColumns(
+        np.divide(predicted, sums[whole.metric], out=np.zeros(len(predicted)), where=sums[whole.metric] > 0.0),
+        quantiles, fitted[:, -1],
+        np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1),
+        misses[np.arange(len(worst)), worst], worst, posterior.turns, posterior.changes_at,
+        np.where(measured[:, :, None], model.measured, -np.inf).max(axis=1),
+    )  # fmt: skip
 
 
 def _levels(model: ScalingModel) -> tuple[Level, ...]:

@@ -3,18 +3,7 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_fitters", "register_joins", "register_segmenters"]
-
-
-@hookimpl
-def register_joins(register: Register) -> None:
-    """Announce which part of a run is read, and what runs of one program are together: a table of their phases."""
-    register(
-        "perfcore.data.curve:UtilizationCurve",
-        "perf_worley.joining:join_curves",
-        options="perf_traces.options:CurveOptions",
-        help="which part of a run; of several the phases that they have in common",
-    )
+__all__ = ["register_commands", "register_fitters", "register_segmenters"]
 
 
 @hookimpl

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_statistics.kernels import can_compile, kernel
 from perf_traces.scratch_arrays import zeros
 from perf_worley.moment_tree import SHORT, MomentTree, Reach, ShortTree, relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError
-from perfcore.base.kernels import can_compile, kernel
 from perfcore.contracts import Basis
 
 _MACHINE_EPSILON = 2.0**-52

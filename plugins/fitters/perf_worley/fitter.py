@@ -127,6 +127,12 @@ class PhasesFitter(Fitter):
         scale = curve.duration / 10.0
         return _model("phases", curve, found, phases, chosen, rule=rule, scale=scale, iterations=repeated)
 
+    @classmethod
+    def join_runs(cls, parts: Any, fields: Any, name: str) -> Any:
+        from perf_worley.joining import join_runs
+
+        return join_runs(parts, fields, name)
+
 
 def _model(
     fitter: str, curve: UtilizationCurve, found: Found, phases: Sequence[Phase], options: dict[str, Any], **more: Any

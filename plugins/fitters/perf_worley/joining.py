@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import perfcore
-from perf_traces.options import CurveOptions
-from perf_traces.windows import wanted_part
 from perfcore import Measurements
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
@@ -23,21 +21,6 @@ from perfcore.data.units import NANOSECONDS
 _PHASE, _DURATION, _PROCESSOR_TIME, _FILE = "phase", "duration_s", "processor_time_s", "file"
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
 _REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
-
-
-def join_curves(
-    parts: Iterable[tuple[Path, UtilizationCurve]],
-    fields: Sequence[Mapping[str, Any]],
-    name: str,
-    options: CurveOptions,
-    *how_to_read: Any,
-) -> Any:
-    """The part of a single curve; parts of several runs by `join_runs`."""
-    selected = ((path, wanted_part(curve, options)) for path, curve in parts)
-    if len(fields) == 1 and not fields[0]:
-        (_, part), = selected  # fmt: skip
-        return part
-    return join_runs(selected, fields, name)
 
 
 def agreed_models(

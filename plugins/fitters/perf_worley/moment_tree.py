@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perf_statistics.kernels import kernel
 from perf_traces.scratch_arrays import chunks, zeros
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
-from perfcore.base.kernels import kernel
 
 # Steps in a block. A step costs some 6 ns in a summary, a join as much as some ten steps; 64 keeps the tree at a tenth
 # to a fifth of the curve's memory and the work in the last block about that of the climb.

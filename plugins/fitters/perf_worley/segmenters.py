@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics.kernels import kernel
 from perf_traces.scratch_arrays import chunks
 from perf_worley.factor_tree import moment_tree
 from perf_worley.minimax import Minimax
@@ -20,7 +21,6 @@ from perf_worley.options import HillClimbOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.kernels import kernel
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 # Ranges looked at before the best split so far is taken: enough but where the sum of squares is flat (at 10^7 steps and

@@ -180,22 +180,6 @@ def register_classifiers(register: Register) -> None:
 
 
 @hookimpl
-def register_joins(register: Register) -> None:
-    """Announce what makes one table of measurements in several files."""
-    register(
-        "perfcore.data.measurements:Measurements",
-        "perf_io.results.result_table:join_measurements",
-        help="tables with what the names of the files say as further columns",
-    )
-    register(
-        "perfcore.data.trace:Trace",
-        "perf_traces.runs:join_traces",
-        options="perf_traces.options:TraceOptions",
-        help="which locations and which part of a run; of several runs what their curves are together",
-    )
-
-
-@hookimpl
 def register_readers(register: Register) -> None:
     """Announce the bundled readers."""
     for name, target, suffixes, help_, options in _READERS:

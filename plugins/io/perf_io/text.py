@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
+from perf_tables.json_text import decode_json, json_problem
 from perfcore.base.errors import InputError
 from perfcore.data.units import nanoseconds_per
-from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics.kernels import kernel
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored

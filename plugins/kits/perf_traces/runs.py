@@ -26,7 +26,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
-from perfcore.hooks.registry import registry
 from perfcore.reading import Read
 from perfcore.reading.many_files import NamePattern, named_files, without_parts
 from perfcore.reading.recognise import read_one, recognise
@@ -38,7 +37,6 @@ _TIMES_PACKED = 10
 _MOST_PROCESSES = 8  # each holds one file, and one disk feeds them all
 
 
-_CURVES = "perfcore.data.curve:UtilizationCurve"
 _REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
 REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
@@ -80,10 +78,9 @@ def stored_parts(
 
 def _as_json(how: Mapping[str, Any]) -> str | None:
     """How files are read, for other processes; None where JSON cannot say it."""
-    plain = {**how, "of_joins": list(how.get("of_joins", ()))}
-    plain["wanted"] = [f"{kind.__module__}:{kind.__qualname__}" for kind in how.get("wanted", ())]
+    wanted = [f"{kind.__module__}:{kind.__qualname__}" for kind in how.get("wanted", ())]
     try:
-        return json.dumps(plain)
+        return json.dumps({**how, "wanted": wanted})
     except (TypeError, ValueError):
         return None
 
@@ -126,7 +123,7 @@ def join_traces(
     paths: Sequence[Path],
     how: Mapping[str, Any],
 ) -> Any:
-    """The part that is asked for of one run; of several runs `SeparateRuns`, or what is registered for their curves.
+    """The part that is asked for of one run; of several runs `SeparateRuns`, or what their curves are together.
 
     Files are one run if they are its ranks, which differ only in a field ``rank`` of ``fields``, what their names say.
     ``how`` is with what `perfcore.reading.recognise.read_one` reads one of ``paths``.
@@ -149,7 +146,7 @@ def join_traces(
         if Trace in wanted and UtilizationCurve not in wanted:  # who asks for states has no use for phases of curves
             return SeparateRuns(paths, name)
         curves = ((path, _selected_part(trace, options).utilization()) for path, trace in parts)
-        return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
+        return UtilizationCurve.join(curves, fields, name, CurveOptions())
     runs = _runs(parts, fields, name, options, paths, how)
     if len(runs) == 1:
         return _selected_part(runs[0][1], options)
@@ -159,7 +156,7 @@ def join_traces(
     curves = (
         (path, _selected_part(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True)
     )
-    return registry().load("joins", _CURVES)(curves, run_fields, name, CurveOptions())
+    return UtilizationCurve.join(curves, run_fields, name, CurveOptions())
 
 
 def _chained(first: list[tuple[Path, Trace]], others: Iterator[tuple[Path, Trace]]) -> Iterator[tuple[Path, Trace]]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.models.curve import CurveFitter
+from perf_statistics.curve_fitter import CurveFitter
 
 Floats = npt.NDArray[np.float64]
 

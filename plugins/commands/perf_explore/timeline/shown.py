@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_explore.timeline.lanes import Lane, Lanes, Window, shown_start_ns
+from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace
 from perf_traces.states import CLASSES, OTHER, state_classes
 from perf_views.names import shortened
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.base.kernels import kernel
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable

@@ -6,7 +6,26 @@ import math
 
 import numpy as np
 
-from perfcore.base.kernels import kernel
+from perf_statistics.kernels import kernel
+
+
+@kernel
+def half_exponential(square):  # type: ignore[no-untyped-def]
+    """``exp(-square / 2)`` for squares of 0 to 36 without a branch, so that several are worked out at once.
+
+    Taylor's series of a 64th of it, squared six times: to 3e-14.
+    """
+    y = square * (-0.5 / 64.0)
+    value = 1.0 + y * (1.0 / 9.0) * (1.0 + y * (1.0 / 10.0) * (1.0 + y * (1.0 / 11.0)))
+    value = 1.0 + y * (1.0 / 6.0) * (1.0 + y * (1.0 / 7.0) * (1.0 + y * (1.0 / 8.0) * value))
+    value = 1.0 + y * (1.0 / 3.0) * (1.0 + y * (1.0 / 4.0) * (1.0 + y * (1.0 / 5.0) * value))
+    value = 1.0 + y * (1.0 + y * (1.0 / 2.0) * value)
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    return value * value
 
 
 @kernel

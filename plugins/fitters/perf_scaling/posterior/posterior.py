@@ -191,16 +191,16 @@ class Posterior:
         points = np.asarray(places, dtype=np.float64)
         logs = self._log_quantiles(points, levels, run, smooth)
         is_beyond = (beyond(*self.measured_range, points) > 0.0).any(axis=0)
-        if self.least is None or smooth or not is_beyond.any():
+        if self.least is None or smooth or not is_beyond.any() or not np.isfinite(self.least).any():
             return np.exp(logs)
         # What is below the least value is not possible beyond the data: the rest of the distribution remains.
-        fine = self._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
-        for k, t in np.ndindex(*fine.shape[:2]):
-            if not math.isfinite(self.least[k]):
-                continue
-            below = np.interp(self.least[k], fine[k, t], _FINE_LEVELS, left=0.0)
+        bounded = np.flatnonzero(np.isfinite(self.least))
+        fine = self.of_paths(bounded)._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
+        for number, t in np.ndindex(*fine.shape[:2]):
+            k = bounded[number]
+            below = np.interp(self.least[k], fine[number, t], _FINE_LEVELS, left=0.0)
             scores = [_NORMAL.inv_cdf(below + (1.0 - below) * level) for level in levels]
-            logs[k, np.flatnonzero(is_beyond)[t]] = np.interp(scores, _FINE_SCORES, fine[k, t])
+            logs[k, np.flatnonzero(is_beyond)[t]] = np.interp(scores, _FINE_SCORES, fine[number, t])
         return np.exp(logs)
 
     def _log_quantiles(self, points: Floats, levels: Sequence[float] | Floats, run: bool, smooth: bool) -> Floats:
@@ -265,23 +265,27 @@ class Posterior:
         """
         last, slopes = np.full((len(self.means), 2), np.nan), np.full((len(self.means), 2), np.nan)
         changes_at = np.full(len(self.means), np.nan)
+        if self.points.shape[1] > 1:
+            return last, slopes, changes_at
         logs, deviations = np.log(self.points[:, 0]), np.sqrt(np.nan_to_num(self.noise))
-        for k, means in enumerate(np.log(self.means) if self.points.shape[1] == 1 else ()):
-            measured = np.flatnonzero(np.isfinite(means))
+        patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
+        for number, is_measured in enumerate(patterns):
+            measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
             if len(measured) < _ENOUGH_LEVELS:
                 continue
-            x, y = logs[measured], means[measured]
-            before, earlier = np.polyfit(x[:-1], y[:-1], 1), np.polyfit(x[:-2], y[:-2], 1)
-            scatter = float(np.sqrt(np.square(y[:-1] - np.polyval(before, x[:-1])).sum() / (len(x) - 3)))
-            jump = float(y[-1] - np.polyval(before, x[-1]))
-            bent = float(y[-2] - np.polyval(earlier, x[-2])) * np.sign(jump)  # what bends before is a smooth law
-            noise = float(deviations[k, measured[-1]])
-            if abs(jump) > max(_SEEN_JUMP, _SURE_JUMP * max(scatter, noise)) and bent < max(
-                _SURE_BEND * noise, _SEEN_BEND
-            ):
-                steps = np.append(np.diff(y[:-1]) / np.diff(x[:-1]), before[0])
-                last[k], slopes[k] = (x[-1], y[-1]), (steps.min() - OTHER_SLOPE, steps.max() + OTHER_SLOPE)
-                changes_at[k] = self.points[measured[-2], 0]
+            x, y = logs[measured], np.log(self.means[np.ix_(paths, measured)])
+            (slope, off), (_, off_earlier) = _line(x, y, len(x) - 1), _line(x, y, len(x) - 2)
+            scatter = np.sqrt(np.square(off[:, :-1]).sum(axis=1) / (len(x) - 3))
+            jump, noise = off[:, -1], deviations[paths, measured[-1]]
+            bent = off_earlier[:, -2] * np.sign(jump)  # what bends before is a smooth law
+            changes = np.abs(jump) > np.maximum(_SEEN_JUMP, _SURE_JUMP * np.maximum(scatter, noise))
+            changes &= bent < np.maximum(_SURE_BEND * noise, _SEEN_BEND)
+            steps = np.column_stack([np.diff(y[:, :-1], axis=1) / np.diff(x[:-1]), slope])
+            own = paths[changes]
+            last[own, 0], last[own, 1] = x[-1], y[changes, -1]
+            slopes[own, 0] = steps.min(axis=1)[changes] - OTHER_SLOPE
+            slopes[own, 1] = steps.max(axis=1)[changes] + OTHER_SLOPE
+            changes_at[own] = self.points[measured[-2], 0]
         return last, slopes, changes_at
 
     @property
@@ -443,6 +447,13 @@ class Posterior:
 
         in_parts(part, n_paths, _PATHS_AT_ONCE)
         return Draws(-draw_logs if self.reciprocal else draw_logs, component_of_draw, self, levels, chance)
+
+
+def _line(x: Floats, y: Floats, count: int) -> tuple[Floats, Floats]:
+    """Slope (K,) of the straight lines through the first points, and residuals of all points (K, n)."""
+    centred = x - x[:count].mean()
+    slope = y[:, :count] @ centred[:count] / (centred[:count] ** 2).sum()
+    return slope, y - y[:, :count].mean(axis=1, keepdims=True) - slope[:, None] * centred
 
 
 class _Chance(NamedTuple):

@@ -6,30 +6,11 @@ import math
 
 import numpy as np
 
-from perf_scaling.posterior.covariances import half_variogram, inverse_of, projected, variograms
+from perf_scaling.posterior.covariances import half_exponential, half_variogram, inverse_of, projected, variograms
 from perf_scaling.posterior.few_paths import ABOVE, CLOSE, FARTHEST, UNDER
-from perfcore.base.kernels import kernel
+from perf_statistics.kernels import kernel
 
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
-
-
-@kernel
-def _bell(square):  # type: ignore[no-untyped-def]
-    """``exp(-square / 2)`` for squares of 0 to 36 without a branch, so that several are worked out at once.
-
-    Taylor's series of a 64th of it, squared six times: to 3e-14.
-    """
-    y = square * (-0.5 / 64.0)
-    value = 1.0 + y * (1.0 / 9.0) * (1.0 + y * (1.0 / 10.0) * (1.0 + y * (1.0 / 11.0)))
-    value = 1.0 + y * (1.0 / 6.0) * (1.0 + y * (1.0 / 7.0) * (1.0 + y * (1.0 / 8.0) * value))
-    value = 1.0 + y * (1.0 / 3.0) * (1.0 + y * (1.0 / 4.0) * (1.0 + y * (1.0 / 5.0) * value))
-    value = 1.0 + y * (1.0 + y * (1.0 / 2.0) * value)
-    value *= value
-    value *= value
-    value *= value
-    value *= value
-    value *= value
-    return value * value
 
 
 @kernel
@@ -42,7 +23,7 @@ def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-unt
     for c in range(count):
         z = (x - means[c]) * per_deviation[c]
         far = min(abs(z), FARTHEST)
-        bell = _bell(far * far) if far < FARTHEST else 0.0
+        bell = half_exponential(far * far) if far < FARTHEST else 0.0
         above = ((ABOVE[0] * far + ABOVE[1]) * far + ABOVE[2]) * far + ABOVE[3]
         above = ((above * far + ABOVE[4]) * far + ABOVE[5]) * far + ABOVE[6]
         under = (((UNDER[0] * far + UNDER[1]) * far + UNDER[2]) * far + UNDER[3]) * far + UNDER[4]

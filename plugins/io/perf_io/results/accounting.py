@@ -13,12 +13,12 @@ import msgspec
 from perf_io.options import SacctOptions
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text
 from perf_io.text import decode_document, numbered_lines
+from perf_tables.json_text import decode_json, json_problem
 from perfcore.base import progress
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.units import same_unit
-from perfcore.reading.json_text import decode_json, json_problem
 from perfcore.reading.source import Source
 
 _PERF_JSON = re.compile(rb'\s*\{\s*(?:"[a-z-]+"\s*:\s*[^,{}]+,\s*){0,3}"counter-value"\s*:')

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from perf_io.tables.duck import Database, quoted
 from perf_io.tables.table import decimal_hint
 from perf_io.traces.intervals import latest_running
+from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import COLUMNS, LazyTrace
 from perf_traces.nesting import mark_nested
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
-from perfcore.base.kernels import kernel
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, first_overlap
 from perfcore.data.units import EXACT_NS

@@ -37,6 +37,7 @@ from perf_io.traces.intervals import (
 )
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import COUNTED, MORE_NAMES, EventColumns, TimeError
+from perf_tables.json_text import decode_json
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import OF_RANK, RankCalls, communication_of_ranks
@@ -50,7 +51,6 @@ from perfcore.contracts import Reader
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, readable
-from perfcore.reading.json_text import decode_json
 from perfcore.reading.source import Source
 
 _ARRAY = "traceEvents"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics.kernels import kernel
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import kernel
 
 AnyIntegers = npt.NDArray[Any]
 

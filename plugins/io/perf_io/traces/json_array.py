@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from perf_tables.json_text import json_problem, null_non_finite
 from perfcore.base.errors import InputError
-from perfcore.reading.json_text import json_problem, null_non_finite
 
 MISSING = -(1 << 62)  # the time of an event that has none
 

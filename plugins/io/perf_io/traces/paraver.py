@@ -24,11 +24,11 @@ import numpy.typing as npt
 from perf_io.tables.state_table import IN_MEMORY_ROWS, IntervalStore
 from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.paraver_scan import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
+from perf_statistics.kernels import kernel
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters
 from perf_traces.messages.communication import Communication, carry, communication_of, once_more
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.base.kernels import kernel
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per

@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.paraver_scan import MOST_DIGITS
+from perf_statistics.kernels import kernel
 from perf_traces.messages.communication import OUTSIDE_CALLS, Calls, Communication, Messages
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.matching import called_jointly, collectives_in_order
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import kernel
 from perfcore.reading.source import Source
 
 # The compiled loop over the records of a Paraver trace that are no states.

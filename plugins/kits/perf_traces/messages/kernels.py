@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics.kernels import kernel
 from perfcore.base.arrays import Ints
-from perfcore.base.kernels import kernel
 
 Codes = npt.NDArray[np.int32]
 

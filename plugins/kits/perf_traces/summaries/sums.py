@@ -26,6 +26,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics.kernels import kernel
 from perf_traces.nesting import Columns
 from perf_traces.ranks import YEAR_2000_NS, is_near_0
 from perf_traces.scratch_arrays import chunks, zeros
@@ -33,7 +34,6 @@ from perf_traces.summaries.run import DOCUMENT, Run, Whole, is_summary
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError, OptionError, listing
 from perfcore.base.files import atomic_path
-from perfcore.base.kernels import kernel
 from perfcore.data.trace import Trace
 
 if TYPE_CHECKING:
