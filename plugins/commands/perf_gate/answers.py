@@ -353,7 +353,7 @@ def _size(step: Step, spec: str = "+.1%") -> tuple[str, Figure]:
 
 
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
-    from perf_gate.change_detection import FEWEST_VALUES, WINDOW, change_of
+    from perf_gate.change_detection import FEWEST_AFTER, FEWEST_VALUES, WINDOW, change_of
 
     able = [each for each in result.judged if each.detected is not None]
     where = f"since {_commit(result.since)}" if result.since is not None else f"in the last {WINDOW} commits"
@@ -387,8 +387,9 @@ def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
         name = shortened(first.series.name, _NAME)
         if first.unclear is not None:
             size, figure = _size(first.unclear)
-            since = _commit(first.commit_of(first.unclear))
-            return f"INCONCLUSIVE  {name} {size} since {since}, or it drifts; more commits decide", [figure]
+            since, values = _commit(first.commit_of(first.unclear)), len(first.series.values) - first.unclear.place
+            doubt = f"in {values} values so far" if values < FEWEST_AFTER else "or it drifts"
+            return f"INCONCLUSIVE  {name} {size} since {since}, {doubt}; more commits decide", [figure]
         change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
         figure = Figure("change", first.newest[0] - 1.0, "", format="+.1%")
         newest = _commit(first.series.commits[-1])

@@ -372,9 +372,7 @@ def gate_series(
     begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
     ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
     live = [series for series in every if series.name not in ended]
-    series = _suite(live, commits, begin)
-    suite = None if series is None else _judge([series], begin, threshold, len(commits), is_suite=True)[0]
-    judged = [_without_common_step(each, suite) for each in _judge(live, begin, threshold, len(commits))]
+    judged, suite = judge_all(live, commits, begin, threshold)
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
     judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -_effect(each)))
     return HistoryGate(
@@ -389,6 +387,16 @@ def gate_series(
         missing_fails=missing_fails,
         undecided=undecided,
     )
+
+
+def judge_all(
+    all_series: list[CommitSeries], commits: list[str], begin: int, threshold: float
+) -> tuple[list[JudgedSeries], JudgedSeries | None]:
+    """Judge each benchmark and all together, whose step is no benchmark's own; changes from a commit on are new."""
+    series = _suite(all_series, commits, begin)
+    suite = None if series is None else _judge([series], begin, threshold, len(commits), is_suite=True)[0]
+    judged = _judge(all_series, begin, threshold, len(commits))
+    return [_without_common_step(each, suite) for each in judged], suite
 
 
 def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> CommitSeries | None:
