@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import traceback
+from typing import NoReturn
 
 import typer
 
@@ -37,6 +38,8 @@ def main() -> None:
     except PerfError as error:
         _fail(str(error))
     except OSError as error:
+        if not error.filename and (problem := fault_of_plugin(error)) is not None:
+            _fail_of_plugin(problem)
         _fail(f"{error.filename or _place(error)}: {error.strerror or error}")
     except MemoryError as error:
         _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
@@ -48,9 +51,7 @@ def main() -> None:
     except Exception as error:  # a bug of ours keeps its traceback
         if (problem := fault_of_plugin(error)) is None:
             raise
-        if {"-v", "--verbose", "--all"} & set(sys.argv):
-            traceback.print_exc()
-        _fail(f"{problem}; -v shows the traceback")
+        _fail_of_plugin(problem)
     if status == _INTERRUPTED:
         typer.echo(f"\n{name}: interrupted", err=True)
     sys.exit(status if isinstance(status, int) else 0)
@@ -61,7 +62,14 @@ def _place(error: OSError) -> str:
     return "standard output" if error.errno == errno.ENOSPC else "this machine"
 
 
-def _fail(message: str) -> None:
+def _fail_of_plugin(problem: str) -> NoReturn:
+    """End with what a plugin raised, and with ``-v`` the traceback of the exception that is handled."""
+    if {"-v", "--verbose", "--all"} & set(sys.argv):
+        traceback.print_exc()
+    _fail(f"{problem}; -v shows the traceback")
+
+
+def _fail(message: str) -> NoReturn:
     typer.echo("\n".join(error_lines(f"perf: error: {message}")), err=True)
     sys.exit(2)
 

@@ -13,7 +13,7 @@ import typer.main
 
 import perfcore
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain
+from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain, write_beginning
 from perfcore.hooks.registry import Entry, registry
 from perfcore.hooks.specs import COMMAND_GROUP
 
@@ -33,6 +33,23 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
     """Commands of the registry whose names begin with the same words; a listing imports none of them."""
 
     prefix = ""  # of a group within the program the word that leads to it, and a space
+    is_brief = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the line; without a command, or with ``-h``, the help of the program is brief."""
+        self.is_brief = not self.prefix and args[:1] in ([], ["-h"])
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the brief one has the names of the commands alone."""
+        if not self.is_brief:
+            super().format_help(ctx, formatter)
+            return
+        write_beginning(self, ctx, formatter)
+        with formatter.section("Commands"):
+            rows = self._commands_by_group().items()
+            formatter.write_dl([(title, ", ".join(_with_subcommands(name) for name, _ in row)) for title, row in rows])
+        formatter.write("\nperf COMMAND -h: help of one command\nperf --help: what each command does\n")
 
     def list_commands(self, ctx: Any) -> list[str]:
         """First words of the names, by group of the help."""
@@ -65,15 +82,19 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Commands under the headings of their groups, each with its whole line of help."""
+        for title, rows in self._commands_by_group().items():
+            with formatter.section(title if not self.prefix else "Commands"):
+                formatter.write_dl(rows)
+
+    def _commands_by_group(self) -> dict[str, list[tuple[str, str]]]:
+        """Names and help of the commands."""
         groups: dict[str, list[tuple[str, str]]] = {}
         names = {entry.name for entry in registry().entries("commands").values() if entry.target == COMMAND_GROUP}
         for entry in _commands(self.prefix):
             name = entry.name.removeprefix(self.prefix)
             if " " not in name or f"{self.prefix}{name.split()[0]}" not in names:
                 groups.setdefault(_group(entry), []).append((name, entry.help))
-        for title, rows in groups.items():
-            with formatter.section(title if not self.prefix else "Commands"):
-                formatter.write_dl(rows)
+        return groups
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; a closed pipe, as with ``| head``, is no error."""
@@ -83,6 +104,13 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
             # Python would complain once more when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(_SIGPIPE_STATUS) from None
+
+
+def _with_subcommands(name: str) -> str:
+    """The name of a command, and in brackets those of the commands of a group."""
+    is_group = registry().entry("commands", name).target == COMMAND_GROUP
+    names = [entry.name.removeprefix(f"{name} ") for entry in _commands(f"{name} ")] if is_group else []
+    return f"{name} ({', '.join(names)})" if names else name
 
 
 def _group(entry: Entry) -> str:

@@ -18,8 +18,7 @@ import typer.main
 
 from perfcore.base.errors import MEANT, OptionError
 from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_input, replacements
-from perfcore.cli.output import VERBOSE, print_result, reporting
-from perfcore.cli.parameters import Json, Overwrite, Picture, TableFormat
+from perfcore.cli.output import VERBOSE, Json, Overwrite, Picture, TableFormat, print_result, reporting
 from perfcore.cli.signature import flags_of, is_brief, options_source, selected_name, with_signature
 from perfcore.hooks.parameters import OptionsOfSelected, parameters_of, rules_of, types_of
 from perfcore.hooks.registry import Entry, registry
@@ -176,6 +175,18 @@ class TakesPlainValues(typer.core.TyperCommand if TYPE_CHECKING else object):  #
         return parameters
 
 
+def write_beginning(command: Any, ctx: Any, formatter: Any) -> list[str]:
+    """Write usage, what a command does, and the first of its examples, all of which are returned."""
+    text, _, block = inspect.cleandoc(command.help or "").partition("\b\n")
+    examples = [line.strip() for line in block.partition("\n\n")[0].splitlines()]
+    command.format_usage(ctx, formatter)
+    formatter.write_paragraph()
+    formatter.write_text(text.partition("\n\n")[0])
+    for line in examples[:1]:
+        formatter.write(f"\n  {line}\n")
+    return examples
+
+
 def _of_plugin(parameter: Any) -> bool:
     return str(getattr(parameter, "rich_help_panel", "")).startswith(_PANEL)
 
@@ -198,18 +209,11 @@ class _Command(TakesPlainValues, typer.core.TyperCommand):
         super().format_help(ctx, formatter)
 
     def _write_brief_help(self, ctx: Any, formatter: Any) -> None:
-        """Write usage, what the command does, one example, and the options that its examples use before others."""
-        text, _, block = inspect.cleandoc(self.help or "").partition("\b\n")
-        examples = [line.strip() for line in block.partition("\n\n")[0].splitlines()]
+        """Write the beginning of the help, and the options that its examples use before others."""
+        words = " ".join(write_beginning(self, ctx, formatter)).split()
         options = [each for each in self.get_params(ctx) if each.param_type_name == "option"]
-        words = " ".join(examples).split()
         shown = sorted(options, key=lambda each: -sum(words.count(flag) for flag in each.opts))
         records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
-        self.format_usage(ctx, formatter)
-        formatter.write_paragraph()
-        formatter.write_text(text.partition("\n\n")[0])
-        for line in examples[:1]:
-            formatter.write(f"\n  {line}\n")
         with formatter.section("Options"):
             formatter.write_dl(records[:_BRIEF_OPTIONS])
         formatter.write(f"\n{ctx.command_path} --help: all {len(records)} options\n")

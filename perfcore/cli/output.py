@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,17 @@ from perfcore.base import progress
 from perfcore.hooks.registry import registry
 from perfcore.results import Result, Shown
 from perfcore.tables import Table, csv_lines, latex_lines, printable, printed
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that can't be made again.")]
+Picture = Annotated[
+    str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg, .pdf or .html.")
+]
+TableFormat = Annotated[
+    Literal["csv", "spreadsheet", "latex"] | None,
+    typer.Option("--table", metavar="FORMAT", help="Print the tables alone: csv, spreadsheet (no formulas) or latex."),
+]
 
 _SCHEMA = "perfcore-output/1"
 _LINES, _COLUMNS = 25, 100  # of the short form, where there is no terminal

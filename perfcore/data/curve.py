@@ -99,6 +99,8 @@ class UtilizationCurve(Shown):
         self.edges: npt.NDArray[Any] = _frozen(times)
         self.heights: Floats = _frozen(values)
 
+    data_kind: ClassVar[str] = "curve"
+    in_words: ClassVar[str] = "a utilization curve"
     join_options: ClassVar[str] = "perf_traces.options:CurveOptions"
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,9 @@ class Series(Shown):
     >>> Series([0, 1, 2], {"cpu": [0.5, 0.7, 0.2]}, time_unit="s").curve().n_steps
     3
     """
+
+    data_kind: ClassVar[str] = "series"
+    in_words: ClassVar[str] = "a series"
 
     def __init__(
         self,

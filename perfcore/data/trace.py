@@ -102,6 +102,8 @@ class Trace(Shown):
         _check_intervals(self)
         self.span_ns = span_ns or (int(self.start_ns.min()), int(self.end_ns.max()))
 
+    data_kind: ClassVar[str] = "trace"
+    in_words: ClassVar[str] = "a trace"
     join_options: ClassVar[str] = "perf_traces.options:TraceOptions"
 
     @classmethod

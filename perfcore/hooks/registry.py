@@ -16,6 +16,7 @@ import pluggy
 
 from perfcore.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from perfcore.hooks import specs
+from perfcore.hooks.options import NoOptions, OptionField, build, describe
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,6 @@ class Entry:
 
     def load_options(self) -> type:
         """Return the dataclass of its options, without importing the target; without ``options=`` it has none."""
-        from perfcore.hooks.options import NoOptions
-
         options_class: type = NoOptions if self.options is None else self._import(self.options)
         return options_class
 
@@ -252,3 +251,35 @@ def fault_of_plugin(error: BaseException) -> str | None:
     place = f"{os.path.basename(frame.f_code.co_filename)}:{line}"  # noqa: PTH119 (no pathlib at start-up)
     what = f"{type(error).__name__}: {' '.join(str(error).splitlines())}"
     return f"plugin {plugin.distribution}: {frame.f_code.co_qualname} failed at {place}: {what}"
+
+
+def option_fields(entry: Entry, given: Mapping[str, Any]) -> dict[str, list[OptionField]]:
+    """Options by who takes them: the thing itself under ``""``, then each selected part under its name."""
+    fields = list(describe(entry.load_options()))
+    groups = {"": fields}
+    for item in fields:
+        name = given.get(item.name, item.default)
+        if item.selects is not None and name in registry().entries(item.selects):
+            groups[name] = list(describe(registry().entry(item.selects, name).load_options()))
+    return groups
+
+
+def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[Entry, Any]]]:
+    """Check what a user gave, and make the options of a thing and of the parts that they select."""
+    options_class = entry.load_options()
+    fields = {item.name: item for item in describe(options_class)}
+    chosen = build(options_class, {name: value for name, value in given.items() if name in fields}, entry.name)
+    remaining = {name: value for name, value in given.items() if name not in fields}
+    parts, known = {}, set(fields)
+    for item in fields.values():
+        if item.selects is None:
+            continue
+        part = registry().entry(item.selects, getattr(chosen, item.name))
+        options_of_part = part.load_options()
+        names = {f.name for f in describe(options_of_part)}
+        known |= names
+        of_part = {name: remaining.pop(name) for name in list(remaining) if name in names}
+        parts[item.name] = (part, build(options_of_part, of_part, part.name))
+    for name in remaining:
+        raise UnknownNameError(f"option of {entry.name}", name, known)
+    return chosen, parts

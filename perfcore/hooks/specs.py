@@ -79,7 +79,7 @@ class Register(Protocol):
             Of fitters the kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
             none is named; of representations the purposes (`perfcore.stochastic.defaults`) for which it is taken then;
             of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make, and what
-            their files are opened for (`perfcore.models.opening`).
+            their files are opened for (`perfcore.models.model`).
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str or tuple of str, optional

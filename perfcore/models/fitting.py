@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError
-from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
-from perfcore.data.series import Series
-from perfcore.data.trace import Trace
-from perfcore.hooks.chosen_options import build_options
 from perfcore.hooks.options import describe
-from perfcore.hooks.registry import Entry, registry
+from perfcore.hooks.registry import Entry, build_options, registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitter import Fitter
 from perfcore.reading.recognise import read
@@ -144,6 +140,8 @@ def types_to_read(
         return accepted
     if not ranking:
         if options.get("column"):
+            from perfcore.data.series import Series
+
             return (Series,)
         return (Measurements,) if any(options.get(name) for name in (*_ROLES, "path")) else ()
     entries = registry().entries("fitters").values()
@@ -173,6 +171,8 @@ def _prepared(
     """An instance of the fitter, the data, read where they are a path, its options, and what else it is given."""
     note = None
     if getattr(data, "ndim", 0) == 1:  # an array: samples without times
+        from perfcore.data.series import Series
+
         data = Series(range(len(data)), {"value": data}, source="array")
     if name is None:  # the kind of the data must be known
         if isinstance(data, (str, os.PathLike)):
@@ -195,7 +195,7 @@ def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
     """The data as the fitter takes them: a table of pandas as measurements."""
     if not takes or isinstance(data, takes):
         return data
-    if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
+    if not hasattr(data, "data_kind"):
         import pandas as pd
 
         if Measurements in takes and isinstance(data, pd.DataFrame):

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import ModelFileError, OptionError, PluginError, UnknownNameError
+from perfcore.base.errors import ModelFileError, OptionError, PerfError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_json
 from perfcore.data.columns import shown_names
-from perfcore.hooks.registry import registry
+from perfcore.hooks.registry import Entry, registry
 from perfcore.models.points import columns_of
 from perfcore.report import Report
 from perfcore.results import Result
@@ -24,8 +24,7 @@ from perfcore.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.models.design_rows import DesignRows, GrowthDraws, PartDraws, Rival
-    from perfcore.models.observed import Observed
+    from perfcore.models.points import DesignRows, GrowthDraws, Observed, PartDraws, Rival
 
 __all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "model_of"]
 
@@ -191,7 +190,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         OptionError, DataError
             A column is missing, or there is nothing to compare.
         """
-        from perfcore.models.observed import measurements_for, observed_by_pair
+        from perfcore.models.points import measurements_for, observed_by_pair
 
         return observed_by_pair(self, measurements_for(self, data, where))
 
@@ -332,8 +331,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     True
     """
     name = os.fspath(path)
-    if (own := _file_class(path)) is not None:
-        return own.read(Path(path))  # type: ignore[no-any-return]
+    if (own := model_file_entry(path, is_fitted=True)) is not None:
+        return own.load().read(Path(path))  # type: ignore[no-any-return]
     try:
         content = msgspec.json.decode(Path(path).read_bytes())
     except FileNotFoundError:
@@ -351,19 +350,11 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name}: {error}") from error
 
 
-def _file_class(path: str | os.PathLike[str]) -> Any:
-    """Return the registered reader (``is_file``, ``read``) of a fitted model that is no JSON; None for other files."""
-    file, suffix = Path(path), Path(path).suffix.lower()
-    entries = registry().entries("models").values() if suffix not in (".json", ".csv") and file.is_file() else ()
-    classes = (each.load() for each in entries if "fit" in each.default_for and suffix in each.suffixes)
-    return next((each for each in classes if each.is_file(file)), None)
-
-
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a model, damaged or not; formats of data are JSON too."""
     file = Path(path)
     if file.suffix.lower() != ".json" or not file.is_file():
-        return _file_class(path) is not None
+        return model_file_entry(path, is_fitted=True) is not None
     try:
         text = file.read_bytes()
         return {"schema", "model"} <= msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()
@@ -415,3 +406,26 @@ def _composing(model: Model, other: object, operation: str) -> Model:
             composed = entry.load().compose(operation, model, other)
             return composed
     raise PluginError("no plugin is installed that composes models")
+
+
+def model_file_entry(path: str | os.PathLike[str], *, is_fitted: bool = False) -> Entry | None:
+    """Return the registered model whose file this is; None for data, models that perfcore saves, and what is no file.
+
+    A kind of model that has files of its own is registered with their ``suffixes``. Its class has a class method
+    ``read(path)`` and, if not every file with such a suffix is one, ``is_file(path)``. Registered with
+    ``default_for=("prediction",)`` it predicts (``predict(**options)``), with ``("validation",)`` it is compared with
+    what happened (``validate(data, output, **options)``); ``options`` are those of that method.
+    """
+    file = Path(path)
+    if not file.is_file():  # a folder, a pattern, standard input; reading it reports when there is nothing
+        return None
+    for entry in registry().entries("models").values():
+        if file.suffix.lower() not in entry.suffixes or ("fit" in entry.default_for) != is_fitted:
+            continue
+        try:
+            is_file = getattr(entry.load(), "is_file", None)
+        except PerfError:  # one that lacks its library must not hide the others
+            continue
+        if is_file is None or is_file(file):
+            return entry
+    return None

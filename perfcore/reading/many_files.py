@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import registry
-from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
+from perfcore.reading.source import COMPRESSED_ENDINGS, without_compressed_ending
 
 if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
-    from perfcore.reading.reader import Reader
     from perfcore.reading.recognise import Reading
+    from perfcore.reading.source import Reader
 
 
 _MOST_FILES = 10_000
@@ -177,14 +177,13 @@ def join(
     kind, first = type(reading.data), [reading.data]
     method, options_class = getattr(kind, "join", None), options_of_join(kind)
     declared, description = {item.name for item in describe(options_class)}, f"holds a {kind.__name__}"
-    if unknown := [item.flag for item in shared_options() if item.name in reading.unused - declared]:
-        raise OptionError(f"{name}: {description}, to which {listing(unknown)} cannot be applied")
+    if unknown := reading.unused - declared:
+        flags = listing(item.flag for item in shared_options() if item.name in unknown)
+        raise OptionError(f"{name}: {description}, to which {flags} cannot be applied")
     if len(paths) == 1 and pattern is None and not declared:
         return first[0]
     if method is None:
-        from perfcore.data.kinds import DATA
-
-        joinable = listing(sorted(each.__name__.lower() for each in DATA if hasattr(each, "join")))
+        joinable = listing(sorted(each.__name__.lower() for each in _joinable()))
         raise InputError(str(paths[0]), f"{description}; only {joinable} can be put together from several files")
     del reading  # its data are not held while the others are read
 
@@ -209,9 +208,15 @@ def options_of_join(kind: type) -> type:
 
 def shared_options() -> list[OptionField]:
     """Options by which data are joined, whatever their format."""
-    from perfcore.data.kinds import DATA
+    return list({item.name: item for kind in _joinable() for item in describe(options_of_join(kind))}.values())
 
-    return list({item.name: item for kind in DATA for item in describe(options_of_join(kind))}.values())
+
+def _joinable() -> tuple[type, ...]:
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.trace import Trace
+
+    return Measurements, Trace, UtilizationCurve
 
 
 def _fields(paths: Sequence[Path], pattern: NamePattern | None) -> list[dict[str, Any]]:

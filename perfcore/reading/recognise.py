@@ -20,7 +20,7 @@ from perfcore.reading.source import Source
 
 if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
-    from perfcore.reading.reader import Reader
+    from perfcore.reading.source import Reader
 
 
 UNSURE = 0.2  # of a reader that takes what no other does

@@ -22,8 +22,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import build
-from perfcore.reading.compression import COMPRESSED_ENDINGS, zstd_library
-from perfcore.reading.source import Source
+from perfcore.reading.source import COMPRESSED_ENDINGS, Source, zstd_library
 from perfcore.testing._options import check_options
 
 __all__ = ["ReaderSuite", "compressed"]

@@ -44,7 +44,7 @@ def test_nothing_heavy_is_imported_to_say_what_there_is(words):
 
 
 def test_without_a_command_there_is_help_and_a_status(perf):
-    assert perf(status=2).out == perf("--help").out
+    assert perf(status=2).out == perf("-h").out
 
 
 def test_unknown_commands_are_refused_with_the_nearest(refused):
@@ -138,6 +138,18 @@ def test_a_reader_that_goes_away_is_no_error():
     done = subprocess.run([PERF, "plugins"], stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_brief_help_of_the_program_fits_a_screen(perf):
+    """Usage, one example and the names of all commands; the same without any word, which is a mistake."""
+    lines = perf("-h", short=True).lines
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line.startswith("  perf ")] == ["  perf info runs.csv"]
+    words = set(re.findall(r"[\w-]+", " ".join(lines)))
+    assert {word for name in registry().entries("commands") for word in name.split()} <= words
+    assert lines[-1] == "perf --help: what each command does"
+    assert perf(short=True, status=2).lines == lines
 
 
 @pytest.mark.parametrize("command", ["info", "fit", "predict", "gate", "overheads", "experiment run"])

@@ -47,6 +47,49 @@ def test_the_file_is_a_model(perf, table):
     assert perfcore.load("models.parquet").views() is not None
 
 
+def rows_of(file):
+    return perfcore.load(file).predict_array({"p": np.full(4, 128.0), "path": perfcore.load(file).paths}, 0.95)
+
+
+def test_numbers_are_the_same_by_every_route(perf, table):
+    perf("fit", "paths.csv", *AT, status=3)
+    expected = rows_of("models.parquet")
+    perf("fit", "paths.csv", *AT, "--parallel", "local:1", status=3)
+    assert (rows_of("models.parquet") == expected).all()
+
+
+def test_workers_of_dask_give_the_same_numbers(perf, table):
+    distributed = pytest.importorskip("distributed")
+    perf("fit", "paths.csv", *AT, status=3)
+    expected = rows_of("models.parquet")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        perf("fit", "paths.csv", *AT, "--parallel", address, status=3)
+    assert (rows_of("models.parquet") == expected).all()
+
+
+def test_an_interrupted_fit_goes_on(perf, refused, table, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("perf_io.tables.series_rows.join_answers", full)
+        assert "No space left" in refused("fit", "paths.csv", *AT)
+    with monkeypatch.context() as patched:
+        patched.setattr("perf_scaling.many.fit_block", None)  # no block is fitted again
+        done = perf("fit", "paths.csv", *AT, status=3)
+    assert "4 series fitted" in done.out
+    assert "2 blocks of series were fitted before" in done.err
+    with monkeypatch.context() as patched:
+        patched.setattr("perf_io.tables.series_rows.join_answers", full)
+        refused("fit", "paths.csv", *AT)
+    table.assign(time_s=2.0).to_csv("paths.csv", index=False)  # another input: nothing is left of the first
+    done = perf("fit", "paths.csv", *AT, status=3)
+    assert "fitted before" not in done.err
+    assert ": 2 s, 95% interval" in done.lines[0]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

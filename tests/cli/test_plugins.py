@@ -12,15 +12,10 @@ from perfcore.__main__ import main
 from perfcore.hooks.registry import Registry, registry
 
 
-def listed_kinds():
-    """Joins have no names that a user types."""
-    return set(registry().kinds)
-
-
 def test_lists_everything_that_is_registered(perf):
     rows = perf("plugins").lines[3:]
     listed = {tuple(row.split()[:2]) for row in rows}
-    everything = {(kind[:-1], name) for kind in listed_kinds() for name in registry().entries(kind)}
+    everything = {(kind[:-1], name) for kind in registry().kinds for name in registry().entries(kind)}
     assert listed == {(kind, name.split()[0]) for kind, name in everything}  # commands of groups have two words
     facts = json.loads(perf("plugins", "--json").out)["rows"]
     assert {(fact["kind"], fact["name"]) for fact in facts} == everything

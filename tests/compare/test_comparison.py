@@ -24,8 +24,8 @@ from perf_statistics.gating import is_confident
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
-from perfcore.models.design_rows import N_DRAWS, Drawn
 from perfcore.models.model import Model, Origin, Parameter
+from perfcore.models.points import N_DRAWS, Drawn
 
 
 def profile(work, start, unit="time_s", names=("work", "start")):

@@ -13,8 +13,7 @@ from perfcore import Series, UtilizationCurve, fit
 from perfcore.base import progress
 from perfcore.base.errors import ModelFileError, OptionError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA
-from perfcore.hooks.chosen_options import option_fields
-from perfcore.hooks.registry import Entry, registry
+from perfcore.hooks.registry import Entry, option_fields, registry
 from perfcore.models import fitting
 from perfcore.models.fitting import default_fitter, resolve
 

@@ -16,8 +16,7 @@ import pytest
 
 from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path, refuse_existing, write_bytes
-from perfcore.reading.compression import COMPRESSED_ENDINGS
-from perfcore.reading.source import HEAD_BYTES, Source
+from perfcore.reading.source import COMPRESSED_ENDINGS, HEAD_BYTES, Source
 from perfcore.testing.readers import compressed
 
 TEXT = b"time,value\n" + b"1,2\n" * 40_000  # longer than the head
@@ -83,7 +82,7 @@ def test_compression_is_told_from_the_content(tmp_path, name, ending, spool):
 )
 def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatch, spool, ending, program):
     """Zeros shrink to a thousandth and less; text of measurements to a fiftieth."""
-    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 20)
     path = tmp_path / f"bomb.csv{ending}"
     path.write_bytes(compressed(bytes(4 << 20), ending))
     with Source(path) as source:
@@ -97,7 +96,7 @@ def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatc
     assert list(spool.iterdir()) == []
     rows = "".join(f"{k},{k * k % 977}\n" for k in range(40_000)).encode()
     path.write_bytes(compressed(rows, ending))  # also beyond the size from which it counts
-    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 10)
+    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 10)
     with Source(path) as source, source.open() as stream:
         assert len(stream.read(1 << 16)) == 1 << 16
 

@@ -14,7 +14,7 @@ from perf_experiments.points import duration_text
 from perf_experiments.recommendation import PartialFit
 from perf_experiments.run_records import Run, median_interval
 from perfcore.base.errors import UnknownNameError
-from perfcore.models.design_rows import DesignRows
+from perfcore.models.points import DesignRows
 
 
 def fresh_variance(rows, target, errors):

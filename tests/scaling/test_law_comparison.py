@@ -8,7 +8,7 @@ import pytest
 import perfcore
 from perf_gate.comparison import compare_models, growth_changes
 from perf_statistics.gating import is_confident
-from perfcore.models.design_rows import GrowthDraws
+from perfcore.models.points import GrowthDraws
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0

@@ -16,7 +16,7 @@ from perf_structural.samples import read_predictions
 from perfcore import Measurements
 from perfcore.base.errors import DataError, InputError, PerfError
 from perfcore.hooks.registry import registry
-from perfcore.models.opening import model_file_entry
+from perfcore.models.model import model_file_entry
 from perfcore.stochastic import from_dict
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}

@@ -9,8 +9,8 @@ from perf_tables.points import check_coverage, named_points
 from perfcore import Measurements, Model, __version__
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
-from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Origin, Parameter
+from perfcore.models.points import DesignRows
 
 
 class AmdahlModel(Model, frozen=True, forbid_unknown_fields=True):

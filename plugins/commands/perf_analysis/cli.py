@@ -13,8 +13,7 @@ import typer
 from perf_traces.options import CELLS
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import print_json, reporting
-from perfcore.cli.parameters import Json, Overwrite
+from perfcore.cli.output import Json, Overwrite, print_json, reporting
 from perfcore.cli.reading import HowToRead, key_values
 
 if TYPE_CHECKING:

@@ -107,7 +107,8 @@ def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, 
     answers = [_answer(profile, remedies) for profile in profiles]
     sentences, figures = zip(*answers, strict=True)
     is_grouped = len(profiles) > 1 and all(profile.group for profile in profiles)
-    answer = f"{len(profiles)} applications: {'; '.join(sentences)}" if is_grouped else sentences[0]
+    groups = "applications" if profiles[0].group.startswith("application") else "groups"
+    answer = f"{len(profiles)} {groups}: {'; '.join(sentences)}" if is_grouped else sentences[0]
     brief: list[Table] = []
     full: list[Table] = []
     for profile in profiles:

@@ -25,6 +25,10 @@ from perfcore.base.errors import (
 from perfcore.base.files import REPLACES, check_files, refuse_existing, replacements
 from perfcore.cli.output import (
     VERBOSE,
+    Json,
+    Output,
+    Picture,
+    TableFormat,
     print_findings,
     print_json,
     print_plainly,
@@ -33,10 +37,9 @@ from perfcore.cli.output import (
     reported,
     reporting,
 )
-from perfcore.cli.parameters import At, Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 from perfcore.hooks.options import OptionField, describe
-from perfcore.hooks.parameters import OptionsOfEach, OptionsOfSelected
+from perfcore.hooks.parameters import OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.hooks.registry import Entry, registry
 from perfcore.tables import Column, Table
 
@@ -44,6 +47,23 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.reading.recognise import Reading
 
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
+]
+FitterOfKind = Annotated[
+    str | None,
+    typer.Option(
+        "--fitter", metavar="NAME", help="Model type (default: from the data).", autocompletion=names_of("fitters")
+    ),
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="NAME=...",
+        help="Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems. Repeatable.",
+    ),
+]
 On = Annotated[
     str | None,
     typer.Option(
@@ -244,7 +264,7 @@ def fit(
             resolve(registry().entry("fitters", fitter), options)
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):
-            return _fit_series(files, output, fitter, options, as_json, table_format)
+            return _fit_series(files, output, fitter, options, on, as_json, table_format)
         if on is not None and fitter is not None:
             _check_executor(fitter)
         with executor_of(on) as executor:
@@ -280,8 +300,8 @@ def fit(
 
 
 def _fit_series(
-    files: Sequence[str], output: str, fitter: str | None, options: Mapping[str, Any], as_json: bool,
-    table_format: TableFormat,
+    files: Sequence[str], output: str, fitter: str | None, options: Mapping[str, Any], on: On,
+    as_json: bool, table_format: TableFormat,
 ) -> int:  # fmt: skip
     """Fit the series of a table that may not fit into memory; the status is 3 if some were not fitted."""
     from perfcore.models.fitting import resolve
@@ -293,7 +313,7 @@ def _fit_series(
     fitter_class = entry.load()
     if not hasattr(fitter_class, "fit_series"):
         raise OptionError(f"-o {output}: models of this fitter are JSON files; --table csv writes a table of them")
-    result = fitter_class().fit_series(files[0], output, resolve(entry, options)[0])
+    result = fitter_class().fit_series(files[0], output, resolve(entry, options)[0], on)
     print_result(result, as_json, table_format)
     return _SOME_UNFITTED if result.n_unfitted else 0
 
@@ -389,7 +409,7 @@ def predict(
     perf predict sor.toml --with iterations=200 --plot sor.png
     """
     _refuse_both(as_json, table_format)
-    from perfcore.models.opening import model_file_entry
+    from perfcore.models.model import model_file_entry
 
     entry = model_file_entry(model)
     is_special = entry is not None and "prediction" in entry.default_for

@@ -85,7 +85,9 @@ def design(
             help="Condition on every point, such as 'D % p == 0' or 'p <= cores'.",
         ),
     ] = (),
-    replications: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each point.")] = 2,
+    replications: Annotated[
+        int, typer.Option("--repetitions", "--replications", metavar="N", min=1, help="Runs of each point.")
+    ] = 2,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random order and points.")] = 0,
     centre: Annotated[
         Mapping[str, Any] | Sequence[str],
@@ -200,7 +202,7 @@ def run(
     ] = (),
     rounds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Rounds (default: the design's replications; of versions alone 10)."),
+        typer.Option(metavar="N", min=1, help="Rounds (default: the design's repetitions; of versions alone 10)."),
     ] = None,
     store: Annotated[
         PathLike | None,
@@ -219,6 +221,7 @@ def run(
         Sequence[str],
         typer.Option(
             "--value",
+            "-v",
             metavar="NAME=REGEX",
             help="Value in the output, such as 'time=Time in seconds = *([0-9.]+)'; the first is what is "
             "modelled, without any the wall time.",
@@ -570,7 +573,7 @@ def next_points(
     """Recommend the most informative next runs, from a model or a run database.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
-    store: the points whose runs spread so much that more replications are needed.
+    store: the points whose runs spread so much that more repetitions are needed.
 
     Raises
     ------

@@ -99,7 +99,7 @@ def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
 class Budgeted(Design, frozen=True, forbid_unknown_fields=True):
     """A design whose runs have a price, and that is within its budget where there is one."""
 
-    total_s: float = 0.0  # what its runs take, all replications
+    total_s: float = 0.0  # what its runs take, all repetitions
     too_dear_s: dict[str, float] = msgspec.field(default_factory=dict)
 
 
@@ -215,7 +215,7 @@ def needed_replications(
     spreads = [_relative_variance(measured) for measured in values]
     freedom = np.array([len(measured) - 1 for measured in values])
     if not freedom.any():
-        raise DataError("no point was measured twice, so the spread is unknown; make two replications first")
+        raise DataError("no point was measured twice, so the spread is unknown; make two repetitions first")
     shared = float(np.dot(freedom, spreads) / freedom.sum())
     needs = []
     for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):

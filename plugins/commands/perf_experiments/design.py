@@ -27,7 +27,7 @@ Key = tuple[tuple[str, Level], ...]
 
 # What a table of runs holds next to factors and values.
 COLUMNS = (
-    *("run", "replication", "replications", "started", "host", "noisy"),
+    *("run", "repetition", "replication", "replications", "repetitions", "started", "host", "noisy"),
     *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status"),
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -285,10 +285,10 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.kind not in _EXPANDED:
             raise OptionError(f"kind {self.kind!r}: one of {', '.join(_EXPANDED)} is expected")
         if self.replications < 1 or self.seed < 0:
-            raise OptionError("replications of at least 1 and a seed of at least 0 are expected")
+            raise OptionError("repetitions of at least 1 and a seed of at least 0 are expected")
         point_counts = (point["replications"] for point in self.points if "replications" in point)
         if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in point_counts):
-            raise OptionError("points: replications of a point must be a whole number of at least 1")
+            raise OptionError("points: repetitions of a point must be a whole number of at least 1")
         if self.points and self.kind != "points":
             raise OptionError('points are given: kind = "points" is expected with them')
         if self.centre and self.kind != "one-at-a-time":
@@ -316,7 +316,7 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             why = ", ".join(f"{text} refuses {count}" for text, count in refused.items() if count)
             raise OptionError(f"no point is left to measure{': ' + why if why else ''}; change levels or constraints")
         if (runs := sum(self.counts(kept))) > MOST_POINTS:
-            raise OptionError(f"{runs:,} runs, and at most {MOST_POINTS:,} can be asked for; lower the replications")
+            raise OptionError(f"{runs:,} runs, and at most {MOST_POINTS:,} can be asked for; lower the repetitions")
         return kept
 
     def counts(self, points: Sequence[Point]) -> list[int]:

@@ -28,8 +28,8 @@ from perf_tables.arguments import levels_at
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
-from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model
+from perfcore.models.points import DesignRows
 from perfcore.report import Report
 from perfcore.results import Result
 

@@ -100,9 +100,10 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
     if stored_study is not None and stored_study != study and has_runs:
         name = next(name for name in (*study, "versions") if study.get(name) != stored_study.get(name))
         stored, new_value = (_shown(each.get(name)) for each in (stored_study, study))
-        raise OptionError(
-            f"{store.path}: its runs were made with {name} {stored}, not {new_value}; name another store with --store"
-        )
+        held = f"its runs were made with {name} {stored}, not {new_value}"
+        if name == "values" and not stored_study.get(name):
+            held = f"its runs hold wall times only, not {new_value}"
+        raise OptionError(f"{store.path}: {held}. Name another store with --store FILE")
     if stored_study != study:
         store.set_study(study)
     order = list(map(str, design.factors.get(VERSION, ())))
@@ -237,7 +238,7 @@ class _Session:
             measuring = Measuring(self.options, patterns, facts)
             yield from (measuring.run(point, block, self.commands[point_key(point)]) for point in points)
             return
-        names = [f"run {point_text(point)}, replication {block}" for point in points]
+        names = [f"run {point_text(point)}, repetition {block}" for point in points]
         tasks = [(self.task(point, block).decode(),) for point in points]
         for _, record in as_they_end(executor, make_run, tasks, names):
             yield msgspec.json.decode(record, type=Run)

@@ -77,7 +77,7 @@ OUTPUT = ("stdout", "stderr", "results")
 READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
 _SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
 _JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
-_COLUMNS = (*("wall_s", "user_s", "sys_s", "peak_memory_mib"), *("run", "replication", "noisy", "host", "started"))
+_COLUMNS = (*("wall_s", "user_s", "sys_s", "peak_memory_mib"), *("run", "repetition", "noisy", "host", "started"))
 
 
 def is_store(head: bytes) -> bool:
@@ -520,7 +520,7 @@ def _row(run: Run) -> dict[str, Any]:
         "sys_s": run.system_s,
         "peak_memory_mib": run.peak_memory_kib / 1024,
         "run": run.number,
-        "replication": run.replication,
+        "repetition": run.replication,
         "noisy": int(run.noisy),
         "host": str(run.environment.get("host")),
         "started": run.started,

@@ -26,12 +26,10 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
-from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import OptionField
-from perfcore.hooks.registry import registry
+from perfcore.hooks.registry import option_fields, registry
 from perfcore.models.fitting import default_fitter
-from perfcore.models.model import Model, is_model_file, load
-from perfcore.models.opening import model_file_entry
+from perfcore.models.model import Model, is_model_file, load, model_file_entry
 from perfcore.reading import Read, read_file
 from perfcore.results import Result
 

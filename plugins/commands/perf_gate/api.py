@@ -559,8 +559,7 @@ def validate(
     """
     from perf_gate.verification import verify_model
     from perfcore.data.measurements import Measurements
-    from perfcore.models.model import Model, is_model_file, load
-    from perfcore.models.opening import model_file_entry
+    from perfcore.models.model import Model, is_model_file, load, model_file_entry
 
     if not isinstance(model, Model) and (entry := model_file_entry(model)) is not None:
         if "validation" not in entry.default_for:

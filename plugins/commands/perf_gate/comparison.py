@@ -19,9 +19,9 @@ from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.columns import plain_name
 from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.hooks.registry import registry
-from perfcore.models.design_rows import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
+from perfcore.models.points import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.reading import Read
 from perfcore.report import Report
 from perfcore.results import Result

@@ -16,7 +16,7 @@ from perfcore.base.errors import DataError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import without_duplicates
 from perfcore.models.model import Model
-from perfcore.models.observed import Observed
+from perfcore.models.points import Observed
 from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Steps
 from perfcore.results import Result
 from perfcore.tables import Column, Table

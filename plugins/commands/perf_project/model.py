@@ -27,8 +27,8 @@ from perf_tables.points import check_coverage, named_points
 from perf_traces.pop_steps import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
-from perfcore.models.design_rows import N_DRAWS, Drawn, PartDraws
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+from perfcore.models.points import N_DRAWS, Drawn, PartDraws
 from perfcore.report import Note, Report
 from perfcore.results import Result
 

@@ -25,7 +25,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
-from perfcore.reading.compression import without_compressed_ending
+from perfcore.reading.source import without_compressed_ending
 from perfcore.report import Note, Report
 from perfcore.results import Result
 from perfcore.stochastic import default_name, default_representation, representation_named

@@ -31,8 +31,7 @@ from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import unit_in_name, unit_of_text
 from perfcore.reading import Read
-from perfcore.reading.compression import without_compressed_ending
-from perfcore.reading.source import Source
+from perfcore.reading.source import Source, without_compressed_ending
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,9 +20,8 @@ from perf_tables.category_table import CategoryTable, by_category
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError
-from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points
-from perfcore.models.observed import Observed, measurements_for
+from perfcore.models.points import DesignRows, Observed, measurements_for
 
 if TYPE_CHECKING:
     from perf_lost_cycles.default_fits import DefaultFit
@@ -467,7 +466,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return values
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the categories' models, those of one form added up; see `perfcore.models.design_rows.DesignRows`."""
+        """Rows of the categories' models, those of one form added up; see `perfcore.models.points.DesignRows`."""
         coordinates, chosen = one_category(points, self.factors, self.names)
         total = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0).sum(axis=1)
         relative = self.origin.options["weights"] == "relative"

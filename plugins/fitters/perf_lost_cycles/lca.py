@@ -35,8 +35,8 @@ from perfcore.contracts import Fitter
 from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
-from perfcore.models.design_rows import Rival
 from perfcore.models.model import Origin, Parameter, Points
+from perfcore.models.points import Rival
 from perfcore.models.ranking import Candidate, Ranking
 from perfcore.report import Report
 

@@ -25,9 +25,8 @@ from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
-from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Origin, Parameter, Points
-from perfcore.models.observed import Observed, measurements_for
+from perfcore.models.points import DesignRows, Observed, measurements_for
 from perfcore.report import Report
 
 if TYPE_CHECKING:

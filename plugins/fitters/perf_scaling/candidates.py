@@ -468,14 +468,21 @@ class _Fits:
         part hardly differs from 0.
         """
         n, size = columns.shape[1:]
-        weighted = columns[None] * roots[:, None, :, None]
-        lengths = np.maximum(np.sqrt((weighted**2).sum(axis=2)), 1e-300)
-        weighted = weighted / lengths[:, :, None, :]
-        normal = np.swapaxes(weighted, 2, 3) @ weighted
-        singular = ~(np.linalg.det(normal) > _DEPENDENT)
-        inverse = np.linalg.inv(np.where(singular[:, :, None, None], np.eye(size), normal))
-        solution = (inverse @ (np.swapaxes(weighted, 2, 3) @ weighted_values[:, None, :, None]))[..., 0]
-        fitted = (weighted @ solution[..., None])[..., 0]
+        weights = roots * roots
+        normal, right = np.zeros((len(roots), len(designs), size, size)), np.zeros((len(roots), len(designs), size))
+        for i in range(n):  # not by BLAS, whose sums depend on how many paths there are
+            normal += weights[:, i, None, None, None] * (columns[:, i, :, None] * columns[:, i, None, :])
+            right += (roots[:, i] * weighted_values[:, i])[:, None, None] * columns[:, i]
+        lengths = np.maximum(np.sqrt(np.einsum("kdaa->kda", normal)), 1e-300)
+        normal /= lengths[..., :, None] * lengths[..., None, :]
+        inverse, determinant = _inverses(normal)
+        singular = ~(determinant > _DEPENDENT)
+        right /= lengths
+        solution = sum(inverse[..., a] * right[..., a, None] for a in range(size))
+        coefficients, fitted = solution / lengths, np.zeros((len(roots), len(designs), n))
+        for a in range(size):
+            fitted += coefficients[:, :, a, None] * columns[:, :, a]
+        fitted *= roots[:, None]
         squares = ((weighted_values[:, None] - fitted) ** 2).sum(axis=2)
         valid = ~singular
         if designs[0]:
@@ -487,8 +494,36 @@ class _Fits:
         self.forms += [
             tuple(tuple((f.symbol, f.exponent < 0.0) for f in product) for product in own) or (None,) for own in designs
         ]
-        self.coefficients += list(np.swapaxes(solution / lengths, 0, 1))
+        self.coefficients += list(np.swapaxes(coefficients, 0, 1))
         self.covariance += list(np.swapaxes(inverse / (lengths[:, :, :, None] * lengths[:, :, None, :]), 0, 1))
         self.sizes = np.append(self.sizes, np.full(len(designs), size))
         self.log_prior = np.append(self.log_prior, list(map(_log_prior, designs)))
         self.squares, self.valid = np.hstack([self.squares, squares]), np.hstack([self.valid, valid])
+
+
+def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
+    """Inverses of correlation matrices of up to three columns, and their determinants; others by LAPACK."""
+    size = matrices.shape[-1]
+    if size == 1:
+        return np.ones_like(matrices), matrices[..., 0, 0]
+    if size > 3:
+        determinants = np.linalg.det(matrices)
+        regular = (determinants > _DEPENDENT)[..., None, None]
+        return np.linalg.inv(np.where(regular, matrices, np.eye(size))), determinants
+    inverse = np.empty_like(matrices)
+    if size == 2:
+        r = matrices[..., 0, 1]
+        determinants = (1.0 - r) * (1.0 + r)
+        inverse[..., 0, 0] = inverse[..., 1, 1] = 1.0
+        inverse[..., 0, 1] = inverse[..., 1, 0] = -r
+    else:
+        a, b, c = matrices[..., 0, 1], matrices[..., 0, 2], matrices[..., 1, 2]
+        inverse[..., 0, 0], inverse[..., 1, 1] = (1.0 - c) * (1.0 + c), (1.0 - b) * (1.0 + b)
+        inverse[..., 2, 2] = (1.0 - a) * (1.0 + a)
+        inverse[..., 0, 1] = inverse[..., 1, 0] = b * c - a
+        inverse[..., 0, 2] = inverse[..., 2, 0] = a * c - b
+        inverse[..., 1, 2] = inverse[..., 2, 1] = a * b - c
+        determinants = inverse[..., 0, 0] + a * inverse[..., 0, 1] + b * inverse[..., 0, 2]
+    regular = determinants > _DEPENDENT
+    inverse /= np.where(regular, determinants, 1.0)[..., None, None]
+    return inverse, determinants

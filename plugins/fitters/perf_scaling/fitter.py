@@ -57,8 +57,8 @@ class ScalingFitter(Fitter):
     def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
         return fitted(scaling_data(data, options), options)
 
-    def fit_series(self, source: str, output: str, options: ScalingOptions) -> Any:
+    def fit_series(self, source: str, output: str, options: ScalingOptions, parallel: str | None = None) -> Any:
         """Fit each series of a table that may not fit into memory; see `perf_scaling.many.fit_series`."""
         from perf_scaling.many import fit_series
 
-        return fit_series(source, output, options)
+        return fit_series(source, output, options, parallel)

@@ -6,7 +6,9 @@ A row holds the answer (formula, prediction, interval, growth, notes) and what w
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from perf_scaling.growth import DEVIATES, MISSED, growths_at_target
 from perf_scaling.model import ScalingModel, path_columns
 from perf_scaling.options import Given, ScalingOptions
 from perf_scaling.posterior.posterior import stored
+from perf_tables.executors import executor_of, in_order
 from perfcore.base import progress
 from perfcore.base.errors import DataError, ModelFileError, OptionError
 from perfcore.base.files import atomic_path
@@ -74,8 +77,14 @@ class SeriesFit(Result):
         )
 
 
-def fit_series(source: str | os.PathLike[str], output: str | os.PathLike[str], options: ScalingOptions) -> SeriesFit:
-    """Fit each series of a Parquet or CSV file, and write a row for each to a Parquet file."""
+def fit_series(
+    source: str | os.PathLike[str], output: str | os.PathLike[str], options: ScalingOptions, parallel: str | None = None
+) -> SeriesFit:
+    """Fit each series of a Parquet or CSV file, and write a row for each to a Parquet file.
+
+    Blocks of series that are done are kept in a folder beside the output until all are, so that the same call goes on
+    after an interruption. With `parallel`, workers fit the blocks; see `perf_tables.executors.executor_of`.
+    """
     series = registry().load("readers", "parquet").series()
     name, target = os.fspath(source), Path(output)
     table = series.SeriesTable(Path(source))
@@ -93,41 +102,97 @@ def fit_series(source: str | os.PathLike[str], output: str | os.PathLike[str], o
     facts = {"schema": _SCHEMA, "version": perfcore.__version__, "options": to_dict(pinned), "source": name,
              "columns": dict(known.columns), "value_name": known.value_name, "unit": known.unit,
              "scaling": known.scaling, "reciprocal": known.reciprocal, "target": point}  # fmt: skip
-    found = _Found()
-    with atomic_path(target) as part, progress.bar(f"fitting {name}", None) as advance:
-        series.write_answers(part, name, _answers(table.blocks(path), name, pinned, found, advance), facts)
-    if not found.count:
-        raise DataError(f"{name}: no series can be fitted: {next(iter(found.unfitted), 'the table is empty')}")
+    with executor_of(parallel) as executor, progress.bar(f"fitting {name}", None) as advance:
+        blocks = _Blocks(target, Path(source), facts)
+        tasks = blocks.undone((columns_of(frame), name, json.dumps(facts["options"])) for frame in table.blocks(path))
+        try:
+            for content in in_order(executor, fit_block, tasks):
+                advance(blocks.add(content))
+        finally:
+            blocks.end()
+    count, unfitted = 0, dict[str, str]()
+    facts_of_blocks = [series.facts_of(file) for file in blocks.files]
+    for block in facts_of_blocks:
+        count += block["count"]
+        unfitted = {**block["unfitted"], **unfitted}
+    if not count:
+        blocks.remove()
+        raise DataError(f"{name}: no series can be fitted: {next(iter(unfitted), 'the table is empty')}")
+    with atomic_path(target) as part:
+        used = [file for file, block in zip(blocks.files, facts_of_blocks, strict=True) if block["count"]]
+        series.join_answers(used, part, facts)
+    blocks.remove()
+    largest = series.read_answers(target, "predicted", _SHOWN)[["series", "formula", "predicted", "low", "high"]]
     shown = ", ".join(f"{known.columns[symbol]}={level:g}" for symbol, level in point.items())
-    return SeriesFit(os.fspath(output), name, found.count, found.unfitted, found.n_unfitted, shown, known.unit or "",
-                     tuple(found.largest))  # fmt: skip
+    return SeriesFit(os.fspath(output), name, count, unfitted, sum(block["n_unfitted"] for block in facts_of_blocks),
+                     shown, known.unit or "", tuple(largest.itertuples(index=False, name=None)))  # fmt: skip
 
 
-class _Found:
-    """What is told of all blocks."""
+class _Blocks:
+    """Blocks of series that are done, each a file of a folder beside the output, for one input and its options."""
 
-    def __init__(self) -> None:
-        self.count = self.n_unfitted = 0
-        self.unfitted: dict[str, str] = {}
-        self.largest: list[tuple[str, str, float, float, float]] = []
+    def __init__(self, output: Path, source: Path, facts: Mapping[str, Any]) -> None:
+        self.folder = output.with_name(f"{output.name}.blocks")
+        status = source.stat()
+        identity = json.dumps([status.st_size, status.st_mtime_ns, facts], default=str)
+        described = self.folder / "input.json"
+        if not described.is_file() or described.read_text(encoding="utf-8") != identity:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+            described.write_text(identity, encoding="utf-8")
+        self._waiting: list[Path] = []
+        self.files: list[Path] = []
+
+    def undone(self, tasks: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Yield those tasks whose answers are not there."""
+        n_done = 0
+        for number, task in enumerate(tasks):
+            self.files.append(self.folder / f"{number:08d}.parquet")
+            if self.files[-1].is_file():
+                n_done += 1
+                continue
+            self._waiting.append(self.files[-1])
+            yield task
+        if n_done:
+            progress.note(f"{self.folder}: {n_done} blocks of series were fitted before, and are taken from there")
+
+    def add(self, content: bytes) -> int:
+        """Write the answer to the first task that has none; returns how many blocks that are."""
+        with atomic_path(self._waiting.pop(0)) as part:
+            part.write_bytes(content)
+        return 1
+
+    def end(self) -> None:
+        """Leave no folder if nothing was done."""
+        if not any(file.is_file() for file in self.files):
+            self.remove()
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _answers(blocks: Iterator[Any], source: str, options: ScalingOptions, found: _Found, advance: Any) -> Iterator[Any]:
-    for frame in blocks:
-        measurements = gathered(Measurements(frame, source=source), options)
-        found.n_unfitted += len(measurements.unfitted)
-        for series, reason in measurements.unfitted.items():
-            found.unfitted.setdefault(reason, series)
-        advance(len(measurements.paths) + len(measurements.unfitted))
-        if not measurements.paths:
-            continue
-        model = fitted(measurements, options, apart=True)
-        rows = _rows(model)
-        found.count += len(rows)
-        largest = rows.nlargest(_SHOWN, "predicted")[["series", "formula", "predicted", "low", "high"]]
-        shown = list(largest.itertuples(index=False, name=None))
-        found.largest = sorted([*found.largest, *shown], key=lambda row: -row[2])[:_SHOWN]
-        yield rows
+def columns_of(frame: Any) -> dict[str, list[Any]]:
+    """Return a table as numbers and texts, which go to any worker."""
+    return {
+        name: column.tolist()
+        if column.dtype.kind in "iufb"
+        else [v if v is None or isinstance(v, float) else str(v) for v in column]
+        for name, column in frame.items()
+    }
+
+
+def fit_block(columns: Mapping[str, list[Any]], source: str, options: str) -> bytes:
+    """Fit whole series, and return a Parquet file with a row for each."""
+    import pandas as pd
+
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(options).items()}
+    own = ScalingOptions(**given)
+    measurements = gathered(Measurements(pd.DataFrame(columns), source=source), own)
+    unfitted = measurements.unfitted
+    facts = {"count": len(measurements.paths), "n_unfitted": len(unfitted),
+             "unfitted": {reason: series for series, reason in reversed([*unfitted.items()])}}  # fmt: skip
+    rows = _rows(fitted(measurements, own, apart=True)) if measurements.paths else pd.DataFrame({"series": [""]})
+    return bytes(registry().load("readers", "parquet").series().answers_bytes(rows, facts))
 
 
 def _rows(model: ScalingModel) -> Any:

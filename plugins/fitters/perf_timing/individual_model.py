@@ -17,8 +17,8 @@ from perf_timing.prepared import characteristics, design
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
-from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
+from perfcore.models.points import DesignRows, Rival
 from perfcore.models.ranking import Candidate
 from perfcore.report import Report
 

@@ -27,8 +27,8 @@ from perf_timing.joint_solver import JointProblem
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
-from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
+from perfcore.models.points import DesignRows
 from perfcore.models.ranking import Candidate
 from perfcore.report import Report
 

@@ -17,7 +17,7 @@ from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
 from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
-from perfcore.models.observed import Observed, measurements_for, observed_by_pair
+from perfcore.models.points import Observed, measurements_for, observed_by_pair
 
 
 class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

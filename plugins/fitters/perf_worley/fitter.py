@@ -66,11 +66,15 @@ class WorleyFitter(Fitter):
             placed = [minimax.within(merged, options.tolerance, maker.basis)]
             counts = [len(placed[0].breaks) - 1]
         objective = minimax.objective
-        if options.refine and not options.functions:
+        refine = options.refine
+        if refine is None:  # epsilon of noisy samples is that of their noise, which moves breaks into long phases
+            refine = isinstance(data, Series) and len(counts) > 1
+        if refine and not options.functions:
             objective, placed = LEAST_SQUARES, maker.refined(placed)
         found = by_rule_of_errors(maker, counts, placed, objective, options.rule, WORTH)
         rule = options.rule if len(counts) > 1 else None
-        return _model("worley", curve, found, found.phases, to_dict(options), rule=rule, scale=scale)
+        chosen = {**to_dict(options), "refine": refine}
+        return _model("worley", curve, found, found.phases, chosen, rule=rule, scale=scale)
 
 
 class PhasesFitter(Fitter):

@@ -69,7 +69,9 @@ class WorleyOptions:
         "knee", "criterion for the number of phases: knee (Satopaa 2011) or penalty (Yao 1988)",
         choices=("knee", "penalty"),
     )  # fmt: skip
-    refine: bool = option(False, "refine breakpoints by least squares")
+    refine: bool | None = option(
+        None, "refine breakpoints by least squares (default: of samples whose number of phases is chosen)"
+    )
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",

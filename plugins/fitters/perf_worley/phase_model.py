@@ -20,8 +20,8 @@ from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS, readable
 from perfcore.hooks.registry import registry
-from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
+from perfcore.models.points import DesignRows
 from perfcore.report import Report
 from perfcore.results import Result
 

@@ -12,9 +12,8 @@ from perf_views.drawable import model_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, PhasesOptions
 from perfcore.base.errors import OptionError
-from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import build
-from perfcore.hooks.registry import registry
+from perfcore.hooks.registry import option_fields, registry
 
 if TYPE_CHECKING:
     from perf_worley.phase_model import PhaseModel

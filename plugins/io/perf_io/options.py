@@ -66,12 +66,10 @@ class TextTableOptions(TableOptions):
 
 def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
     """Options with which a table is read as one of the types wanted."""
-    from perfcore.data.measurements import Measurements
-    from perfcore.data.series import Series
-
-    if list(wanted) == [Measurements]:
+    names = [kind.__name__ for kind in wanted]  # whose modules a table of another type need not import
+    if names == ["Measurements"]:
         return {"kind": "measurements"}
-    return {"kind": "samples"} if wanted and wanted[0] is Series else {}
+    return {"kind": "samples"} if names[:1] == ["Series"] else {}
 
 
 _WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"

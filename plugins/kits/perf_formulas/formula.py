@@ -28,8 +28,8 @@ from perf_formulas.parser import (
     written,
 )
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
+from perfcore.contracts import FormulaFunction, Function
 from perfcore.hooks.registry import registry
-from perfcore.models.function import FormulaFunction, Function
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import json
 import logging
 import os
@@ -15,8 +16,16 @@ import queue
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from typing import Any
 
 from perfcore.base.errors import DataError, MissingDependencyError, OptionError, PerfError
@@ -30,33 +39,38 @@ def thread_count(most: int) -> int:
 
 
 Task = Callable[..., bytes]
+_AHEAD = 128  # tasks that are at work or wait for a worker
 
 
 def as_they_end(
-    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]], names: Sequence[str] = ()
+    executor: Executor | None, task: Task, arguments: Iterable[tuple[Any, ...]], names: Sequence[str] = ()
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the position of arguments that a task was called with, and its answer; for sums, which need no order.
 
-    A worker that is lost is replaced once; then the task is named, by ``names`` if they are given.
+    A worker that is lost is replaced once; then the task is named, by ``names`` if they are given. Arguments are taken
+    as they are needed, some ahead of those that are at work.
     """
+    waiting = enumerate(arguments)
     if executor is None:
-        for position, args in enumerate(arguments):
+        for position, args in waiting:
             yield position, task(*args)
         return
     futures: dict[Future[bytes], int] = {}
     position, n_done = 0, 0
     try:
-        for position, args in enumerate(arguments):
-            futures[executor.submit(task, *args)] = position
-        for future in as_completed(futures):
-            position = futures[future]
-            yield position, future.result()
-            n_done += 1
+        while True:
+            for position, args in itertools.islice(waiting, _AHEAD - len(futures)):
+                futures[executor.submit(task, *args)] = position
+            if not futures:
+                return
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                position = futures.pop(future)
+                yield position, future.result()
+                n_done += 1
     except PerfError:
         raise
     except (CancelledError, OSError) as error:
-        problem = f"the scheduler is gone, {n_done} of {len(arguments)} tasks were done"
-        raise DataError(f"--parallel: {problem}") from error
+        raise DataError(f"--parallel: the scheduler is gone, {n_done} tasks were done") from error
     except (BrokenExecutor, ImportError) as error:
         raise DataError(f"{names[position] if names else 'work elsewhere'}: {error}") from error
     except Exception as error:
@@ -70,7 +84,7 @@ def as_they_end(
 
 
 def in_order(
-    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]], names: Sequence[str] = ()
+    executor: Executor | None, task: Task, arguments: Iterable[tuple[Any, ...]], names: Sequence[str] = ()
 ) -> Iterator[bytes]:
     """Yield the answers in the order of the arguments; see `as_they_end`."""
     early: dict[int, bytes] = {}

@@ -108,7 +108,7 @@ def test_links_are_not_followed(read, tmp_path):
 
 
 def test_archives_that_grow_without_limit_are_refused(read, monkeypatch):
-    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 16)
+    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 16)
     bomb = gzip.compress(tarred({**FILES, "a.1.log": bytes(1 << 22)}))
     with pytest.raises(InputError, match="decompresses to more than 200 times its size"):
         read(bomb, "run.tar.gz")

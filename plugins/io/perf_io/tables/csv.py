@@ -5,6 +5,7 @@ Blank lines and lines before the column names that begin with ``#`` are passed o
 
 from __future__ import annotations
 
+import array
 import codecs
 import contextlib
 import csv
@@ -551,8 +552,12 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
                 return line, dict(zip(layout.names, fields, strict=False))
         raise IndexError(row)
 
-    def lines() -> list[int]:
-        return [line for line, _ in _records(path, layout, source.name)]
+    def lines() -> Iterator[int]:
+        return (line for line, _ in _records(path, layout, source.name))
+
+    if path != source.path or source.name == "-":  # a copy, which is removed
+        numbers = array.array("q", lines())
+        lines = numbers.__iter__  # type: ignore[assignment]
 
     empty = [name for name, count in filled.items() if not count]
     notes = (*layout.steps, *([f"{len(empty)} empty columns left out"] if empty else []))

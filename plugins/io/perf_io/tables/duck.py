@@ -10,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,13 @@ _OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQU
 Columns = dict[str, npt.NDArray[Any]]
 
 
+class Texts(NamedTuple):
+    """A column of texts."""
+
+    numbers: npt.NDArray[np.int32]  # of the text of each row, -1 of a missing one
+    distinct: list[str]
+
+
 class TableError(InputError):
     """DuckDB could not read or write a table."""
 
@@ -72,9 +80,14 @@ class Database:
 
     def link(self, path: Path) -> str:
         """A SQL literal that names the one input under a name without wildcards and endings."""
-        alias = self._folder / "input"
-        alias.symlink_to(path.resolve())
-        return quoted(str(alias))
+        return self.links([path])[0]
+
+    def links(self, paths: Sequence[Path]) -> list[str]:
+        """SQL literals that name inputs; see `link`."""
+        names = [self._folder / (f"input{number}" if number else "input") for number in range(len(paths))]
+        for name, path in zip(names, paths, strict=True):
+            name.symlink_to(path.resolve())
+        return [quoted(str(name)) for name in names]
 
     def run(self, sql: str, parameters: Sequence[Any] = (), label: str = "reading") -> duckdb.DuckDBPyConnection:
         """Run one statement in another thread, so that progress shows and Ctrl-C interrupts it."""
@@ -148,6 +161,30 @@ class Database:
             masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"
             arrays[name] = array.filled(np.nan) if masked else array
         return arrays
+
+    def distinct(self, sql: str) -> dict[str, Texts | npt.NDArray[Any]]:
+        """Return the result as arrays of numbers, with NaN for NULL, and as texts of which each is held once."""
+        import pandas as pd
+
+        numbers: dict[str, list[npt.NDArray[Any]]] = {}
+        texts: dict[str, dict[str, int]] = {}
+        frames = itertools.chain(self.frames(sql, _VECTORS_PER_CHUNK), [self.frame(f"SELECT * FROM ({sql}) LIMIT 0")])
+        for frame in frames:
+            for name in frame.columns:
+                cells, column = frame[name], numbers.setdefault(str(name), [])
+                if cells.dtype.kind not in "iufb":
+                    found, distinct = pd.factorize(cells.to_numpy(dtype=object))
+                    known = texts.setdefault(str(name), {})
+                    order = [known.setdefault(text, len(known)) for text in distinct.tolist()]
+                    column.append(np.array([*order, -1], dtype=np.int32)[found])
+                else:
+                    column.append(cells.to_numpy())
+        joined: dict[str, Texts | npt.NDArray[Any]] = {}
+        for name in list(numbers):
+            parts = numbers.pop(name)
+            array = np.concatenate(parts[:-1]) if len(parts) > 1 else parts[0]
+            joined[name] = Texts(array, list(texts[name])) if name in texts else array
+        return joined
 
     def chunks(self, sql: str, total: int, label: str) -> Iterator[Columns]:
         """The result as arrays of about a million rows at a time, in order."""

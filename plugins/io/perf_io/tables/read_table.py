@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perf_io.options import TableOptions
 from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, unit_of_times
@@ -16,12 +16,14 @@ from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
 from perf_io.text import is_number
 from perfcore.base.errors import InputError
-from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.selection import is_mark
-from perfcore.data.series import Series
-from perfcore.data.trace import Trace
 from perfcore.data.units import EXACT_NS, LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
+
+if TYPE_CHECKING:
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.series import Series
+    from perfcore.data.trace import Trace
 
 _DEFAULT = "us"
 # From 2010 to 2035, and within a month: a clock that counts microseconds from the start of a machine is there for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from perfcore.base.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-_VECTORS = 24  # of 2,048 rows that are read at a time
+_VECTORS = 12  # of 2,048 rows that are read at a time
 _ANSWERS = "answers"  # the table of what was written
 
 
@@ -49,13 +50,21 @@ class SeriesTable:
             yield left.reset_index(drop=True)
 
 
-def write_answers(path: Path, source: str, frames: Iterator[pd.DataFrame], facts: Mapping[str, Any]) -> None:
-    """Write rows to a Parquet file; `facts` may grow until the last of them."""
-    database, begun = Database(source), False
-    for frame in frames:
-        database.add_frame(_ANSWERS, frame, is_new=not begun)
-        begun = True
-    database.copy(f"SELECT * FROM {_ANSWERS}", path, "parquet", facts)
+def answers_bytes(rows: pd.DataFrame, facts: Mapping[str, Any]) -> bytes:
+    """Return a Parquet file of some rows."""
+    database = Database("answers")
+    database.add_frame(_ANSWERS, rows, is_new=True)
+    with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+        path = Path(folder) / "answers.parquet"
+        database.copy(f"SELECT * FROM {_ANSWERS}", path, "parquet", facts)
+        return path.read_bytes()
+
+
+def join_answers(files: Sequence[Path], path: Path, facts: Mapping[str, Any]) -> None:
+    """Write the rows of several Parquet files to one, in their order."""
+    database = Database(str(path))
+    links = ", ".join(database.links(files))
+    database.copy(f"SELECT * FROM {parquet_scan(f'[{links}]')}", path, "parquet", facts)
 
 
 def facts_of(path: Path) -> Mapping[str, Any]:

@@ -24,8 +24,7 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
-from perfcore.reading.source import Source
+from perfcore.reading.source import COMPRESSED_ENDINGS, Source, without_compressed_ending
 
 
 class _Kind(enum.IntEnum):
