@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import registry
+from perfcore.reading.remote import is_address
 from perfcore.reading.source import COMPRESSED_ENDINGS, without_compressed_ending
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def named_files(name: str) -> list[Path] | None:
 
     None for the name of one input.
     """
+    if is_address(name):
+        return None
     words = name.split(",")
     if len(words) > 1 and not os.path.exists(name) and any(map(_names_files, words)):  # noqa: PTH110
         for word in words:

@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from perfcore.base.errors import InputError, MissingDependencyError
 from perfcore.hooks.options import NoOptions
+from perfcore.reading.remote import is_address, local_copy
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -125,6 +126,8 @@ class Source:
         # Bytes that are no text could be neither printed nor saved.
         self.name = os.fsencode(path).decode(errors="replace")
         self.is_stdin = self.name == "-"
+        if is_address(self.name):
+            path = local_copy(self.name)
         self._named = Path("/dev/stdin" if self.is_stdin else path)
         self._spooled: Path | None = None
         with contextlib.ExitStack() as undo:

@@ -33,6 +33,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
+from perfcore.reading.remote import is_address, local_copy
 from perfcore.report import Figure, Note, Report, interval_text
 from perfcore.results import Column, Result, Table
 
@@ -88,7 +89,8 @@ def fit_series(
     """
     series = registry().load("readers", "parquet").series()
     name, target = os.fspath(source), Path(output)
-    table = series.SeriesTable(Path(source))
+    file = local_copy(name) if is_address(name) else Path(source)
+    table = series.SeriesTable(file)
     first = Measurements(table.head(_HEAD), source=name)
     chosen = first.with_roles(options.parameter, options.value if options.value is None else options.value[0])
     roles = chosen.with_roles(code=options.path, system=(), category=()).roles if options.path else chosen.roles
@@ -104,7 +106,7 @@ def fit_series(
              "columns": dict(known.columns), "value_name": known.value_name, "unit": known.unit,
              "scaling": known.scaling, "reciprocal": known.reciprocal, "target": point}  # fmt: skip
     with executor_of(parallel) as executor, progress.bar(f"fitting {name}", None) as advance:
-        blocks = _Blocks(target, Path(source), facts)
+        blocks = _Blocks(target, file, facts)
         tasks = blocks.undone((columns_of(frame), name, json.dumps(facts["options"])) for frame in table.blocks(path))
         try:
             for content in in_order(executor, fit_block, tasks):
