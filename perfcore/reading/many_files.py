@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import registry
-from perfcore.reading.remote import is_address
-from perfcore.reading.source import COMPRESSED_ENDINGS, without_compressed_ending
+from perfcore.reading.source import COMPRESSED_ENDINGS, is_address, without_compressed_ending
 
 if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import re
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from perfcore.base.errors import InputError, MissingDependencyError
 
-_ADDRESS = re.compile(r"(s3|gs|https?)://", re.IGNORECASE)
 _VERSION = ("ETag", "etag", "generation", "LastModified", "Last-Modified", "mtime", "updated", "size")
 _folders: list[TemporaryDirectory[str]] = []  # removed when the program ends: data may be read from them until then
-
-
-def is_address(name: str) -> bool:
-    """Return whether a name is the address of an object and not that of a file."""
-    return _ADDRESS.match(name) is not None
 
 
 def local_copy(address: str) -> Path:

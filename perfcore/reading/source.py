@@ -25,7 +25,6 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from perfcore.base.errors import InputError, MissingDependencyError
 from perfcore.hooks.options import NoOptions
-from perfcore.reading.remote import is_address, local_copy
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -119,6 +118,11 @@ class Unpacked(io.RawIOBase):
         return count
 
 
+def is_address(name: str) -> bool:
+    """Return whether a name is the address of an object, such as ``s3://bucket/runs.csv``, and not that of a file."""
+    return re.match(r"(s3|gs|https?)://", name, re.IGNORECASE) is not None
+
+
 class Source:
     """One input."""
 
@@ -127,6 +131,8 @@ class Source:
         self.name = os.fsencode(path).decode(errors="replace")
         self.is_stdin = self.name == "-"
         if is_address(self.name):
+            from perfcore.reading.remote import local_copy
+
             path = local_copy(self.name)
         self._named = Path("/dev/stdin" if self.is_stdin else path)
         self._spooled: Path | None = None

@@ -49,6 +49,7 @@ def test_an_object_that_changes_is_refused(refused, server, monkeypatch):
         Path(copy).write_text(ROWS)
         Path("runs.csv").write_text(ROWS + "32,0.8\n")
 
+    HTTPFileSystem.clear_instance_cache()
     monkeypatch.setattr(HTTPFileSystem, "_get_file", get_file)
     assert refused("fit", f"{server}/runs.csv").startswith(f"{server}/runs.csv: changed while it was read")
 

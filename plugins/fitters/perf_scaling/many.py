@@ -33,7 +33,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
-from perfcore.reading.remote import is_address, local_copy
+from perfcore.reading.source import is_address
 from perfcore.report import Figure, Note, Report, interval_text
 from perfcore.results import Column, Result, Table
 
@@ -89,7 +89,11 @@ def fit_series(
     """
     series = registry().load("readers", "parquet").series()
     name, target = os.fspath(source), Path(output)
-    file = local_copy(name) if is_address(name) else Path(source)
+    file = Path(source)
+    if is_address(name):
+        from perfcore.reading.remote import local_copy
+
+        file = local_copy(name)
     table = series.SeriesTable(file)
     first = Measurements(table.head(_HEAD), source=name)
     chosen = first.with_roles(options.parameter, options.value if options.value is None else options.value[0])
