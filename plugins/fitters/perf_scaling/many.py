@@ -33,7 +33,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
-from perfcore.reading.source import is_address
+from perfcore.reading.source import ADDRESS
 from perfcore.report import Figure, Note, Report, interval_text
 from perfcore.results import Column, Result, Table
 
@@ -90,8 +90,8 @@ def fit_series(
     series = registry().load("readers", "parquet").series()
     name, target = os.fspath(source), Path(output)
     file = Path(source)
-    if is_address(name):
-        from perfcore.reading.remote import local_copy
+    if ADDRESS.match(name):
+        from perf_tables.addresses import local_copy
 
         file = local_copy(name)
     table = series.SeriesTable(file)
