@@ -68,14 +68,9 @@ _COMPRESSIONS = (
         "bzip2", ".bz2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90|.{0,5}\Z)", re.S), "bunzip2", bz2.BZ2File
     ),
     # A frame that says nothing, which pzstd begins with, is as good a beginning as one of data.
-    Compression(
-        "zstd",
-        ".zst",
-        re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
-        "unzstd",
-        lambda packed: zstd_library().ZstdFile(packed),
-    ),
-)
+    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), "unzstd",
+                lambda packed: zstd_library().ZstdFile(packed)),
+)  # fmt: skip
 COMPRESSED_ENDINGS = tuple(one.ending for one in _COMPRESSIONS)
 
 
