@@ -158,6 +158,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["alternatives"] = f"{', '.join(roles.alternatives)}: a model each (choose with --value)"
     if (spread := spread_in_words(data)) is not None:
         facts["spread"] = spread
+    if roles.category == ("kernel",) and not roles.parameters:  # sums by kernel of one run
+        return facts | {"next": [f"perf profile {name}"]}
     if roles.category:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
     parts = parts_of(data, notes := list[str]())
@@ -166,6 +168,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = notes
         return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
+    if observations is None and any("(perf gate" in line for line in facts["roles"]):  # commits, versions or dates
+        return facts | {"observations": "none", "next": [f"perf gate {name}"]}
     if observations is None:
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
