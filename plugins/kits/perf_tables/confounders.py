@@ -233,6 +233,14 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
     return {column: varied[column] for column in without_copies(data.table, list(varied))} if varied else {}
 
 
+def further_parameters(data: Measurements) -> list[str]:
+    """Return what was varied besides the parameters in rows that would pass for repeated runs."""
+    kept = ~np.isnan(values_of(data, [], zeros=True, signed=True))
+    for column in data.roles.parameters.values():
+        numbers_of(data, column, kept)
+    return list(unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1]))
+
+
 def refuse_unnamed_factors(
     data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
 ) -> None:
