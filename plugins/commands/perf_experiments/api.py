@@ -30,14 +30,14 @@ _ROUNDS = 10  # of versions without a design
 
 
 def seconds_of(duration: str | float) -> float:
-    """Seconds of a duration: ``"2h"``, or a number of them."""
+    """Return seconds of a duration: ``"2h"``, or a number of them."""
     from perf_tables.arguments import parse_duration
 
     return parse_duration(str(duration)) / 1e9
 
 
 def levels_of(factors: Levels | Sequence[str], flag: str) -> dict[str, Sequence[Any]]:
-    """Levels of each factor, each once; those given as a text are read as the command line's."""
+    """Return levels of each factor, each once; those given as a text are read as the command line's."""
     from perf_experiments.design import parse_factor
 
     if isinstance(factors, Mapping):
@@ -178,7 +178,7 @@ def design(
 
 
 def default_store(design: PathLike | None) -> Path:
-    """Where the runs of a design's file are kept by default: next to it; of versions alone, versions.db."""
+    """Return where the runs of a design's file are kept by default: next to it; of versions alone, versions.db."""
     return Path("versions.db") if design is None else Path(design).with_suffix(".db")
 
 
@@ -365,7 +365,7 @@ def run(
 
 
 def _kept_versions(store: PathLike) -> list[str]:
-    """The versions whose runs a store holds; none where there is no store."""
+    """Return the versions whose runs a store holds; none where there is no store."""
     from perf_experiments.store import Store
 
     if not Path(store).exists():

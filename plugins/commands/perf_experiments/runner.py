@@ -105,10 +105,10 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
             held = f"its runs hold wall times only, not {new_value}"
         raise OptionError(f"{store.path}: {held}. Name another store with --store FILE")
     if stored_study != study:
-        store.set_study(study)
+        store.set_fact("study", study)
     order = list(map(str, design.factors.get(VERSION, ())))
     if order != store.versions:
-        store.set_versions(order)
+        store.set_fact("versions", order)
     return options
 
 
@@ -174,7 +174,7 @@ def run_design(
                 "--collect, or name another store with --store"
             )
         patterns = parse_patterns(options.values, list(design.factors))
-        history = History(patterns[0].name if patterns else None)
+        history = History(next(iter(patterns), None))
         for run in store.runs():
             history.add(run)
         session = _Session(design, store, options, points, commands_of(points, options), history)
@@ -182,8 +182,9 @@ def run_design(
             made = session.run(executor)
             return replace(history.summary(points, made, options.until), store=os.fspath(path), at_once=workers)
         if requests:
-            store.set_sbatch(requests)
-        jobs = _Jobs(session, client.sbatch_words(store.sbatch), Path(path).resolve().with_suffix(".jobs"))
+            store.set_fact("sbatch", requests)  # later calls need not repeat them
+        words = client.sbatch_words(store.fact("sbatch") or "")
+        jobs = _Jobs(session, words, Path(path).resolve().with_suffix(".jobs"))
         collected = jobs.collect()
         submitted_now = 0 if collect_only else jobs.submit()
         with contextlib.suppress(OSError):  # there is none, or it is not empty

@@ -169,7 +169,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
     )
     if PRINTED in table:  # in place of the code and its arguments
-        code = next(column for column in ("command", "benchmark") if column in table)
+        code = next(column for column in ("command", "benchmark", "test") if column in table)
         table = table.assign(**{code: table[PRINTED].fillna(table[code])})
         keys = tuple(dict.fromkeys([*(key for key in keys if key not in roles.parameters.values()), code]))
     is_store = reading.reader in _STORES

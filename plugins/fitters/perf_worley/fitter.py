@@ -166,7 +166,7 @@ def _model(
 
 
 def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCurve:
-    """The utilization curve of whatever was given."""
+    """Return the utilization curve of whatever was given."""
     if options.column is not None and not isinstance(data, Series):
         raise OptionError("--column belongs to time series; these data have no columns to choose from")
     if isinstance(data, Trace):
@@ -184,13 +184,13 @@ def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCu
 
 
 def _counts(phases: str, curve: UtilizationCurve) -> list[int]:
-    """Numbers of phases to try; of a range those that the curve has steps for."""
+    """Return numbers of phases to try; of a range those that the curve has steps for."""
     first, _, last = (_AUTO if phases == "auto" else phases).partition("..")
     return list(range(int(first), max(min(int(last or first), curve.n_steps), int(first)) + 1))
 
 
 def _basis(options: WorleyOptions, scale: float) -> PhaseBasis:
-    """What a phase may look like."""
+    """Return what a phase may look like."""
     from perf_worley.factor_tree import PhaseBasis
 
     functions = tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions)
