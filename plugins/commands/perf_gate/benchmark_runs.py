@@ -163,7 +163,8 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
             raise UnknownNameError(f"column of {data.source}", column, table.columns)
     if not columns:
         raise OptionError(
-            f"{data.source}: which column was measured? Name it with --value, one of {', '.join(measurable or meanings)}"
+            f"{data.source}: which column was measured? Name it with --value, one of "
+            f"{', '.join(measurable or meanings)}"
         )
     keys = tuple(
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
