@@ -169,6 +169,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = notes
         return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
+    if observations is None and any("(perf gate" in line for line in facts["roles"]):  # commits, versions or dates
+        return facts | {"observations": "none", "next": [f"perf gate {name}"]}
     if observations is None:
         if gate := _gate(data, name):
             return facts | {"next": gate}

@@ -450,7 +450,8 @@ def match(first: LongTable, second: LongTable) -> Matched:
     if not names:
         raise DataError(
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
-            f"{listing(only[1], 3)}). Name the columns that distinguish them with -r code=NAME"
+            f"{listing(only[1], 3)}). Give equal benchmarks equal names, or name the column of their names with "
+            "-r code=NAME"
         )
     numbers = [[side[name].to_numpy() for name in Runs._fields] for side in named]
     texts = [[side[name].to_numpy(dtype=object) for name in TEXTS] for side in named]
@@ -517,7 +518,8 @@ def _called_alike(first: LongTable, second: LongTable) -> LongTable:
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     """Runs of both with a column ``benchmark``: what identifies benchmarks in either file, and no more."""
-    keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
+    first, second = sides
+    keys = [key for key in dict.fromkeys([*first.keys, *second.keys]) if all(key in s.labels for s in sides)]
     # What distinguishes the files does not distinguish benchmarks.
     keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
     if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
@@ -528,6 +530,9 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     name_keys = telling or [key for key in keys if key in code][:1]
     metrics = {str(metric) for side in sides for metric in side.runs["metric"].unique()}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)
+    if first.reader != second.reader and not name_keys and any(side.keys for side in sides):
+        raise DataError(f"{_contents(first)}, {_contents(second)}: they have no benchmark in common. Give two files of "
+                        "one tool")  # fmt: skip
     tables = []
     for side in sides:
         names = names_of_rows(side, name_keys, ["" if key in code else f"{key}=" for key in name_keys], several)
@@ -543,6 +548,13 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             f"({', '.join(sorted(metrics))}); choose a common one with --value, or convert one"
         )
     return tables
+
+
+def _contents(side: LongTable) -> str:
+    """Return the file, and its first benchmarks if something names them, or what it measures."""
+    texts = [side.labels[key].map(text_of) for key in side.keys if side.labels[key].dtype.kind not in "iuf"]
+    names = dict.fromkeys(texts[-1] if texts else side.runs["metric"].astype(str))
+    return f"{side.source} has {listing(list(names), 2)}"
 
 
 def names_of_rows(
