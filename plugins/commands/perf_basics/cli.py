@@ -347,24 +347,36 @@ def rank(
     how: HowToRead,
     fitter: FitterOfKind = None,
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show the best N models.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="ORDER", help="Order of many series: predicted (default) or growth.")
+    ] = None,
     on: On = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> None:
     """Rank the models of DATA, best first: every combination of functions that the fitter can make.
 
+    Of a file of many series (`perf fit -o models.parquet`) it ranks the series, by prediction or growth.
+
     \b
     perf rank runs.csv --terms 2
     perf rank runs.csv --terms 2 --where "code=SP,system=T3D"
     perf rank runs.csv --fitter strohmaier --terms 2 --top 5
     perf rank runs.csv --fitter strohmaier --terms 3 --parallel local:8
+    perf rank models.parquet --by growth --top 20
     """
     with reporting():
         import perfcore
         from perf_tables.executors import executor_of
         from perfcore.models.fitting import resolve, types_to_read
+        from perfcore.models.model import model_file_entry
 
         set_options = {name: value for name, value in options.items() if value is not None}
+        if (entry := model_file_entry(data, is_fitted=True)) is not None:
+            series = entry.load().rank(Path(data), by, set_options.get("at"), top)
+            return print_result(series, as_json, None)
+        if by is not None:
+            raise OptionError(f"--by is for files of many series (perf fit -o models.parquet); {data} is none")
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), set_options)
             if on is not None:
@@ -375,9 +387,8 @@ def rank(
     ranking = replace(ranking, candidates=ranking.candidates[:top])
     if as_json:
         rows = [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates]
-        print_json("ranking", {**reported(ranking), "rows": rows})
-    else:
-        print_findings(ranking)
+        return print_json("ranking", {**reported(ranking), "rows": rows})
+    return print_findings(ranking)
 
 
 _USUAL = 0.95  # coverage of intervals where none is named
