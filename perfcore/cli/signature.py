@@ -170,8 +170,7 @@ def _fields(
         return _fields_of(entries[name], values)
     if name is None and not (others or shows_all or any(key.endswith("_COMPLETE") for key in os.environ)):  # by a shell
         return []
-    # All options if the name is unknown, so that the command names it and not an option.
-    # Of options that several have, the default fitter of timings describes its own.
+    # Of options that several have, the default fitter of timings describes its own. The command refuses unknown names.
     by_use = sorted(entries.values(), key=lambda entry: "timings" not in entry.default_for)
     every = [pair for entry in by_use for pair in _fields_of(entry, values)]
     return list({field.name: (panel, field) for panel, field in reversed(every)}.values())
