@@ -1,4 +1,4 @@
-"""Whether the prior of laws can be learned from some sources for another; docs/how-we-know.md.
+"""Whether the prior of laws can be learned from some sources for another; docs/how-we-know-scaling.md.
 
 python benchmarks/learn_prior.py CASES.jsonl MORE.jsonl    # some minutes
 

@@ -1,4 +1,4 @@
-"""Projections of tables of times by category, judged at a larger scale; docs/how-we-know.md.
+"""Projections of tables of times by category, judged at a larger scale; docs/how-we-know-scaling.md.
 
 python benchmarks/projections.py gromacs.csv --parameter nodes --value wall_s --by machine,atoms,tasks_per_node
 python benchmarks/projections.py gromacs.csv ... --largest 8 --at 16 --without "PME mesh *" --without "PME wait"

@@ -1,4 +1,4 @@
-"""Extrapolation of real series: fit the small levels, judge at larger ones; docs/how-we-know.md.
+"""Extrapolation of real series: fit the small levels, judge at larger ones; docs/how-we-know-scaling.md.
 
 python benchmarks/real_extrapolation.py CASES.jsonl [MORE.jsonl ...]    # all series; some minutes
 python benchmarks/real_extrapolation.py CASES.jsonl --extrap            # Extra-P with negative exponents too

@@ -1,6 +1,6 @@
 """Clean series of known models: is the term found, and how far off are the formula and the prediction?
 
-python benchmarks/scaling_clean.py              # 240 series a row; docs/how-we-know.md
+python benchmarks/scaling_clean.py              # 240 series a row; docs/how-we-know-scaling.md
 
 Values are ``a + b p^i log2(p)^j`` at p = 1..32 or 1..128, three runs each; judged at four times the largest p.
 """

@@ -1,4 +1,4 @@
-"""Scaling laws of many functions beside Extra-P, and beside what the data allow: docs/how-we-know.md.
+"""Scaling laws of many functions beside Extra-P, and beside what the data allow: docs/how-we-know-scaling.md.
 
 python benchmarks/scaling_laws.py                               # perfcore and the limits, ten seeds
 python benchmarks/scaling_laws.py --extrap --seeds 100..109     # Extra-P 4.2.5 too, in an environment of its own

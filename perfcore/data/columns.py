@@ -32,10 +32,11 @@ _NAMES = {role: words("roles", role) for role in _TABLES["roles"]}
 # What people write around a count of processors: `No. of nodes`, `#Cores`, `MPI ranks`, `numThreads`, `GPU count`.
 # A word alone in the singular, such as `rank`, is the number of one; `threads per rank` and `cores/node` are others.
 _COUNT = re.compile(
+    r"(?:(?:omp|mkl|openblas|julia|slurm)(?=n))?"  # variables of the environment
     r"(?:total)?(?P<number>#|n|(?:no|nr|nb|num|number)(?:of)?|#of)?(?:total)?(?:(?:mpi|omp|openmp|cpu|compute)(?=\w{3}))?"
     rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
 )
-_WHOLE = _NAMES["processors"][:4]  # no words in the singular
+_WHOLE = (*_NAMES["processors"][:4], *words("words", "processors"))  # no words in the singular
 _AVERAGE = "(?:mean|average|avg|median)"
 _MEAN = re.compile(rf"{_AVERAGE}\.?(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?{_AVERAGE}")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -102,6 +103,10 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
             value = (others or left)[0]
         elif len(times) == 1:
             value = times[0]
+        elif len(whole := [c for c in times if not _WORDS["whole"].isdisjoint(words_of(c))]) == 1:
+            value = whole[0]
+        elif (rates := [c for c in left if is_called_rate(c)]) and all(map(_is_given, others)):
+            value = rates[0]
     return MeasurementRoles(
         parameters={} if processors is None else {_symbol(processors, True, columns): processors},
         value=value,
@@ -268,6 +273,18 @@ def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None
     return f"it does not say {', nor '.join(missing)}; the columns are {listing(columns)}" if missing else None
 
 
+def _is_given(column: str) -> bool:
+    """Whether a column holds what a run was given or which one it was, or a percentile or a count beside its result."""
+    names = words_of(column)
+    statistics = _TABLES["spread"]["statistic"].split("|")
+    return (
+        is_size(column)
+        or is_run_identifier(column)
+        or any(plain_name(column).startswith(f"{name} ") or name in names for name in statistics)
+        or not _WORDS["cost"].isdisjoint(names)
+    )
+
+
 def _first(columns: Sequence[str], role: str, among: Collection[str] | None = None) -> str | None:
     """The column that bears the earliest name of a role."""
     spelt: dict[str, str] = {}
@@ -337,7 +354,7 @@ def is_called_time(column: str) -> bool:
     if unit is not None and unit.kind not in ("time", "count"):
         return False
     return not (is_run_identifier(column) or is_signed(names)) and (
-        (unit is not None and unit.kind == "time") or bool(names & _TIME_WORDS)
+        (unit is not None and unit.kind == "time") or bool(names & _TIME_WORDS) or column.lower().startswith("t_")
     )
 
 

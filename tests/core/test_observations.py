@@ -467,3 +467,21 @@ def test_rates_are_better_if_larger_and_never_varied(name):
 @pytest.mark.parametrize("name", ["wall_ms", "cpu time used", "kernel time", "elapsed (s)", "time_taken"])
 def test_times_by_what_people_call_them(name):
     assert guess_roles(["ranks", name], {"ranks", name}).value == name
+
+
+@pytest.mark.parametrize(
+    ("header", "varied", "value"),
+    [
+        ("nprocs,grid,MLUPS", "nprocs", "MLUPS"),
+        ("OMP_NUM_THREADS,run,elapsed_sec", "OMP_NUM_THREADS", "elapsed_sec"),
+        ("clients,req_per_s,p50_ms,p99_ms,errors", None, "req_per_s"),
+        ("kerne,laufzeit,speedup", "kerne", "laufzeit"),
+        ("cores,t_total,t_comm,t_io", "cores", "t_total"),
+        ("gpus,tokens/sec/gpu,MFU", "gpus", "tokens/sec/gpu"),
+    ],
+)
+def test_what_was_varied_and_measured_in_tables_as_people_write_them(header, varied, value):
+    names = header.split(",")
+    roles = guess_roles(names, set(names))
+    assert next(iter(roles.parameters.values()), None) == varied
+    assert roles.value == value

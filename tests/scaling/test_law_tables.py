@@ -373,3 +373,23 @@ def test_a_total_has_one_number_and_one_interval(tmp_path):
     assert f": {total}; " in again.answer
     by_level = next(row.predicted for row in model.levels_along if row.level == 64)
     np.testing.assert_array_equal(model.totals([[64.0]])[0, :3], by_level)
+
+
+def test_a_rate_of_each_processor_keeps_its_efficiency():
+    """Twice the GPUs at the same tokens per second and GPU do twice the work."""
+    table = pd.DataFrame({"gpus": [8, 16, 32, 64], "tokens/s/gpu": [3100.0, 3050.0, 2980.0, 2800.0]})
+    levels = perfcore.fit(table, fitter="scaling", at="gpus=64").speedup.levels
+    assert [row.efficiency[0] for row in levels[:4]] == pytest.approx([1, 3050 / 3100, 2980 / 3100, 2800 / 3100])
+    assert levels[3].speedup[0] == pytest.approx(8 * 2800 / 3100)
+
+
+def test_a_text_that_shifts_all_points_alike_makes_series():
+    """Two configurations 24 % apart at each of four points are no repeated runs."""
+    gpus = [8, 16, 32, 64]
+    table = pd.DataFrame(
+        {"config": ["A"] * 4 + ["B"] * 4, "gpus": gpus * 2, "time_s": [31, 30.5, 29.8, 28, 25, 24.8, 24.4, 23.9]}
+    )
+    model = perfcore.fit(table, fitter="scaling")
+    assert model.paths == ("A", "B")
+    same = table.assign(time_s=[31, 30.5, 29.8, 28, 30.8, 30.6, 29.7, 28.2])
+    assert len(perfcore.fit(same, fitter="scaling").paths) == 1

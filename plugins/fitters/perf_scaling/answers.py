@@ -389,7 +389,7 @@ def _level_table(model: ScalingModel, levels: Sequence[Level], curve: Speedup | 
     at = f"at {', '.join(held)}" if held else ""
     parts = [of, at]
     if curve is not None:
-        kind = f"{curve.scaling} scaling " if curve.scaling != "rate" else ""
+        kind = f"{curve.scaling} scaling " if not curve.scaling.startswith("rate") else ""
         half = f"efficiency below 50% from {parameter}={curve.half:.3g}" if curve.half is not None else ""
         parts = [of, f"{kind}from {parameter}={curve.base:g}{f' {at}' if at else ''}", half]
     title = "; ".join(filter(None, parts))

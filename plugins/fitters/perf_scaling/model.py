@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,9 @@ _HALF = 0.5
 _SURE_MEAN = 1.96  # standard errors of a measured mean, to the ends of its 95 % interval
 # Without any word about it, scaling is strong if the time falls by this factor, and weak if it changes little.
 _FALLS, _RISES = 1.2, 2.0
+_OF_EACH = re.compile(
+    r"(?:/|per[ _])\s*(?:gpu|cpu|core|rank|node|proc|process|processor|device|worker|thread)s?\]?$", re.I
+)
 _SLACK = 0.95  # of the time of the fewest processors, which a problem that grows with them does not fall below
 
 Estimate = tuple[float, float, float]  # value, and the ends of its 95 % interval
@@ -113,7 +117,7 @@ class Speedup(NamedTuple):
     base: float  # its smallest measured level
     levels: tuple[Level, ...]  # the measured ones, twice the largest, and the target
     half: float | None  # where the efficiency falls below 50 %; None where it does not up to the last level
-    scaling: str  # "strong", "weak", or "rate"
+    scaling: str  # "strong", "weak", "rate" or "rate of each"
     is_told: bool  # whether the table or the user says so; otherwise the times do
 
 
@@ -241,11 +245,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @functools.cached_property
     def scaling_kind(self) -> str:
-        """``"strong"``, ``"weak"`` or ``"rate"``; empty if the first parameter counts no processors or nobody says."""
+        """``"strong"``, ``"weak"``, ``"rate"`` or ``"rate of each"`` processor, such as tokens/s/GPU.
+
+        Empty if the first parameter counts no processors or nobody says.
+        """
         if not self._counts_processors or self.whole.several:
             return ""
         if self.reciprocal:
-            return "rate"
+            return "rate of each" if _OF_EACH.search(self.unit or self.value_name) else "rate"
         if not self._is_time or self.scaling:
             return self.scaling if self._is_time else ""
         if len(self.symbols) > 1:  # the others, such as a size, are held
@@ -297,7 +304,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if not kind or len(self.levels_along) < 2:
             return None
         levels = _with_efficiency(self.levels_along, kind)
-        is_told = bool(self.scaling) or kind == "rate" or len(self.symbols) > 1
+        is_told = bool(self.scaling) or self.reciprocal or len(self.symbols) > 1
         base = next((row for row in levels if row.measured), levels[0]).level
         return Speedup(self.symbols[0], base, levels, _falls_below_half(levels), kind, is_told)
 
@@ -708,11 +715,12 @@ def _with_efficiency(levels: Sequence[Level], kind: str) -> tuple[Level, ...]:
     rows = []
     for row in levels:
         amounts = np.array(row.measured or row.predicted)
-        ratio = (amounts / first if kind == "rate" else first / amounts)[[0, *((1, 2) if kind == "rate" else (2, 1))]]
+        is_rate = kind.startswith("rate")
+        ratio = amounts / first if is_rate else (first / amounts)[[0, 2, 1]]
         if row is base:
             ratio = np.ones(3)
         gain = row.level / base.level
-        efficiency = ratio if kind == "weak" else ratio / gain
+        efficiency = ratio if kind in ("weak", "rate of each") else ratio / gain
         faster, cost = efficiency * gain, (gain if kind == "weak" else 1.0) / efficiency[[0, 2, 1]]
         rows.append(
             row._replace(

@@ -173,6 +173,7 @@ def _half_widths(counts: Floats) -> Floats:
     return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
 
 
+_APART, _CHANCE = 1.05, 1e-3  # of levels that shift all points alike: their medians, and how seldom it may be chance
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
@@ -349,7 +350,8 @@ def unnamed_text(
     """The first text, such as a problem's class, that distinguishes rows which would pass for repeated runs.
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
-    of its levels recur and values of one are at least twice another's, at most points where there are several.
+    of its levels recur and values of one are at least twice another's, at most points where there are several; or are
+    apart by more than chance (analysis of variance of the logarithms) and by 5 %.
     """
     import pandas as pd
 
@@ -366,7 +368,7 @@ def unnamed_text(
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         folds = (medians.max() / medians.min())[medians.size() > 1]
-        if len(folds) < _FEWEST_CELLS or (folds >= _FOLD).mean() < 0.5:
+        if len(folds) < _FEWEST_CELLS or ((folds >= _FOLD).mean() < 0.5 and not _is_apart(rows, folds)):
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])
@@ -376,6 +378,21 @@ def unnamed_text(
         differ = f"such as {place}, differ in {column} ({listing(names, 4)}) and are up to {folds.max():.3g}-fold apart"
         return Unnamed(str(column), differ, str(rows["level"].mode().iloc[0]))
     return None
+
+
+def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:
+    """Whether levels shift the values (columns cell, level, value) of all cells alike, more than chance does."""
+    from scipy.special import fdtrc
+
+    logs = np.log(rows["value"])
+    within = logs - logs.groupby(rows["cell"]).transform("mean")
+    effects = within.groupby(rows["level"]).transform("mean")
+    levels, cells = rows["level"].nunique(), rows["cell"].nunique()
+    free = len(rows) - cells - levels + 1
+    explained, left = float((effects**2).sum()), float(((within - effects) ** 2).sum())
+    if free < 1 or folds.median() < _APART or explained == 0.0:
+        return False
+    return left == 0.0 or bool(fdtrc(levels - 1, free, explained / (levels - 1) / (left / free)) < _CHANCE)
 
 
 def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["path", "code"]) -> None:

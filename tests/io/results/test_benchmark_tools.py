@@ -35,6 +35,7 @@ def test_console_of_criterion(tmp_path):
     assert data.table["time_ns"].tolist() == pytest.approx([26_200.0, 1_100_000.0])
     assert data.table["ci95_ns"].tolist() == pytest.approx([400.0, 150_000.0])
     assert data.table["benchmark"].tolist() == ["sort", "a very long name of a benchmark"]
+    assert data.table["printed name"].tolist() == ["sort/100", "a very long name of a benchmark/1000"]
 
 
 def test_console_of_google_benchmark(tmp_path):

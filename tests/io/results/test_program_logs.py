@@ -3,6 +3,7 @@
 import pytest
 
 import perfcore
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 
 LAMMPS = """LAMMPS (2 Aug 2023)
@@ -47,8 +48,27 @@ def test_activities_of_gromacs(tmp_path):
         "Performance:       60.0        0.400\n"
     )
     data = perfcore.read(tmp_path / "md.log")
-    assert data.table[["activity", "time_s"]].to_numpy().tolist() == [["Domain decomp.", 0.521], ["Force", 28.25]]
+    rows = data.table[["activity", "time_s"]].to_numpy().tolist()
+    assert rows == [["Domain decomp.", 0.521], ["Force", 28.25], ["Rest", 0.1]]
     assert data.table[["ranks", "threads", "wall_time_s", "ns_per_day"]].iloc[0].tolist() == [4, 2, 28.8, 60.0]
+
+
+def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path):
+    """They run beside those of the other ranks: the rows of these, with the rest, are the wall time."""
+    (tmp_path / "md.log").write_text(
+        "     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
+        "On 12 MPI ranks doing PP, each using 4 OpenMP threads, and\n"
+        "on 4 MPI ranks doing PME, each using 4 OpenMP threads\n\n"
+        " Force                12    4      10001      28.250       1080.000  81.2\n"
+        " PME mesh *            4    4      10001      20.123        772.700  10.6\n"
+        " PME wait for PP *                             8.001        422.400   5.8\n"
+        " Rest                                          0.100          3.000   0.3\n"
+        " Total                                        28.350       1083.000 100.0\n"
+    )
+    with progress.collected() as notes:
+        data = perfcore.read(tmp_path / "md.log")
+    assert data.table[["ranks", "threads", "time_s"]].to_numpy().tolist() == [[16, 4, 28.25], [16, 4, 0.1]]
+    assert "2 rows of PME" in notes[0]
 
 
 def test_lines_of_hpl(tmp_path):

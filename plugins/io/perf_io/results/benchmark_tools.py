@@ -83,8 +83,8 @@ class BenchmarkLinesReader(ResultReader):
             factor = round(unit.factor * 1e9)
             numbers = {key: parts[key] for key in ("value", "spread", "low", "high") if parts.get(key)}
             amounts = {key: found.number(text.replace(",", ""), key, number) * factor for key, text in numbers.items()}
-            code, arguments = benchmark_arguments(parts["name"] or (above if form.name_above else ""), None)
-            row: Row = {"benchmark": code, "time_ns": amounts["value"]}
+            named, arguments = benchmark_arguments(parts["name"] or (above if form.name_above else ""))
+            row: Row = {**named, "time_ns": amounts["value"]}
             if "low" in amounts:
                 row["ci95_ns"] = (amounts["high"] - amounts["low"]) / 2
             found.add(row | spread_columns(amounts.get("spread"), None, "_ns"), arguments, number)
@@ -105,7 +105,7 @@ class _TableForm:
     count: str = ""
     version: str = ""
     measured: Mapping[str, str] = field(default_factory=dict)  # further ones, with what they are called here
-    between: tuple[str, str] = ("", "")  # parameters stand between these two columns
+    before: Sequence[str] = ()  # parameters stand behind the last of these columns and before the value
 
 
 _TABLE_FORMS = (
@@ -117,7 +117,8 @@ _TABLE_FORMS = (
     _TableForm(
         "BenchmarkDotNet",
         re.compile(rb'(?:\xef\xbb\xbf)?"?Method"?[,;]"?(?:Job|Runtime)"?[,;][^\n]*[,;]"?Mean"?[,;]"?Error"?[,;]'),
-        ("Method",), "Mean", "time_ns", deviation="StdDev", between=("WarmupCount", "Mean"),
+        ("Method",), "Mean", "time_ns", deviation="StdDev",
+        before=("Method", "Job", "Runtime", "Toolchain", "Platform", "Jit", "WarmupCount"),
     ),
 )  # fmt: skip
 
@@ -147,8 +148,8 @@ class BenchmarkTableReader(ResultReader):
         delimiter = ";" if first.count(";") > first.count(",") else ","
         headings = _fields(first, delimiter, found, 1)
         found.value = form.column
-        start, end = (headings.index(name) if name in headings else -1 for name in form.between)
-        varied = headings[start + 1 : end] if 0 <= start < end else []
+        start = max((headings.index(name) for name in form.before if name in headings), default=len(headings))
+        varied = headings[start + 1 : headings.index(form.value)]
         for number, text in lines:
             if not text.strip():
                 continue
@@ -241,9 +242,9 @@ class JuliaBenchmarksReader(ResultReader):
         roots = content[1] if len(content) > 1 and isinstance(content[1], list) else []
         for root in roots:
             for names, times in _trials(root, ()):
-                code, arguments = benchmark_arguments("/".join(names), None)
+                named, arguments = benchmark_arguments("/".join(names) or "benchmark")
                 for repetition, time in enumerate(times, start=1):
-                    row = {"benchmark": code or "benchmark", "repetition": repetition, "time_ns": time}
+                    row = {**named, "repetition": repetition, "time_ns": time}
                     found.add(row, arguments)
 
 

@@ -205,11 +205,10 @@ class GoogleBenchmarkReader(ResultReader):
             if run.real_time is None:
                 found.refuse(f"`$.benchmarks[{index}]` ({run.name[:60]!r}) has no `real_time`")
             run_name = run.run_name or run.name
-            code, arguments = benchmark_arguments(run_name, run.threads)
+            named, arguments = benchmark_arguments(run_name, run.threads)
             factor = NANOSECONDS[run.time_unit] / NANOSECONDS[unit]
             columns = {
-                "benchmark": code,
-                **({} if code == run_name else {PRINTED: run_name}),
+                **named,
                 "repetition": run.repetition_index + 1,
                 "iterations": run.iterations,
                 f"real_time_{unit}": run.real_time * factor,
@@ -237,8 +236,8 @@ def _console_run(match: re.Match[str]) -> dict[str, Any]:
     return {name: float(text) if name in numbers else text for name, text in match.groupdict().items()}
 
 
-def benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
-    """Return the code and the arguments of a name such as ``BM_copy/1024/n:8``."""
+def benchmark_arguments(name: str, threads: int | None = None) -> tuple[Row, dict[str, str]]:
+    """Return the columns of the code, and the arguments, of a name such as ``BM_copy/1024/n:8``."""
     code: list[str] = []
     arguments: dict[str, str] = {}
     unnamed = 0
@@ -254,7 +253,8 @@ def benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, 
             code.append(part)
     if threads is not None:
         arguments.setdefault("threads", str(threads))
-    return "/".join(code), arguments
+    bare = "/".join(code)
+    return {"benchmark": bare} | ({} if bare == name else {PRINTED: name}), arguments
 
 
 class _Stats(msgspec.Struct):
@@ -370,15 +370,15 @@ class CriterionReader(ResultReader):
                 continue
             if result.unit not in NANOSECONDS:
                 found.refuse(f"the unit {result.unit[:20]!r} is not one of {', '.join(NANOSECONDS)}", line)
-            code, arguments = benchmark_arguments(result.id, None)
+            columns, arguments = benchmark_arguments(result.id)
             factor = NANOSECONDS[result.unit]
             samples = [time / count * factor for time, count in zip(result.times, result.iters, strict=False) if count]
             for repetition, time in enumerate(samples, start=1):
-                found.add({"benchmark": code, "repetition": repetition, "time_ns": time}, arguments, line)
+                found.add({**columns, "repetition": repetition, "time_ns": time}, arguments, line)
             if not samples and result.mean is not None:
                 of_run = result.std_dev.point_estimate if result.std_dev else None
                 time = result.mean.point_estimate or result.mean.estimate
-                found.add({"benchmark": code, "time_ns": time, **spread_columns(of_run, None, "_ns")}, arguments, line)
+                found.add({**columns, "time_ns": time, **spread_columns(of_run, None, "_ns")}, arguments, line)
 
 
 class _Bench(msgspec.Struct):
@@ -445,13 +445,12 @@ class BenchmarkActionReader(ResultReader):
         else:
             rows = [({}, bench) for bench in content]
         for about, bench in rows:
-            code, arguments = benchmark_arguments(bench.name, None)
+            named, arguments = benchmark_arguments(bench.name)
             spread, rounds = _RANGE.fullmatch(str(bench.range or "").strip()), _ROUNDS.search(bench.extra)
             factor = (bench.value or 0.0) / 100 if spread and spread[2] else 1.0
             runs = int(rounds[1] or rounds[2]) if rounds else None
             metric = "time" if is_time(bench.unit) else "rate" if is_rate(bench.unit) else "result"
-            columns = {**about, "benchmark": code, "metric": metric, "value": bench.value}
-            columns |= {PRINTED: bench.name} if code != bench.name else {}
+            columns = {**about, **named, "metric": metric, "value": bench.value}
             columns["unit"] = same_unit(bench.unit)
             found.add(columns | spread_columns(float(spread[1]) * factor if spread else None, runs), arguments)
 

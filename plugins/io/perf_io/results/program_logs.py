@@ -17,9 +17,12 @@ _Figures = tuple[re.Pattern[bytes], tuple[str, str], dict[str, re.Pattern[str]]]
 _LOOP = re.compile(r"Loop time of ([0-9.eE+-]+) on ([0-9]+) procs for ([0-9]+) steps with ([0-9]+) atoms")
 _LAMMPS_THREADS = re.compile(r".*CPU use with ([0-9]+) MPI tasks x ([0-9]+) OpenMP threads")
 _SECTION = re.compile(r"([A-Z]\w*)\s*\|\s*(?:[0-9.eE+-]+)?\s*\|\s*([0-9.eE+-]+)\s*\|[^|]*\|[^|]*\|\s*[0-9.]+\s*")
-_GROMACS_RANKS = re.compile(r"\s*On ([0-9]+) MPI ranks?(?:, each using ([0-9]+) OpenMP threads)?.*")
+_GROMACS_RANKS = re.compile(
+    r"\s*(?:On|on) ([0-9]+) MPI ranks?(?: doing P(?:P|ME))?(?:,(?: each)? using ([0-9]+) OpenMP threads)?.*"
+)
 _ACTIVITY = re.compile(
-    r" ([A-Z][\w .,+()/&-]*?)\s+([0-9]+)\s+([0-9]+)\s+(?:[0-9]+\s+)?([0-9]+\.[0-9]+)\s+[0-9.]+\s+[0-9.]+\s*"
+    r" ([A-Z][\w .,+()/&-]*?)(?P<beside> \*)?"
+    r"(?:\s+([0-9]+)\s+([0-9]+)(?:\s+[0-9]+)?)?\s+(?P<time>[0-9]+\.[0-9]+)\s+[0-9.]+\s+[0-9.]+\s*"
 )
 _GROMACS_TIME = re.compile(r"\s*Time:\s+[0-9.]+\s+([0-9.]+)\s.*")
 _GROMACS_RATE = re.compile(r"\s*Performance:\s+([0-9.]+)\s+[0-9.]+\s*")
@@ -104,10 +107,13 @@ class GromacsReader(ResultReader):
             if "R E A L   C Y C L E" in text:
                 in_table, rows, run = True, [], {}
             elif in_table and (match := _GROMACS_RANKS.fullmatch(text)):
-                run |= {"ranks": int(match[1]), "threads": int(match[2] or 1)}
-            elif in_table and (match := _ACTIVITY.fullmatch(text)):
-                run = run or {"ranks": int(match[2]), "threads": int(match[3])}
-                rows.append((number, {"activity": match[1], "time_s": float(match[4])}))
+                run = {"ranks": run.get("ranks", 0) + int(match[1]), "threads": int(match[2] or run.get("threads", 1))}
+            elif in_table and (match := _ACTIVITY.fullmatch(text)) and match[1] != "Total":
+                if match["beside"]:
+                    found.left_out["since other ranks do them beside the rest (*): {} rows of PME"] += 1
+                    continue
+                run = run or {"ranks": int(match[3] or 1), "threads": int(match[4] or 1)}
+                rows.append((number, {"activity": match[1], "time_s": float(match["time"])}))
             elif match := _GROMACS_TIME.fullmatch(text):
                 run["wall_time_s"] = float(match[1])
             elif match := _GROMACS_RATE.fullmatch(text):
