@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,28 +18,10 @@ from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.data.columns import MeasurementRoles
+    from perfcore.data.measurements import Measurements
 
 
 _ALL = "all"  # the one code, or system, of a table that names none
-
-
-class RowsWithRoles(Protocol):
-    """What is asked here of `perfcore.Measurements`, which makes its observations by these functions."""
-
-    source: str
-    table: pd.DataFrame
-    roles: MeasurementRoles
-    duplicates: str | None  # what an option of the reader says of equal rows
-
-    def line(self, row: int) -> int | None:
-        """Line of a row in the source, if it has lines."""
-
-    def row(self, row: int) -> int:
-        """Number of a row in the table as it was given."""
-
-    def refuse(self, row: int, problem: str) -> NoReturn:
-        """Raise the error about one row."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +101,7 @@ class Observations:
         return f"sha256:{digest.hexdigest()}"
 
 
-def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observations:
+def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations:
     """Check measurements and join repeated runs; see `Measurements.observations`."""
     import pandas as pd
 
@@ -163,13 +145,13 @@ def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observation
     )
 
 
-def roles_columns(data: RowsWithRoles) -> set[str]:
+def roles_columns(data: Measurements) -> set[str]:
     """Columns that have a role."""
     roles = data.roles
     return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system, *roles.category}
 
 
-def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], group: Ints) -> None:
+def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
     """Refuse to take the categories of a run for repeated runs."""
     import pandas as pd
 
@@ -184,7 +166,7 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
         )
 
 
-def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+def labels_of(data: Measurements, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     import pandas as pd
 
@@ -228,7 +210,7 @@ def _texts(values: Any) -> list[str]:
 
 
 def values_of(
-    data: RowsWithRoles, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
+    data: Measurements, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
 ) -> Floats:
     """The measured value of each row, NaN where there is none, with a note about the rows left out.
 
@@ -276,7 +258,7 @@ def no_number(name: str, text: str) -> str:
 
 
 def numbers_of(
-    data: RowsWithRoles,
+    data: Measurements,
     name: str,
     kept: Any = None,
     *,
@@ -322,7 +304,7 @@ def numbers_of(
 
 
 def without_duplicates(
-    data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str = "refuse", notes: list[str] | None = None
+    data: Measurements, kept: npt.NDArray[np.bool_], duplicates: str = "refuse", notes: list[str] | None = None
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
 
@@ -385,7 +367,7 @@ def _copied_block(number: Ints) -> tuple[int, int] | None:
     return None
 
 
-def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
+def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
     rows = [int(row) for row in np.flatnonzero(chosen)]
     lines = [data.line(row) for row in rows[:most]]
     named = lines if None not in lines else [data.row(row) for row in rows[:most]]
