@@ -29,10 +29,9 @@ from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_co
 from perf_traces.messages.communication import Communication, carry, communication_of, once_more
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
-from perfcore.reading.source import Source, without_compressed_ending
+from perfcore.reading.source import Reader, Source, without_compressed_ending
 
 # The records of a Paraver trace, block by block, as columns.
 #
