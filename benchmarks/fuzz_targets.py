@@ -72,9 +72,9 @@ def _evaluate(_: Path, text: str) -> None:
 
 def _quantity(_: Path, text: str) -> None:
     import perfcore
-    from perf_structural.inputs import given_quantities
+    from perf_structural.inputs import as_quantities
 
-    given = given_quantities([f"x={text}"])
+    given = as_quantities([f"x={text}"])
     if not isinstance(given["x"], dict):  # a file, whose name stands in messages as it is
         perfcore.evaluate("x+1", given, samples=64)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ class Table:
         """All rows as a data frame with true numbers."""
         import pandas as pd
 
-        frame = pd.DataFrame(dict(enumerate(values for _, values in self.data)))
+        # A column of which nothing is known is one of numbers, not of objects.
+        known = (column if any(v is not None for v in column) else [nan] * len(column) for _, column in self.data)
+        frame = pd.DataFrame(dict(enumerate(known)))
         frame.columns = [name for name, _ in self.data]
         return frame
 

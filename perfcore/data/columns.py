@@ -62,7 +62,6 @@ _SPREADS = {
     kind: re.compile(rf"(?:(?:{_TABLES['spread'][kind]}) )?(?P<rest>.*?)(?: (?:{_TABLES['spread'][kind]}))?")
     for kind in SPREADS
 }
-_MEAN_OF = re.compile(rf"(?:(?:{_TABLES['spread']['mean']}) )?(?P<rest>.*?)(?: (?:{_TABLES['spread']['mean']}))?")
 _RUNS = re.compile(_TABLES["spread"]["runs"])
 _COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
 
@@ -136,7 +135,7 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
             others = guess_roles(columns, numeric - {column}).parameters
             guessed = replace(guessed, parameters=others or guessed.parameters)
     if all((table[column] == table[column].iloc[0]).all() for column in guessed.parameters.values()):
-        sizes = [c for c in sizes_of(columns, numeric) if c != guessed.value and table[c].nunique() > 1]
+        sizes = [c for c in columns if c in numeric and is_size(c) and c != guessed.value and table[c].nunique() > 1]
         sizes = without_copies(table, sizes)
         if sizes:
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
@@ -157,25 +156,6 @@ def alternatives_of(columns: Sequence[str]) -> tuple[str, ...]:
     units = {unit_of(column) for column in times}
     is_split = len(times) > 1 and len(units) == 1 and all(names and names <= _WORDS["alternative"] for names in ways)
     return tuple(times) if is_split else ()
-
-
-def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that are parts of one time, if no other one is the whole.
-
-    Examples
-    --------
-    >>> parts_of_time(["p", "computation", "imbalance", "transfer"])
-    ('computation', 'imbalance', 'transfer')
-    """
-    names = {column: set(words_of(split_unit(column)[0])) - _TIME_WORDS for column in columns}
-    parts = [column for column, each in names.items() if each & _WORDS["part"] and not is_called_rate(column)]
-    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WORDS["whole"])]
-    return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
-
-
-def sizes_of(columns: Sequence[str], numeric: Collection[str]) -> list[str]:
-    """Return the columns of sizes of a problem."""
-    return [column for column in columns if column in numeric and is_size(column)]
 
 
 def holds_numbers(column: pd.Series) -> bool:
@@ -442,19 +422,10 @@ def spread_kind(column: str) -> tuple[str | None, str]:
     for kind, pattern in _SPREADS.items():
         match = pattern.fullmatch(plain)
         if match and match["rest"] != plain:
-            return kind, _without_unit(match["rest"].removeprefix("of "))
+            return kind, without_unit(match["rest"].removeprefix("of "))
     return None, plain
 
 
-def stem_of_mean(column: str) -> str:
-    """Return what a value's name says, without that it is a mean."""
-    plain = plain_name(split_unit(column)[0])
-    if re.fullmatch(_TABLES["spread"]["mean"], plain):
-        return ""
-    match = _MEAN_OF.fullmatch(plain)
-    return _without_unit(match["rest"] if match else plain)
-
-
-def _without_unit(plain: str) -> str:
+def without_unit(plain: str) -> str:
     """Return a name such as ``time s``, from which a word behind was taken, without its unit."""
     return plain_name(split_unit(plain.replace(" ", "_"))[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
+    from perfcore.base.arrays import Floats, Ints
     from perfcore.data.observations import Observations
 
 __all__ = ["Measurements"]
@@ -97,7 +98,8 @@ class Measurements(Shown):
         self.table = table.reset_index(drop=True)
         self.source = source
         self._lines = lines
-        self._rows: Sequence[int] = range(len(table))  # of the table that it was made of
+        self._rows: Sequence[int] | Ints = range(len(table))  # of the table that it was made of
+        self._found: dict[Any, Any] = {}  # what was computed of the table, shared by all with these rows
         self._guessed: MeasurementRoles | None = None
         given = {"parameters": parameters, "value": value, "code": code, "system": system, "category": category}
         self._assign({role: columns for role, columns in {**given, "unit": unit}.items() if columns is not None})
@@ -216,10 +218,11 @@ class Measurements(Shown):
 
     def rows(self, numbers: npt.NDArray[np.int64]) -> Measurements:
         """Those rows, with the roles of the whole table: detected roles must not change with the rows kept."""
-        chosen, rows = copy.copy(self), numbers.tolist()
-        chosen.table, chosen._guessed = self.table.iloc[rows].reset_index(drop=True), None
-        chosen._rows = [self._rows[row] for row in rows]
-        chosen._lines = None if self._lines is None else [self._lines[row] for row in rows]
+        import numpy as np
+
+        chosen = copy.copy(self)
+        chosen.table, chosen._guessed = self.table.iloc[numbers].reset_index(drop=True), None
+        chosen._rows, chosen._found = np.asarray(self._rows)[numbers], {}
         chosen._read_unit()
         return chosen
 
@@ -230,11 +233,31 @@ class Measurements(Shown):
 
     def line(self, row: int) -> int | None:
         """Line of a row in the source, if it has lines."""
-        return None if self._lines is None else self._lines[row]
+        return None if self._lines is None else self._lines[int(self._rows[row])]
 
     def row(self, row: int) -> int:
         """Number of a row, from 0, in the table that this was made of, before `where`."""
-        return self._rows[row]
+        return int(self._rows[row])
+
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return what is computed of these rows, the first time that it is asked for."""
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]
+
+    def numbers(self, column: str) -> Floats:
+        """Return a column as numbers (n_rows,), NaN for what is none; dates and complex numbers are none."""
+        from perfcore.data.observations import numbers_in
+
+        numbers: Floats = self.once(("numbers", column), lambda: numbers_in(self.table[column]))
+        return numbers
+
+    def levels(self, column: str) -> tuple[Ints, Any]:
+        """Return for each row (n_rows,) which of the values of a column it has, -1 for none, and these values."""
+        from perfcore.data.observations import levels_in
+
+        levels: tuple[Ints, Any] = self.once(("levels", column), lambda: levels_in(self.table[column]))
+        return levels
 
     def refuse(self, row: int, problem: str) -> NoReturn:
         """Raise the error about one row."""

@@ -24,6 +24,37 @@ if TYPE_CHECKING:
 _ALL = "all"  # the one code, or system, of a table that names none
 
 
+def numbers_in(column: pd.Series) -> Floats:
+    """Return a column as numbers, NaN for what is none."""
+    import pandas as pd
+
+    if column.dtype.kind in "mMc":
+        return np.full(len(column), np.nan)
+    if column.dtype == np.float64:  # without a copy
+        return column.to_numpy()
+    numbers = np.asarray(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)).view()
+    numbers.flags.writeable = False
+    return numbers
+
+
+def levels_in(column: pd.Series) -> tuple[Ints, Any]:
+    """Return which of the values of a column each row has, and these values; any cells can be compared as texts."""
+    import pandas as pd
+
+    try:
+        numbers, values = pd.factorize(column)
+    except TypeError:
+        numbers, values = pd.factorize(column.astype(str))
+    return numbers.astype(np.int32), values
+
+
+def differs(numbers: npt.NDArray[Any], group: Ints) -> bool:
+    """Return whether the rows of some group have several numbers from 0; -1 is none."""
+    known = numbers >= 0
+    numbers, group = (numbers, group) if known.all() else (numbers[known], group[known])
+    return len(group) > 0 and bool((numbers != numbers[first_of_each(group)][group]).any())
+
+
 @dataclass(frozen=True)
 class Observations:
     """What a model of codes on systems is fitted to: one row for each code, system and point."""
@@ -108,7 +139,7 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     for choice, choices, option in ((aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates")):
         if choice not in choices:
             raise UnknownNameError(option, choice, choices)
-    roles, table, notes = data.roles, data.table, list[str]()
+    roles, notes = data.roles, list[str]()
     assert roles.value is not None
     value = values_of(data, notes)
     kept = ~np.isnan(value)
@@ -116,22 +147,20 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     kept &= without_duplicates(data, kept, duplicates, notes)
     codes, code = labels_of(data, "code", kept)
     systems, system = labels_of(data, "system", kept)
-    keys = pd.DataFrame({"code": code, "system": system, **{f"={s}": v[kept] for s, v in points.items()}})
-    groups = keys.groupby(list(keys.columns), sort=True)
-    group = np.asarray(groups.ngroup(), dtype=np.int64)
-    runs = pd.Series(value[kept]).groupby(group)
+    first, group = distinct([code, system, points_of(data, kept)[1]])
+    runs = pd.Series(value if kept.all() else value[kept], copy=False).groupby(group)
     joined = runs.agg("min" if aggregate == "minimum" else aggregate)
-    row = pd.Series(np.flatnonzero(kept)).groupby(group).min().to_numpy()
+    row = np.flatnonzero(kept)[first]
     repetitions = np.asarray(runs.size(), dtype=np.int64)
     _refuse_mixed_categories(data, kept, group)
     if (repetitions > 1).any():
-        notes.append(_repetition_note(table[kept], roles_columns(data), group, repetitions, aggregate))
+        notes.append(_repetition_note(data, kept, group, repetitions, aggregate))
     return Observations(
         points={symbol: values[row] for symbol, values in points.items()},
         columns=dict(roles.parameters),
         value=joined.to_numpy(dtype=np.float64),
-        code=keys["code"].groupby(group).first().to_numpy(),
-        system=keys["system"].groupby(group).first().to_numpy(),
+        code=code[first],
+        system=system[first],
         codes=codes,
         systems=systems,
         repetitions=repetitions,
@@ -153,13 +182,11 @@ def roles_columns(data: Measurements) -> set[str]:
 
 def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
     """Refuse to take the categories of a run for repeated runs."""
-    import pandas as pd
-
     column = ",".join(data.roles.category)
     if not column:
         return
     names, category = labels_of(data, "category", kept)
-    if (pd.Series(category).groupby(group).nunique() > 1).any():
+    if differs(category, group):
         raise DataError(
             f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); leave out --fitter, "
             f"which models all of them, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
@@ -177,7 +204,7 @@ def labels_of(data: Measurements, role: str, kept: npt.NDArray[np.bool_]) -> tup
     parts: list[tuple[Ints, list[str]]] = []
     for column in columns:
         # Names are made of the few different values, not of every row.
-        number, values = pd.factorize(data.table[column])
+        number, values = data.levels(column)
         names = _texts(values)
         absent = np.array([number < 0, *(number == k for k, name in enumerate(names) if not name)]).any(axis=0) & kept
         if absent.any():
@@ -221,7 +248,7 @@ def values_of(
 
     name = str(data.roles.value)
     column = data.table[name]
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = data.numbers(name)
     negative = numbers < 0.0
     left_out = {
         "-1": negative
@@ -267,12 +294,10 @@ def numbers_of(
     signed: bool = False,
 ) -> Floats:
     """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
-    import pandas as pd
-
     column = data.table[name]
     if column.dtype.kind in "mMc":  # dates, durations and complex numbers turn into meaningless numbers
         data.refuse(0, f"{name} is {str(column.iloc[0])[:40]!r}; a number is expected")
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = data.numbers(name)
     unread = np.isnan(numbers)
     texts = column[unread].astype(str).str.strip()
     empty = unread.copy()
@@ -311,23 +336,16 @@ def without_duplicates(
     A block of rows that follows an equal one is refused in every command that reads runs, unless the option of the
     reader or of the fitter accepts it.
     """
-    import pandas as pd
-
     option = "--duplicates " if data.duplicates is None else "-r duplicates="
     duplicates = data.duplicates or "refuse" if duplicates == "refuse" else duplicates
     everything, notes = np.ones(len(kept), dtype=np.bool_), [] if notes is None else notes
     if duplicates == "keep":
         return everything
-    # Cells of any kind can be compared as texts; a copied file has another name.
+    # A copied file has another name.
     used = {*data.roles.parameters.values(), *data.roles.code, *data.roles.system, *data.roles.category}
-    columns = [data.table[name] for name in data.table.columns if name != "file" or name in used]
-    plain = [column if column.dtype.kind in "iuf" else column.astype(str) for column in columns]
-    number = np.asarray(
-        pd.concat(plain, axis=1).groupby([column.name for column in plain], sort=False, dropna=False).ngroup(),
-        dtype=np.int64,
-    )
-    first = np.unique(number, return_index=True)[1][number]
-    repeated = (first < np.arange(len(first))) & kept
+    columns = [str(name) for name in data.table.columns if name != "file" or name in used]
+    number: Ints = data.once(("rows", *columns), lambda: _row_numbers(data, columns))
+    repeated = (number < np.arange(len(number), dtype=np.int32)) & kept
     if not repeated.any():
         return everything
     if duplicates == "refuse":
@@ -350,10 +368,76 @@ def without_duplicates(
     return ~repeated
 
 
+def _row_numbers(data: Measurements, columns: Sequence[str]) -> npt.NDArray[np.int32]:
+    """Return for each row the first row that is equal to it; rows are compared with those of as many as fit memory."""
+    import pandas as pd
+
+    count = len(data.table)
+    n_parts = 1 + (count // _MOST_COMPARED if data.roles.value else 0)
+    bits = (data.numbers(str(data.roles.value)) + 0.0).view(np.uint64) if n_parts > 1 else np.zeros(count, np.uint64)
+    part = ((bits >> np.uint64(7)) % np.uint64(n_parts)).astype(np.uint16)  # that of equal values
+    first = np.empty(count, dtype=np.int32)
+    for number in range(n_parts):
+        rows = np.flatnonzero(part == number)
+        together, size = np.zeros(len(rows), dtype=np.int64), 1
+        for column in columns:
+            numbers, levels = levels_in(data.table[column].iloc[rows] if n_parts > 1 else data.table[column])
+            if size > np.iinfo(np.int64).max // (len(levels) + 1):
+                together, distinct_numbers = pd.factorize(together)
+                size = len(distinct_numbers)
+            together = together * (len(levels) + 1) + numbers + 1
+            size *= len(levels) + 1
+        together = pd.factorize(together)[0]
+        first[rows] = rows[first_of_each(together)][together] if len(rows) else rows
+    return first
+
+
+def first_of_each(number: Ints) -> Ints:
+    """Return the first row of each number from 0."""
+    first = np.empty(number.max() + 1, dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    return first
+
+
+def distinct(columns: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
+    """Return the first row of each combination of numbers, in their order, and which combination each row has."""
+    number, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        of_column, levels = _renumbered(column)
+        number, size = _renumbered(number * levels + of_column, size * levels)
+    return first_of_each(number), number
+
+
+def _renumbered(column: npt.NDArray[Any], size: int = 0) -> tuple[Ints, int]:
+    """Return which of the numbers of a column, in their order, each row has, and how many there are."""
+    import pandas as pd
+
+    if column.dtype.kind == "i" and len(column):
+        size = size or int(column.max()) + 1
+        if 0 < size <= _MOST_COUNTED + len(column) and column.min() >= 0:
+            present = np.bincount(column, minlength=size) > 0
+            order = np.cumsum(present) - 1
+            return order[column], int(order[-1]) + 1
+    numbers, levels = pd.factorize(column, sort=True)
+    return numbers, len(levels)
+
+
+def points_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the first of the kept rows of each point, and which of the points, in their order, each of them has."""
+    ranks = []
+    for column in data.roles.parameters.values():
+        numbers, values = data.levels(column)
+        levels = np.asarray(values, dtype=np.float64) if values.dtype.kind in "iuf" else numbers_in(values.to_series())
+        ranks.append(np.unique(levels, return_inverse=True)[1][numbers[kept]])
+    return distinct(ranks)
+
+
 _SHORTEST_BLOCK = 3  # different rows
+_MOST_COMPARED = 1 << 21  # rows at a time
+_MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 
-def _copied_block(number: Ints) -> tuple[int, int] | None:
+def _copied_block(number: npt.NDArray[Any]) -> tuple[int, int] | None:
     """First row of a block that follows an equal one, as in a file that was joined with itself, and of that one."""
     order = np.argsort(number, kind="stable")
     again = np.flatnonzero(number[order][1:] == number[order][:-1])
@@ -375,14 +459,15 @@ def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> 
     return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}{more}"
 
 
-def _repetition_note(table: pd.DataFrame, roles: set[str], group: Ints, repetitions: Ints, aggregate: str) -> str:
+def _repetition_note(
+    data: Measurements, kept: npt.NDArray[np.bool_], group: Ints, repetitions: Ints, aggregate: str
+) -> str:
     """How many points have several runs, and in what else these runs differ."""
-    several = int((repetitions > 1).sum())
+    several, roles = int((repetitions > 1).sum()), roles_columns(data)
     differ: Sequence[str] = [
         str(name)
-        for name in table.columns
-        if name not in (*roles, "run", "repetition")
-        and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
+        for name in data.table.columns
+        if name not in (*roles, "run", "repetition") and differs(data.levels(str(name))[0][kept] + 1, group)
     ]
     text = (
         f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -24,15 +25,15 @@ N_DRAWS = 256  # of each part; pairs of independent draws then resolve probabili
 
 def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
     """Columns of points under the symbols of a model's variables; values and lengths are not looked at."""
-    named = {}
+    named, shown = {}, shown_names(columns)
     for name, values in columns_of(user_points, columns).items():
         symbols = [name] if name in columns else [symbol for symbol, column in columns.items() if column == name]
         if not symbols and name not in names:
-            raise UnknownNameError("variable", str(name), [*columns, *names])
+            raise UnknownNameError("variable", str(name), [shown.get(known, known) for known in [*columns, *names]])
         named.update(dict.fromkeys(symbols or [name], np.atleast_1d(np.asarray(values))))
     for symbol in columns:
         if symbol not in named:
-            raise OptionError(f"the model is one of {', '.join(columns)}; {symbol} is missing")
+            raise OptionError(f"the model is one of {', '.join(shown.values())}; {shown[symbol]} is missing")
     return named
 
 

@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from perf_basics.scaffold import KINDS, new
 from perfcore.base.errors import PerfError
 
+DOCS = Path(__file__).parents[2] / "docs"
 SCRIPT = """
 import contextlib, io, json, sys
 from perfcore.__main__ import main
@@ -50,6 +52,13 @@ def run(folder, *lines):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_guide_shows_the_files_that_are_written(tmp_path):
+    guide = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "how-to").glob("extend*.md"))
+    for kind in KINDS:
+        code = next(path for path in new("example", kind, tmp_path / kind) if path.name == f"{kind}.py")
+        assert f"```python\n{code.read_text(encoding='utf-8')}```\n" in guide, kind
 
 
 def test_a_package_of_each_kind_keeps_its_contract(tmp_path):

@@ -36,10 +36,10 @@ def test_commands(complete):
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):
     assert {"--phases", "--degree", "--no-refine", "--json"} <= bash(complete("perf fit x.csv --"))
-    assert "--break-tolerance" in bash(complete("perf fit x.csv --fitter worley --"))
+    assert "--tolerance" in bash(complete("perf fit x.csv --fitter worley --"))
     offered = bash(complete("perf fit x.csv --segmenter hill-climb --"))
     assert "--start" in offered
-    assert "--break-tolerance" not in offered
+    assert "--tolerance" not in offered
 
 
 def test_names_of_registered_things(complete):

@@ -53,8 +53,8 @@ def test_json_is_the_model_file_and_its_statistics(perf):
             {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"},
         ),
         (
-            ("--fitter", "worley", "--phases", "2", "--break-tolerance", "0.5", "--refine"),
-            {"fitter": "worley", "phases": 2, "break_tolerance": 0.5, "refine": True},
+            ("--fitter", "worley", "--phases", "2", "--scale", "0.5", "--refine"),
+            {"fitter": "worley", "phases": 2, "scale": 0.5, "refine": True},
         ),
     ],
 )
@@ -85,10 +85,7 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
         (["--rule", "knie"], "did you mean 'knee'?"),
         (["--fitter", "worley", "--functions", "exp,lg"], "did you mean 'log'?"),
         (["--fitter", "worley", "--scale", "0"], "worley: --scale '0': must be greater than 0"),
-        (
-            ["--fitter", "worley", "--break-tolerance", "nan"],
-            "worley: --break-tolerance 'nan': expected a finite number",
-        ),
+        (["--fitter", "worley", "--scale", "nan"], "worley: --scale 'nan': expected a finite number"),
         (["--begin", "equal"], "No such option '--begin'"),
         (["--degree", "mixed"], "unknown value 'mixed': choose from 0, 1, 2, 3, auto"),
         (["--busy", "run"], "--busy and --idle belong to traces"),

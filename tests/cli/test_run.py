@@ -30,7 +30,7 @@ def test_runs_are_made_listed_and_fitted(perf, design):
     ]
     assert perf("experiment", "run", "d.toml").lines[0] == "d.db: 0 new runs made, 2 in total"
     table = [line.split() for line in perf("experiment", "list", "d.db").lines[2:]]
-    assert table[0] == ["run", "n", "replication", "t", "wall", "[s]", "state"]
+    assert table[0] == ["run", "n", "repetition", "t", "wall", "[s]", "state"]
     assert sorted((row[1], row[3], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
     shown = perf("experiment", "list", "d.db", "--show", "1").out
     assert "--- stdout\nt " in shown

@@ -159,7 +159,7 @@ def test_a_design_is_the_file_that_it_wrote(tmp_path):
     plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"])
     plan.save(tmp_path / "d.toml")
     assert read_design(tmp_path / "d.toml") == plan
-    assert plan.to_frame().columns.tolist() == ["p", "D", "replications"]
+    assert plan.to_frame().columns.tolist() == ["p", "D", "repetitions"]
     assert len(plan.to_frame()) == 6
     assert "<table>" in plan._repr_html_()
 

@@ -33,7 +33,7 @@ WELL = Run(
 def path(tmp_path):
     file = tmp_path / "runs.db"
     with Store.hold(file) as store:
-        store.set_study({"command": ["app"]})
+        store.set_fact("study", {"command": ["app"]})
         store.add(WELL)
     return file
 

@@ -264,7 +264,7 @@ RUN = Run({}, 1, None, "", ("x",), 10**9, 0.1, 0.1, 0, 0, None, None, noisy=Fals
 def keep(path: Path, rows: list[tuple[str, int, float, float]], order: tuple[str, ...] = ("old", "new")) -> Path:
     """A store of runs: version, round, seconds since the beginning, wall time."""
     with Store.hold(path) as store:
-        store.set_versions(order)
+        store.set_fact("versions", order)
         for version, replication, at, wall in rows:
             started = (BEGIN + datetime.timedelta(seconds=at)).isoformat(timespec="milliseconds")
             point = {"version": version, "n": 4}

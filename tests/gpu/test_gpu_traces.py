@@ -187,6 +187,25 @@ def test_kernels_of_a_graph_belong_to_what_launches_it(tmp_path):
     assert own(found) == {"cudaGraphLaunch": 40, "replay": 34, "(no operator)": 3}
 
 
+def test_kernels_of_a_graph_belong_to_the_operators_that_captured_it(tmp_path):
+    """Two launches while a stream is captured run as two kernels of each replay; a graph of three is not recorded."""
+    events = [
+        event("cuda_runtime", "cudaStreamBeginCapture", 0, 2, correlation=1),
+        event("cpu_op", "aten::mm", 10, 10), event("cuda_runtime", "cudaLaunchKernel", 12, 2, correlation=2),
+        event("cpu_op", "aten::relu", 30, 10), event("cuda_driver", "cuLaunchKernel", 32, 2, correlation=3),
+        event("cuda_runtime", "cudaStreamEndCapture", 50, 2, correlation=4),
+    ]  # fmt: skip
+    for replay in range(3):
+        start, number = 100 * (replay + 1), 10 + replay
+        events += [event("cuda_runtime", "cudaGraphLaunch", start, 5, correlation=number),
+                   event("kernel", "relu", start + 40, 7, 7, correlation=number),
+                   event("kernel", "gemm", start + 20, 20, 7, correlation=number)]  # fmt: skip
+    events += [event("cuda_runtime", "cudaGraphLaunch", 500, 5, correlation=20),
+               *(event("kernel", "a", at, 1, 7, correlation=20) for at in (510, 520, 530))]  # fmt: skip
+    found = perfcore.profile(write(tmp_path / "captured.json", events), by="operator")
+    assert own(found) == {"aten::mm": 60, "aten::relu": 21, "cudaGraphLaunch": 3}
+
+
 def test_groups_by_kernel_operator_and_marker(tmp_path):
     """The first group in the table counts that names fit; those of the user's table go before."""
     events = [

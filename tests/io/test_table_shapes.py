@@ -312,3 +312,18 @@ def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path
         "sd_s: spread of runs (deviation)",
         "status: outcome of the run",
     ]
+
+
+def test_a_comment_with_a_number_names_no_columns(read):
+    """Two words above two columns of numbers are names only if neither is a number."""
+    data = read("# benchmark of solver v2\n# date 2024\n1 12.1\n2 6.2\n# node crashed\n4 3.3\n8 1.9\n", "a.dat")
+    assert list(data.table.columns) == ["p", "time"]
+
+
+def test_benchmarks_of_pytest_are_named_as_pytest_prints_them(tmp_path):
+    (tmp_path / "b.csv").write_text(
+        "name,min,max,mean,stddev,rounds,iterations,ops\n"
+        "test_sort[100],0.0010,0.0013,0.0011,0.00005,200,1,909.1\ntest_sort[1000],0.013,0.015,0.0136,0.0004,50,1,73.5\n"
+    )
+    verdict = perfcore.gate(tmp_path / "b.csv", tmp_path / "b.csv")
+    assert [row["benchmark"] for row in verdict.to_dict()["benchmarks"]] == ["test_sort[100]", "test_sort[1000]"]

@@ -74,6 +74,20 @@ def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_non
     assert "Left out: 1 location without states: 1.3.1" in silent.closing()
 
 
+def test_threads_and_gpu_streams_of_one_trace_have_an_efficiency_each():
+    """Threads compute 90 and 92 of 100; of a stream that is busy for 20 neither is less efficient."""
+    rows = [(0, 0, 0, 90), (0, 1, 90, 100), (1, 0, 0, 92), (1, 1, 92, 100), (2, 2, 40, 60)]
+    names = ["rank 0", "rank 1", "CUDA[0:7]"]
+    states, kinds = ("solve", "MPI_Allreduce", "gemm"), ["host threads", "host threads", "GPU streams"]
+    location, state, start, end = zip(*rows, strict=True)
+    trace = perfcore.Trace(location, state, start, end, names, states, busy_states=("solve", "gemm"),
+                           levels={"kind": kinds}, source="run.otf2")  # fmt: skip
+    runs = perfcore.overheads(trace)
+    assert [profile.group for profile in runs] == ["host threads", "GPU streams"]
+    assert [float(profile.efficiencies().parallel[0]) for profile in runs] == pytest.approx([0.91, 0.2])
+    assert runs.report().answer.startswith("2 groups: run.otf2, host threads, 2 locations x 100 ns: parallel")
+
+
 def test_messages_of_applications_stay_with_them(tmp_path):
     """Each as if it had been traced alone: calls, and the replay on an ideal network."""
     path = paraver_run(tmp_path, 2, late_ns=3000)

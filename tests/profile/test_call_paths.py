@@ -41,3 +41,22 @@ def test_callees_lie_within_their_callers_side_by_side(report):
         caller = name.rpartition(" → ")[0]
         assert not caller or (place[caller][0] <= start and end <= place[caller][1] + 1e-12)
     assert place["main → a"][1] == pytest.approx(place["main → c"][0])
+
+
+def test_two_runs_differ_by_call_path(tmp_path):
+    """In the second run b takes 30 us longer in each of two threads, and c does not occur."""
+    slower = [("main", 0, 120), ("a", 10, 70), ("b", 20, 60), ("a", 80, 100)]
+    for name, calls in (("old", CALLS), ("new", slower)):
+        events = [
+            {"ph": "X", "name": function, "ts": start, "dur": end - start, "pid": 0, "tid": thread}
+            for thread in (1, 2)
+            for function, start, end in calls
+        ]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"traceEvents": events}))
+    report = perfcore.profile([tmp_path / "old.json", tmp_path / "new.json"]).report()
+    (table,) = (table for table in report.tables if "by call path" in (table.title or ""))
+    found = {path: (old / 1000, new / 1000) for path, old, new in table.rows}
+    assert found == {
+        "main → a → b": (10, 40), "main → a": (50, 80), "main": (100, 120), "main → c": (10, 0),
+    }  # fmt: skip
+    assert [path for path, _, _ in table.rows][:2] == ["main → a", "main → a → b"]

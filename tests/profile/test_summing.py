@@ -262,3 +262,25 @@ def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):
     cut = perfcore.profile(part_of(trace, until="60us"))
     assert not cut[0].has_calls
     assert all(np.isnan(row["calls"]) for row in cut.to_dict()["rows"])
+
+
+def test_user_functions_divide_what_runs(tmp_path):
+    """From 20 to 80 the thread is in solve, of that from 40 to 60 in kernel; from 50 to 70 in MPI_Barrier."""
+    (tmp_path / "run.pcf").write_text(
+        "STATES\n1 Running\n13 Group Communication\n\nEVENT_TYPE\n9 50000002 MPI Collective Comm\nVALUES\n"
+        "8 MPI_Barrier\n"
+        "\nEVENT_TYPE\n0 60000019 User functions\nVALUES\n0 End\n1 solve\n2 kernel\n"
+    )
+    lines = ["#Paraver (01/01/2026 at 10:00):100_ns:1(1):1:1(1:1)", "1:1:1:1:1:0:50:1", "1:1:1:1:1:50:70:13",
+             "1:1:1:1:1:70:100:1"]  # fmt: skip
+    events = ((20, 60000019, 1), (40, 60000019, 2), (50, 50000002, 8), (60, 60000019, 0), (70, 50000002, 0),
+              (80, 60000019, 0))  # fmt: skip
+    lines += [f"2:1:1:1:1:{time}:{kind}:{value}" for time, kind, value in events]
+    (tmp_path / "run.prv").write_text("\n".join(lines) + "\n")
+    [run] = perfcore.profile(tmp_path / "run.prv")
+    times = dict(zip(run.functions, run.by_function_ns.tolist(), strict=True))
+    assert {name: time for name, time in times.items() if time} == {
+        "Running": 40, "solve": 30, "kernel": 10, "MPI_Barrier": 20,
+    }  # fmt: skip
+    calls = dict(zip(run.functions, run.calls.sum(axis=(1, 2)).tolist(), strict=True))
+    assert (calls["solve"], calls["kernel"], calls["MPI_Barrier"]) == (1, 1, 1)

@@ -134,41 +134,12 @@ def test_variation_costs_work():
     assert found.shares == (100, 200)
 
 
-def test_fixed_times():
-    """Means 5 + w and 1 + w: of 10 units, 3 and 7 take 8 both."""
-    found = balance([normal(1, 0.1)] * 2, 10, MEAN, [normal(5, 1), normal(1, 1)])
-    assert found.shares == (3, 7)
-    assert found.figures == pytest.approx((8.0, 8.0))
-
-
-def test_a_machine_whose_fixed_time_is_too_long_gets_nothing():
-    found = balance([normal(1, 0.1)] * 2, 10, MEAN, [normal(50, 1), normal(1, 1)])
-    assert found.shares == (0, 10)
-
-
-@pytest.mark.parametrize("by", ["quantile:0.9", "mean"])
-def test_fixed_times_balance_the_statistic(by):
-    """Normals: the 0.9-quantile of f + w t is by its mean and the root of the summed variances."""
-    fixed, times = [(3.0, 1.0), (1.0, 0.2), (6.0, 0.5)], [(1.0, 0.4), (2.0, 0.1), (1.5, 0.3)]
-    found = balance([normal(*t) for t in times], 1000, parse_statistic(by), [normal(*f) for f in fixed])
-    z = NormalDist().inv_cdf(0.9) if by != "mean" else 0.0
-    expected = [
-        f + w * t + z * math.hypot(s, w * u) for w, (f, s), (t, u) in zip(found.shares, fixed, times, strict=True)
-    ]
-    assert sum(found.shares) == 1000
-    assert found.figures == pytest.approx(expected)
-    # No unit can be moved to a machine that would be done sooner than the slowest is now.
-    assert max(expected) - min(expected) < 2.0 * max(t + z * u for t, u in times)
-
-
 def test_no_division_into_whole_units_is_better():
     """Against all divisions of 12 units among three machines."""
-    times, fixed = [1.0, 1.7, 0.6], [0.5, 0.0, 4.0]
-    found = balance([normal(t, 0.1) for t in times], 12, MEAN, [normal(f, 0.1) for f in fixed])
+    times = [1.0, 1.7, 0.6]
+    found = balance([normal(t, 0.1) for t in times], 12, MEAN)
     best = min(
-        max(f + w * t for w, f, t in zip((a, b, 12 - a - b), fixed, times, strict=True))
-        for a in range(13)
-        for b in range(13 - a)
+        max(w * t for w, t in zip((a, b, 12 - a - b), times, strict=True)) for a in range(13) for b in range(13 - a)
     )
     assert max(found.figures) == pytest.approx(best)
 
@@ -180,18 +151,17 @@ def test_the_sum_is_kept(total):
     assert min(found.shares) >= 0
 
 
-def test_shared_quantities_are_divided_with():
-    """Fixed and unit time both fall with the speed: of w units it is (5 + w)/speed, whatever the share."""
+def test_quotients_are_divided_by_their_draws():
+    """Of w units it is w/speed; independent machines are all done by t with the product of the probabilities."""
     speeds = [{"normal": [10.0, 1.0]}, {"normal": [5.0, 1.0]}]
-    model = StructuralModel("0", inputs={"speed": speeds}, components={"unit": "1/speed", "fixed": "5/speed"})
-    found = schedule(model, divide=100, unit_time="unit", fixed_time="fixed", by="quantile:0.95")
+    model = StructuralModel("0", inputs={"speed": speeds}, components={"unit": "1/speed"})
+    found = schedule(model, divide=100, unit_time="unit", by="quantile:0.95", method="sample")
     slow = [NormalDist(10, 1).inv_cdf(0.05), NormalDist(5, 1).inv_cdf(0.05)]
-    expected = [(5 + w) / s for w, s in zip(found.shares, slow, strict=True)]
+    expected = [w / s for w, s in zip(found.shares, slow, strict=True)]
     assert found.figures == pytest.approx(expected, rel=2e-3)
     assert max(expected) - min(expected) < 2.0 / slow[1]
-    # Independent machines: all are done by t with the product of the probabilities.
     late = float(found.finish.quantile(0.9))
-    by_then = [NormalDist(m, s).cdf((5 + w) / late) for w, (m, s) in zip(found.shares, [(10, 1), (5, 1)], strict=True)]
+    by_then = [NormalDist(m, s).cdf(w / late) for w, (m, s) in zip(found.shares, [(10, 1), (5, 1)], strict=True)]
     assert (1 - by_then[0]) * (1 - by_then[1]) == pytest.approx(0.9, abs=3e-3)
 
 

@@ -431,12 +431,12 @@ def test_a_division():
 
 
 @pytest.mark.parametrize(
-    ("variation", "scale", "name"),
+    ("variation", "name"),
     # The paper: "0.25 or less" is low, "more than 0.25, but less than 0.5" medium, "over half the range" high.
-    [(0.0, 1, "low"), (0.25, 1, "low"), (0.26, 1, "medium"), (0.49, 1, "medium"), (0.51, 1, "high"), (51, 100, "high")],
+    [(0.0, "low"), (0.25, "low"), (0.26, "medium"), (0.49, "medium"), (0.51, "high")],
 )
-def test_classes_of_variation(variation, scale, name):
-    assert variation_class(variation, scale) == name
+def test_classes_of_variation(variation, name):
+    assert variation_class(variation) == name
 
 
 def test_an_error_about_a_typed_formula_is_one_line():

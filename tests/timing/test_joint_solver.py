@@ -83,7 +83,7 @@ def fit_in_speeds(problem, w, r):
 def inverse_speed_index(problem, function, system):
     """Where theta holds v of a system: behind all w, function by function, without the reference."""
     before = problem.n_functions * problem.n_codes + function * len(problem.fitted_systems)
-    return before + int(problem.place[system])
+    return before + int(np.searchsorted(problem.fitted_systems, system))
 
 
 def test_parameters_and_errors_of_a_fit_in_w_and_r(joint):

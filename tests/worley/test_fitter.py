@@ -178,7 +178,6 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"fitter": "worley", "tolerance": -1}, "must be greater than 0"),
         ({"busy": "run"}, "these data have no states"),
         ({"column": "cpu"}, "column= belongs to time series"),
-        ({"fitter": "worley", "epsilon_tolerance": 0}, "must be greater than 0"),
     ],
 )
 def test_options_that_are_refused(ramp, options, message):

@@ -13,7 +13,6 @@ from scipy import optimize
 from perf_worley.factor_tree import PhaseBasis
 from perf_worley.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
 from perf_worley.moment_tree import MomentTree
-from perf_worley.options import WorleyOptions
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 
@@ -215,14 +214,6 @@ def test_degenerate_curves(degree):
     assert exactly.breaks.tolist() == [0.0, 2.0, 5.0, 9.0]
     assert exactly.statistics["tolerance"] == 0.0
     assert Minimax().segment(three, 50, Basis(degree)).breaks.tolist() == [0.0, 2.0, 5.0, 9.0]
-
-
-def test_users_tolerances_stop_the_search_early(noisy):
-    curve = noisy(500)
-    exactly = Minimax().segment(curve, 8, Basis(2)).statistics
-    roughly = Minimax(WorleyOptions(epsilon_tolerance=1.0, break_tolerance=0.5)).segment(curve, 8, Basis(2)).statistics
-    assert roughly["evaluations"] < exactly["evaluations"]
-    assert roughly["tolerance"] == pytest.approx(exactly["tolerance"], abs=3.0)
 
 
 def test_step_exactly_at_a_breakpoint():

@@ -360,7 +360,7 @@ def profile(
 
 def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[str, Any]) -> OperatorTimes | None:
     """GPU time by operator, or by kernel; None of what is no trace of host and GPU, or of a part of one."""
-    from perf_analysis.operators import PARTS, operator_times, paths_of
+    from perf_analysis.operators import PARTS, operator_times, paths_of, times_of_sums
     from perf_io.traces.gpu_activity import read_gpu_activity
 
     if PARTS & set(reading) or not isinstance(sources[0], (str, os.PathLike)):
@@ -368,7 +368,7 @@ def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[s
     paths = paths_of(sources, "operator", reading)
     activity = read_gpu_activity(paths[0], with_shapes=False)
     if activity is None:
-        return None
+        return times_of_sums(paths[0])
     by = "operator" if activity.has_operators else "kernel"
     return operator_times(sources, by, from_name, reading, None, activity)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,13 @@ class CallPaths:
         for path, parent in enumerate(self.parent.tolist()):
             depth[path] = depth[parent] + 1 if parent >= 0 else 0
         return depth
+
+    def named(self, functions: Sequence[str], separator: str) -> dict[str, int]:
+        """Return the time of each path by the names of its functions."""
+        names: list[str] = []
+        for function, parent in zip(self.function.tolist(), self.parent.tolist(), strict=True):
+            names.append(f"{names[parent]}{separator}{functions[function]}" if parent >= 0 else functions[function])
+        return dict(zip(names, self.time_ns.tolist(), strict=True))
 
 
 def call_paths(trace: Trace, nesting: Nesting, function: npt.NDArray[np.int32]) -> CallPaths:

@@ -1,4 +1,4 @@
-"""Groups of one trace that are runs of their own: its applications; and locations that no state is recorded of."""
+"""Groups of one trace that are runs of their own: applications, or host threads and GPU streams; silent locations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from perf_traces.joined_trace import JoinedTrace, run_of
-from perf_traces.levels import LocatedTrace, parts_of
+from perf_traces.levels import KIND, LocatedTrace, parts_of
 from perf_traces.messages.communication import FACT, Communication, carry
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import CUT, cut_trace
@@ -22,9 +22,9 @@ _NUMBERED = re.compile(r"(\d+)\.\d+\.\d+")  # application, task and thread, as P
 
 
 def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
-    """Yield each application of a trace with its name, without locations that are never in a state.
+    """Yield each group of a trace with its name, without locations that are never in a state.
 
-    A trace of one application whose locations all have states is yielded as it is, with an empty name.
+    A trace of one group whose locations all have states is yielded as it is, with an empty name.
     """
     if isinstance(trace, (SummarizedTrace, LocatedTrace, JoinedTrace)):
         yield trace, ""
@@ -33,16 +33,16 @@ def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
     for first, part in parts_of(trace):
         with_states[np.unique(part.location[part.end_ns > part.start_ns]) + first] = True
     matches = [_NUMBERED.fullmatch(name) for name in trace.locations]
-    applications = [match[1] if match else "" for match in matches]
+    applications = list(trace.levels.get(KIND) or [f"application {match[1]}" if match else "" for match in matches])
     distinct = list(dict.fromkeys(name for name, lasts in zip(applications, with_states, strict=True) if lasts))
     if not with_states.any() or (with_states.all() and len(distinct) == 1):
         yield trace, ""
         return
     for application in distinct:
-        members = np.array([each == application for each in applications])
+        members = np.array([name == application for name in applications])
         chosen = np.flatnonzero(members & with_states)
         yield _only(trace, chosen, np.flatnonzero(members & ~with_states)), (
-            f"application {application}" if len(distinct) > 1 else "")  # fmt: skip
+            application if len(distinct) > 1 else "")  # fmt: skip
 
 
 def _only(trace: Trace, chosen: Ints, silent: Ints) -> Trace:

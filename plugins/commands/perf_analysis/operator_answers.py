@@ -50,10 +50,11 @@ def report_of_operators(result: OperatorTimes) -> Report:
     if len(result.sources) > 1:
         name = f"{len(result.sources)} runs, last {name}" if result.parameters[0] else f"{len(result.sources)} files"
     largest = _labels(result.by, [first["name"]])[0]
-    figures = [
-        Figure(largest, first["own_ns"] / whole, format=".1%", key="largest"),
-        Figure("GPU busy", result.busy_ns / max(result.elapsed_ns, 1), format=".1%"),
-    ]
+    figures = [Figure(largest, first["own_ns"] / whole, format=".1%", key="largest")]
+    busy = ""
+    if result.elapsed_ns:
+        figures.append(Figure("GPU busy", result.busy_ns / result.elapsed_ns, format=".1%"))
+        busy = f"; GPU busy {figures[1].text} of {readable(result.elapsed_ns, 'ns', 4)}"
     rate = ""
     if rated := [row for row in rows if row.get("flop")]:
         time = sum(row["flop_ns"] for row in rated)
@@ -62,7 +63,7 @@ def report_of_operators(result: OperatorTimes) -> Report:
     calls = first["calls"]
     answer = (
         f"{name}: {figures[0].text} of the GPU work ({readable(whole, 'ns', 4)}) is {largest} ({calls} "
-        f"call{'s' * (calls != 1)}); GPU busy {figures[1].text} of {readable(result.elapsed_ns, 'ns', 4)}{rate}"
+        f"call{'s' * (calls != 1)}){busy}{rate}"
     )
     file, finer = existing_file(result.sources[0]), _FINER.get(result.by, "")
     following = f"perf profile {file} --by {finer}" if file and finer and len(result.sources) == 1 else ""

@@ -21,7 +21,8 @@ from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.many_files import NamePattern
-from perfcore.reading.recognise import write
+from perfcore.reading.recognise import read, recognise, write
+from perfcore.reading.source import Source
 from perfcore.report import Report
 from perfcore.results import Result
 
@@ -108,6 +109,8 @@ def operator_times(
     peaks = parse_peak(peak) if peak else {}
     table = read_groups(groups) if by == "group" else ()
     paths = paths_of(sources, by, how)
+    if by == "kernel" and len(paths) == 1 and first is None and (sums := times_of_sums(paths[0])):
+        return sums
     pattern = None if from_name is None else NamePattern(from_name)
     parameters = [dict(fields_of(path, pattern)) for path in paths]
     rows: list[dict[str, Any]] = []
@@ -142,6 +145,20 @@ def operator_times(
         notes.append(f"--peak has no rate for {', '.join(lacking)}")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
+
+
+def times_of_sums(path: Path) -> OperatorTimes | None:
+    """Return the times of kernels in sums by kernel, such as those of ``nsys stats`` and rocprof; None of others."""
+    with Source(path) as source:
+        if recognise(source)[0] != "gpu-sums":
+            return None
+    rows = [
+        {"name": row.kernel, "run": 0, "own_ns": round(row.time), "total_ns": round(row.time), "calls": int(row.calls),
+         "pieces": int(row.calls)}
+        for row in read(path).table.sort_values("time", ascending=False).itertuples()
+    ]  # fmt: skip
+    unknown = "when each kernel ran, so how busy the GPU was is not known"
+    return OperatorTimes("kernel", (str(path),), ({},), tuple(rows), 0, 0, (unknown,))
 
 
 def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Path]:

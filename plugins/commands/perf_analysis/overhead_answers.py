@@ -107,7 +107,8 @@ def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, 
     answers = [_answer(profile, remedies) for profile in profiles]
     sentences, figures = zip(*answers, strict=True)
     is_grouped = len(profiles) > 1 and all(profile.group for profile in profiles)
-    answer = f"{len(profiles)} applications: {'; '.join(sentences)}" if is_grouped else sentences[0]
+    groups = "applications" if profiles[0].group.startswith("application") else "groups"
+    answer = f"{len(profiles)} {groups}: {'; '.join(sentences)}" if is_grouped else sentences[0]
     brief: list[Table] = []
     full: list[Table] = []
     for profile in profiles:
@@ -260,7 +261,8 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
         if shares.get(_HOST, 0.0) >= _HOST_BOUND:
             return f"perf overheads {file} --by launch"
         exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
-        return f"perf messages {file}" if exposed >= _EXPOSED else f"perf profile {file}"
+        are_recorded = exposed >= _EXPOSED and bool(profile.exposed_ns)
+        return f"perf messages {file}" if are_recorded else f"perf profile {file}"
     if remedies is not None and remedies.gains and remedies.gains[0].share >= _LEAST_GAIN:
         return f"perf {remedies.gains[0].command} {file} {remedies.gains[0].option}".strip()
     factors = factors_in_order(profile)

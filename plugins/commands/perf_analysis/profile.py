@@ -19,7 +19,7 @@ from perf_io.traces.intervals import REPLAYED
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import JoinedTrace, LazyTrace
 from perf_traces.levels import level_names
-from perf_traces.messages.communication import communication_of
+from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nesting_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
@@ -35,6 +35,7 @@ _INCOMPLETE = (
 )
 _SO_NAMED = f"{NO_STATE} (a state)"  # a state that a tracer called as what is in none is called here
 _MOST_CELLS = 1 << 26  # of 16 bytes, and as many again where states are nested
+_ENTERED = "entered"  # of the facts of a trace with user functions: how often each location enters each of them
 _LOCATIONS, _STATES = "profiled_locations", "profiled_states"  # tables and types in a trace's database
 _CODED = (("location", _LOCATIONS), ("state", _STATES))
 
@@ -60,9 +61,9 @@ def _add(
 
 
 def named_calls(trace: Trace) -> Trace:
-    """Return a trace in which the calls of a communication library are states by their names.
+    """Return a trace in which user functions, and the calls of a communication library, are states by their names.
 
-    Paraver's states say only that a location communicates. A trace whose states are calls stays as it is.
+    Paraver's states say only that a location runs or communicates. A trace whose states are calls stays as it is.
     """
     if isinstance(trace, (SummarizedTrace, JoinedTrace, LazyTrace)) or nesting_of(trace) is not None:
         return trace
@@ -70,6 +71,8 @@ def named_calls(trace: Trace) -> Trace:
         communication = communication_of(trace)
     except DataError:  # of a part of a run
         return trace
+    if FUNCTIONS in trace.facts and (changes := trace.facts[FUNCTIONS]()).entered.shape[1] == len(trace.locations):
+        trace = _with_functions(trace, changes)
     if communication is None or not len(communication.calls) or set(communication.calls.operations) & {*trace.states}:
         return trace
     calls, n = communication.calls, len(trace.locations)
@@ -88,6 +91,34 @@ def named_calls(trace: Trace) -> Trace:
         location, state, start, end, trace.locations, (*trace.states, *calls.operations), time_unit=trace.time_unit,
         busy_states=trace.busy_states, span_ns=trace.span_ns, source=trace.source, notes=trace.notes,
         markers=trace.markers, levels=trace.levels, facts=trace.facts,
+    )  # fmt: skip
+
+
+def _with_functions(trace: Trace, changes: FunctionChanges) -> Trace:
+    """Return a trace whose computing states are user functions, if a location is in one."""
+    length = int(max(trace.end_ns.max(initial=0), changes.time_ns.max(initial=0))) + 1
+    moments = changes.location * length + changes.time_ns
+    location = trace.location.astype(np.int64)
+    # The changes within each computing interval divide it.
+    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)], bool)[trace.state]
+    first = np.searchsorted(moments, location * length + trace.start_ns, "right")
+    behind = np.where(busy, np.searchsorted(moments, location * length + trace.end_ns, "left"), first)
+    count = np.maximum(behind - first, 0) + 1
+    interval = np.repeat(np.arange(len(location)), count)
+    number = np.arange(len(interval)) - np.repeat(np.cumsum(count) - count, count)
+    change = first[interval] + number - 1  # by which a piece begins; of the first the one before the interval
+    times = np.append(changes.time_ns, 0)
+    start = np.where(number > 0, times[change], trace.start_ns[interval])
+    end = np.where(number < count[interval] - 1, times[np.minimum(change + 1, len(moments))], trace.end_ns[interval])
+    is_own = (change >= 0) & busy[interval] & (np.append(changes.location, -1)[change] == location[interval])
+    function = np.where(is_own, np.append(changes.function, -1)[change], -1)
+    state = np.where(function >= 0, function + len(trace.states), trace.state[interval])
+    names = tuple(f"{name} (function)" if name in trace.states else name for name in changes.names)
+    return Trace(
+        trace.location[interval], state.astype(np.int32), start, end, trace.locations, (*trace.states, *names),
+        time_unit=trace.time_unit, busy_states=(*trace.busy_states, *names), span_ns=trace.span_ns,
+        source=trace.source, notes=trace.notes, markers=trace.markers, levels=trace.levels,
+        facts={**trace.facts, _ENTERED: dict(zip(names, changes.entered, strict=True))},
     )  # fmt: skip
 
 
@@ -124,6 +155,8 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     if (background := trace.facts.get(BACKGROUND)) in called:
         calls = calls.copy()
         calls[place[called[background]]] = 0
+    for name, entered in trace.facts.get(_ENTERED, {}).items():
+        calls[place[name], :, 0] = entered if shape[2] == 1 else 0
     counted = counted_by_function(trace, function, place[NO_STATE], stretches, shape, united)
     without = int((np.delete(times, place[NO_STATE], axis=0).sum(axis=(0, 2)) == 0).sum())
     notes = (*([f"{without} of the locations have no states that last"] if without else []), *counted.notes)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perf_analysis.profiles import Profiles, RunProfile
 
 _LETTERS = 60  # of a name, where there is room
-_MOST_FUNCTIONS, _MOST_RUNS = 20, 8
+_MOST_FUNCTIONS, _MOST_RUNS, _MOST_PATHS = 20, 8, 8
 _MOST_BARS, _MOST_LINES, _MOST_AREAS = 15, 8, 10
 _MOST_PARTS = 40
 _NARROWEST, _MOST_BOXES, _LETTERS_ACROSS = 0.002, 1000, 130  # of an icicle: share of a box, boxes, and letters
@@ -39,6 +39,8 @@ def report_of(profiles: Profiles) -> Report:
     before = f"{n_runs} runs over {', '.join(profiles.parameters)}, last " if n_runs > 1 else ""
     answer = f"{before}{source}: {', '.join(f'{each.text} {each.name}' for each in figures)} of {size}"
     tables = [_flat(run)] if n_runs == 1 else [_over_runs(profiles)]
+    if n_runs == 2 and all(each.paths is not None for each in profiles):
+        tables.append(_path_differences(profiles))
     if profiles.by != "function":
         tables += [_parts(profiles, each) for each in profiles.runs[-_MOST_RUNS:]]
     frame = profiles.table()
@@ -90,6 +92,25 @@ def label_of(profiles: Profiles, run: RunProfile) -> str:
 
     same_label = [each for each in profiles if parameters_of(each) == parameters_of(run)]
     return parameters_of(run) if len(same_label) == 1 else f"{parameters_of(run)} ({same_label.index(run) + 1})"
+
+
+def _path_differences(profiles: Profiles) -> Table:
+    """Return the call paths whose times, with callees, differ most between two runs."""
+    before, after = (
+        {path: time / len(run.locations) for path, time in run.paths.named(run.functions, " → ").items()}
+        for run in profiles if run.paths is not None
+    )  # fmt: skip
+    rows = [(path, before.get(path, 0.0), after.get(path, 0.0)) for path in before | after]
+    rows.sort(key=lambda row: -abs(row[2] - row[1]))
+    old, new = (label_of(profiles, run) for run in profiles)
+    columns = [
+        Column("call path", 0, least=_LETTERS),
+        Column(old, 1, "ns", "time"),
+        Column(new, 2, "ns", "time"),
+        Column("difference", lambda row: row[2] - row[1], "ns", "time"),
+        Column("ratio", lambda row: row[2] / row[1] if row[1] else None, format=".3g"),
+    ]
+    return Table(columns, rows, "Mean time per location with callees, by call path", limit=_MOST_PATHS)
 
 
 def _flat(run: RunProfile) -> Table:

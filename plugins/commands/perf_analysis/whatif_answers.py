@@ -81,7 +81,8 @@ def _tables_of_messages(result: Answers) -> list[Table]:
     paths = _paths(result)
     messages = [(name, path, *row) for name, path in (paths if len(paths) == 2 else paths[:1]) for row in path.messages]
     runs: list[Any] = [("baseline", result.runtime_ns, None, None)]
-    runs += [(a.question, a.runtime_ns, a.runtime_ns / result.runtime_ns - 1.0, _interval(a)) for a in result.answers]
+    runs += [(a.question, a.runtime_ns, a.runtime_ns / result.runtime_ns - 1.0, _interval(a))
+             for a in _changing(result.answers, result)]  # fmt: skip
     questions = [
         Column("question", "question"), Column("runtime_ns", "runtime_ns"),
         Column("before_ns", lambda _: result.runtime_ns), Column("is_bound", "is_bound"),
@@ -100,6 +101,12 @@ def _tables_of_messages(result: Answers) -> list[Table]:
           if result.rules.refutations else []),
         Table(questions, result.answers, importance="data"), Table(of_paths, by_class, importance="data"),
     ]  # fmt: skip
+
+
+def _changing(answers: Sequence[Any], result: Answers | GpuAnswers) -> list[Any]:
+    """Return answers without that of a sweep's factor 1, which is the baseline, unless it differs."""
+    return [each for k, each in enumerate(answers)
+            if not (result.sweep and result.sweep[k] == 1.0 and each.runtime_ns == result.runtime_ns)]  # fmt: skip
 
 
 def _sweep_sentence(swept: str, sweep: Sequence[float], times: Sequence[int]) -> str:
@@ -244,7 +251,9 @@ def _tables_of_gpu(result: GpuAnswers) -> list[Table]:
     scenarios = [(each.question, each.runtime_ns, each.runtime_ns / whole - 1.0) for each in result.scenarios]
     tables = [Table(columns, rows), Table(_SCENARIOS[:2], scenarios, importance="data")]
     if scenarios and not usual:
-        tables.insert(0, Table(_SCENARIOS, [("baseline", whole, 0.0), *scenarios]))
+        changing = _changing(result.scenarios, result)
+        runs = [row for row, each in zip(scenarios, result.scenarios, strict=True) if each in changing]
+        tables.insert(0, Table(_SCENARIOS, [("baseline", whole, 0.0), *runs]))
     for heading, spent in (("kernel", path.by_kernel), ("host activity", path.by_host)):
         named = list(zip(plain_names(list(spent)), spent.values(), strict=True))
         title = f"Critical path by {heading}"

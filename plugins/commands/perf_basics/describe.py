@@ -158,6 +158,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["alternatives"] = f"{', '.join(roles.alternatives)}: a model each (choose with --value)"
     if (spread := spread_in_words(data)) is not None:
         facts["spread"] = spread
+    if roles.category == ("kernel",) and not roles.parameters:  # sums by kernel of one run
+        return facts | {"next": [f"perf profile {name}"]}
     if roles.category:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
     parts = parts_of(data, notes := list[str]())

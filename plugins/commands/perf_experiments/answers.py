@@ -48,7 +48,7 @@ def report_of_design(result: Design) -> Report:
         title=f"design of {', '.join(result.factors)}",
         answer=answer + refused,
         figures=figures,
-        tables=[Table([*levels, Column("replications", counts, importance="data")])],
+        tables=[Table([*levels, Column("repetitions", counts, importance="data")])],
         next="-o design.toml writes it; perf experiment run design.toml -- COMMAND makes the runs",
         details=details,
     )
@@ -147,7 +147,7 @@ def _run_table(runs: Sequence[Run], importance: Any = "default") -> Table:
     columns = [
         Column("run", "number", key="run"),
         *_factors(dict.fromkeys(name for run in runs for name in run.point)),
-        Column("replication", "replication"),
+        Column("repetition", "replication"),
         *(
             Column(name, lambda run, name=name: run.values.get(name), format=".6g", key=name)
             for name in dict.fromkeys(name for run in runs for name in run.values)

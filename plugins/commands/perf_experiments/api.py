@@ -30,14 +30,14 @@ _ROUNDS = 10  # of versions without a design
 
 
 def seconds_of(duration: str | float) -> float:
-    """Seconds of a duration: ``"2h"``, or a number of them."""
+    """Return seconds of a duration: ``"2h"``, or a number of them."""
     from perf_tables.arguments import parse_duration
 
     return parse_duration(str(duration)) / 1e9
 
 
 def levels_of(factors: Levels | Sequence[str], flag: str) -> dict[str, Sequence[Any]]:
-    """Levels of each factor, each once; those given as a text are read as the command line's."""
+    """Return levels of each factor, each once; those given as a text are read as the command line's."""
     from perf_experiments.design import parse_factor
 
     if isinstance(factors, Mapping):
@@ -85,7 +85,9 @@ def design(
             help="Condition on every point, such as 'D % p == 0' or 'p <= cores'.",
         ),
     ] = (),
-    replications: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each point.")] = 2,
+    replications: Annotated[
+        int, typer.Option("--repetitions", "--replications", metavar="N", min=1, help="Runs of each point.")
+    ] = 2,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random order and points.")] = 0,
     centre: Annotated[
         Mapping[str, Any] | Sequence[str],
@@ -176,7 +178,7 @@ def design(
 
 
 def default_store(design: PathLike | None) -> Path:
-    """Where the runs of a design's file are kept by default: next to it; of versions alone, versions.db."""
+    """Return where the runs of a design's file are kept by default: next to it; of versions alone, versions.db."""
     return Path("versions.db") if design is None else Path(design).with_suffix(".db")
 
 
@@ -200,7 +202,7 @@ def run(
     ] = (),
     rounds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Rounds (default: the design's replications; of versions alone 10)."),
+        typer.Option(metavar="N", min=1, help="Rounds (default: the design's repetitions; of versions alone 10)."),
     ] = None,
     store: Annotated[
         PathLike | None,
@@ -219,6 +221,7 @@ def run(
         Sequence[str],
         typer.Option(
             "--value",
+            "-v",
             metavar="NAME=REGEX",
             help="Value in the output, such as 'time=Time in seconds = *([0-9.]+)'; the first is what is "
             "modelled, without any the wall time.",
@@ -362,7 +365,7 @@ def run(
 
 
 def _kept_versions(store: PathLike) -> list[str]:
-    """The versions whose runs a store holds; none where there is no store."""
+    """Return the versions whose runs a store holds; none where there is no store."""
     from perf_experiments.store import Store
 
     if not Path(store).exists():
@@ -570,7 +573,7 @@ def next_points(
     """Recommend the most informative next runs, from a model or a run database.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
-    store: the points whose runs spread so much that more replications are needed.
+    store: the points whose runs spread so much that more repetitions are needed.
 
     Raises
     ------

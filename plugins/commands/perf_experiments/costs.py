@@ -27,7 +27,7 @@ _SHARED_RUNS = 4.0
 
 
 def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: float = 1.0) -> Floats:
-    """Time of one run at each point, as a model predicts it."""
+    """Return the time of one run at each point, as a model predicts it."""
     columns: dict[str, list[Any]] = {}
     for symbol, column in model.variables.items():
         name = next((name for name in (symbol, column) if name in points[0]), None)
@@ -45,7 +45,7 @@ def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: floa
 
 
 def costs_by_runs(measured: Sequence[tuple[Point, float]], points: Sequence[Point]) -> Floats:
-    """Time of one run at each point, from runs of some."""
+    """Return the time of one run at each point, from runs of some."""
     if not measured:
         raise DataError("there are no runs to estimate from yet")
     names = list(points[0])
@@ -85,7 +85,7 @@ def _clear_slopes(features: Floats, logs: Floats) -> Floats:
 
 
 def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
-    """Logarithms of positive factors, and an indicator for each level of the others (n_points, n_features)."""
+    """Return logarithms of positive factors, and an indicator for each level of the others (n_points, n_features)."""
     columns = []
     for name in names:
         levels = [point[name] for point in points]
@@ -99,7 +99,7 @@ def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
 class Budgeted(Design, frozen=True, forbid_unknown_fields=True):
     """A design whose runs have a price, and that is within its budget where there is one."""
 
-    total_s: float = 0.0  # what its runs take, all replications
+    total_s: float = 0.0  # what its runs take, all repetitions
     too_dear_s: dict[str, float] = msgspec.field(default_factory=dict)
 
 
@@ -180,7 +180,7 @@ class Replications(Result):
 
 
 def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:
-    """The smallest number of runs whose mean is known to a relative precision.
+    """Return the smallest number of runs whose mean is known to a relative precision.
 
     Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
     quantile.
@@ -192,7 +192,7 @@ def runs_for_precision(spread: float, freedom: float, precision: float, most: in
 def needed_replications(
     runs: Sequence[Run], precision: float, most: int = 30, value: str | None = None
 ) -> list[Needed]:
-    """What each point needs, in the order of the points' levels.
+    """Return what each point needs, in the order of the points' levels.
 
     Run times spread in proportion to themselves, more or less: the relative spread that all points share is estimated
     from all, and each point's own, with the degrees of freedom that it has, is weighed against it as four runs would
@@ -212,10 +212,13 @@ def needed_replications(
         values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
     except KeyError:
         raise OptionError(f"no value {name!r} in a run; `perf experiment list STORE` shows what was reported") from None
-    spreads = [_relative_variance(measured) for measured in values]
+    spreads = [
+        float(measured.var(ddof=1) / measured.mean() ** 2) if len(measured) > 1 and measured.mean() else 0.0
+        for measured in values
+    ]
     freedom = np.array([len(measured) - 1 for measured in values])
     if not freedom.any():
-        raise DataError("no point was measured twice, so the spread is unknown; make two replications first")
+        raise DataError("no point was measured twice, so the spread is unknown; make two repetitions first")
     shared = float(np.dot(freedom, spreads) / freedom.sum())
     needs = []
     for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
@@ -239,8 +242,3 @@ def _half_width(spread: float, freedom: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + 0.5 * _COVERAGE)) * spread
-
-
-def _relative_variance(values: np.ndarray) -> float:
-    mean = float(values.mean())
-    return float(values.var(ddof=1)) / mean**2 if len(values) > 1 and mean else 0.0

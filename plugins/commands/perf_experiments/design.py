@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,10 +25,11 @@ from perfcore.report import Report
 from perfcore.results import Result
 
 Key = tuple[tuple[str, Level], ...]
+Factors = Mapping[str, Sequence[Level]]
 
 # What a table of runs holds next to factors and values.
 COLUMNS = (
-    *("run", "replication", "replications", "started", "host", "noisy"),
+    *("run", "repetition", "replication", "replications", "repetitions", "started", "host", "noisy"),
     *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status"),
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -47,7 +49,7 @@ _MEANINGS = {
 
 
 def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
-    """A factor as the command line gives it: ``p=1,2,4``, ``D=128..1024*2`` or ``solver=cg,lu``."""
+    """Return a factor as the command line gives it: ``p=1,2,4``, ``D=128..1024*2`` or ``solver=cg,lu``."""
     name, equals, levels_text = (part.strip() for part in text.partition("="))
     if not equals or not levels_text:
         raise OptionError(f"factor {text!r}: NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST*FACTOR is expected, p=1..64*2")
@@ -56,7 +58,11 @@ def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
         levels = parse_values(levels_text)
     except (ValueError, ZeroDivisionError):
         words = [word.strip() for word in levels_text.split(",")]
-        numbers = [word for word in words if _reads_as_number(word)]
+        numbers = []
+        for word in words:
+            with contextlib.suppress(ValueError):
+                float(word)
+                numbers.append(word)
         if numbers or ".." in levels_text:
             wrong = next((word for word in words if word not in numbers), levels_text)
             raise OptionError(
@@ -68,7 +74,7 @@ def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
 
 
 def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level, ...]]:
-    """Factors whose names and levels can be used; whole numbers become ``int``."""
+    """Return factors whose names and levels can be used; whole numbers become ``int``."""
     if not factors:
         raise OptionError("a design needs a factor, such as p=1,2,4,8")
     checked = {}
@@ -90,7 +96,7 @@ def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level
 
 
 def level_of(name: str, level: Any) -> Level:
-    """A level that can be used; a whole number becomes ``int``."""
+    """Return a level that can be used; a whole number becomes ``int``."""
     if isinstance(level, str) and level and level.isprintable():
         return level
     if isinstance(level, (int, float)) and not isinstance(level, bool) and abs(level) < float("inf"):
@@ -98,26 +104,18 @@ def level_of(name: str, level: Any) -> Level:
     raise OptionError(f"factor {name}: level {level!r} is neither a finite number nor a word")
 
 
-def _reads_as_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
 def point_key(point: Mapping[str, Any]) -> Key:
-    """A point as something that a dictionary takes, whatever the order of its factors."""
+    """Return a point as something that a dictionary takes, whatever the order of its factors."""
     return tuple(sorted(point.items()))
 
 
 def available_cores() -> int:
-    """Processors that this process may use, which in a batch job or container are fewer than the machine has."""
+    """Return processors that this process may use, which in a batch job or container are fewer than the machine has."""
     return len(os.sched_getaffinity(0))
 
 
 def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[Point], dict[str, int]]:
-    """The points that meet all constraints, and how many each constraint was the first to refuse."""
+    """Return the points that meet all constraints, and how many each constraint was the first to refuse."""
     kept, refused = list(points), {}
     for text in constraints:
         formula = Formula(text)
@@ -138,17 +136,14 @@ def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[P
     return kept, refused
 
 
-Factors = Mapping[str, Sequence[Level]]
-
-
 def full_factorial(factors: Factors) -> list[Point]:
-    """Every combination of levels; the last factor varies fastest."""
+    """Return every combination of levels; the last factor varies fastest."""
     check_count(math.prod(map(len, factors.values())), "all combinations of the levels")
     return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
 
 
 def centre_of(factors: Factors, centre: Point) -> Point:
-    """The centre of a one-at-a-time design: the middle level of each factor, the lower of two, unless given."""
+    """Return the centre of a one-at-a-time design: the middle level of each factor, the lower of two, unless given."""
     for name, level in centre.items():
         if name not in factors:
             raise UnknownNameError("factor of the centre", name, factors)
@@ -179,37 +174,20 @@ def fraction(factors: Factors, part: int) -> list[Point]:
         rows = gsd(counts, part)
     except ValueError as error:
         raise OptionError(f"a fraction of 1/{part}: {error}; take a smaller part") from None
-    return list(_at_levels(factors, rows))
+    return _drawn(factors, np.asarray(rows, dtype=np.int64))
 
 
-def latin_hypercube(factors: Factors, count: int, seed: int) -> list[Point]:
-    """``count`` points, or fewer where some coincide, each factor's levels used about equally often."""
-    from scipy.stats import qmc
-
-    drawn = qmc.LatinHypercube(len(factors), seed=np.random.default_rng(seed)).random(count)
-    return list(_at_levels(factors, _level_numbers(factors, drawn)))
-
-
-def sobol(factors: Factors, seed: int) -> Iterator[Point]:
-    """Different points of a scrambled Sobol' sequence: any first ones fill the space evenly."""
-    from scipy.stats import qmc
-
-    drawn = qmc.Sobol(len(factors), seed=np.random.default_rng(seed)).random_base2(_MOST_DRAWS.bit_length() - 1)
-    return _at_levels(factors, _level_numbers(factors, drawn))
-
-
-def _level_numbers(factors: Factors, drawn: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return (drawn * [len(levels) for levels in factors.values()]).astype(np.int64)
-
-
-def _at_levels(factors: Factors, rows: np.ndarray[Any, Any]) -> Iterator[Point]:
-    """Points at rows of level numbers (n, n_factors), each once."""
-    for row in dict.fromkeys(map(tuple, rows.tolist())):
-        yield {name: levels[number] for (name, levels), number in zip(factors.items(), row, strict=True)}
+def _drawn(factors: Factors, rows: Any) -> list[Point]:
+    """Return points at rows of level numbers (n, n_factors), or of places from 0 to 1; each once."""
+    numbers = rows if rows.dtype.kind == "i" else (rows * list(map(len, factors.values()))).astype(np.int64)
+    return [
+        {name: levels[number] for (name, levels), number in zip(factors.items(), row, strict=True)}
+        for row in dict.fromkeys(map(tuple, numbers.tolist()))
+    ]
 
 
 def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Program and arguments of each version, as the command line gives them: ``old=./old/app --fast``."""
+    """Return the program and arguments of each version, as the command line gives them: ``old=./old/app --fast``."""
     commands: dict[str, tuple[str, ...]] = {}
     for text in texts:
         name, equals, command = (part.strip() for part in text.partition("="))
@@ -222,7 +200,7 @@ def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
-    """Program and arguments of a version; a text is split as a shell would."""
+    """Return the program and arguments of a version; a text is split as a shell would."""
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
@@ -285,17 +263,17 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.kind not in _EXPANDED:
             raise OptionError(f"kind {self.kind!r}: one of {', '.join(_EXPANDED)} is expected")
         if self.replications < 1 or self.seed < 0:
-            raise OptionError("replications of at least 1 and a seed of at least 0 are expected")
+            raise OptionError("repetitions of at least 1 and a seed of at least 0 are expected")
         point_counts = (point["replications"] for point in self.points if "replications" in point)
         if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in point_counts):
-            raise OptionError("points: replications of a point must be a whole number of at least 1")
+            raise OptionError("points: repetitions of a point must be a whole number of at least 1")
         if self.points and self.kind != "points":
             raise OptionError('points are given: kind = "points" is expected with them')
         if self.centre and self.kind != "one-at-a-time":
             raise OptionError("a centre belongs to designs of one factor at a time")
 
     def candidates(self) -> tuple[list[Point], dict[str, int]]:
-        """Points that meet the constraints, and how many each constraint refused."""
+        """Return points that meet the constraints, and how many each constraint refused."""
         factors = check_factors(self.factors)
         if self.kind == "points":
             points = _listed([_levels_alone(point) for point in self.points], factors, "points")
@@ -308,7 +286,7 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return meeting(points, self.constraints)
 
     def chosen(self) -> list[Point]:
-        """The points to measure, in the order of their levels."""
+        """Return the points to measure, in the order of their levels."""
         points, refused = self.candidates()
         without = {point_key(point) for point in _listed(self.left_out, check_factors(self.factors), "left_out")}
         kept = [point for point in points if point_key(point) not in without]
@@ -316,18 +294,18 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             why = ", ".join(f"{text} refuses {count}" for text, count in refused.items() if count)
             raise OptionError(f"no point is left to measure{': ' + why if why else ''}; change levels or constraints")
         if (runs := sum(self.counts(kept))) > MOST_POINTS:
-            raise OptionError(f"{runs:,} runs, and at most {MOST_POINTS:,} can be asked for; lower the replications")
+            raise OptionError(f"{runs:,} runs, and at most {MOST_POINTS:,} can be asked for; lower the repetitions")
         return kept
 
     def counts(self, points: Sequence[Point]) -> list[int]:
-        """How often each of these points is measured."""
+        """Return how often each of these points is measured."""
         point_counts = {
             point_key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point
         }
         return [point_counts.get(point_key(point), self.replications) for point in points]
 
     def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
-        """The points in the random order of one replication, counted from 1; versions of one point together."""
+        """Return the points in the random order of one replication, counted from 1; versions of one point together."""
         order = np.random.default_rng([self.seed, replication]).permutation(len(points))
         return blocked_order([points[number] for number in order])
 
@@ -337,7 +315,7 @@ def _levels_alone(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(points: Iterable[Mapping[str, Any]], factors: Mapping[str, Sequence[Level]], key: str) -> list[Point]:
-    """Points that a file lists, each once and in the factors' order."""
+    """Return points that a file lists, each once and in the factors' order."""
     listed: dict[Key, Point] = {}
     for entry in points:
         if set(entry) != set(factors):
@@ -372,10 +350,14 @@ def make_design(
     elif kind in ("latin-hypercube", "sobol"):
         if count is None or count < 1:
             raise OptionError(f"a design of the kind {kind} needs the number of its points (--points N)")
-        if kind == "sobol":
-            points = list(itertools.islice(_meeting_each(sobol(levels, seed), constraints), count))
+        from scipy.stats import qmc
+
+        engine = {"sobol": qmc.Sobol, "latin-hypercube": qmc.LatinHypercube}[kind]
+        sampler: Any = engine(len(levels), seed=np.random.default_rng(seed))
+        if kind == "sobol":  # any first ones of the points that meet the constraints fill the space evenly
+            points = meeting(_drawn(levels, sampler.random_base2(_MOST_DRAWS.bit_length() - 1)), constraints)[0][:count]
         else:
-            points = latin_hypercube(levels, count, seed)
+            points = _drawn(levels, sampler.random(count))
     design = Design(
         factors={name: list(factor_levels) for name, factor_levels in levels.items()},
         kind=kind if kind in _EXPANDED else "points",
@@ -390,7 +372,7 @@ def make_design(
 
 
 def design_of_points(counted_points: Sequence[tuple[Point, int]]) -> Design:
-    """Exactly these points, each with the number of its replications."""
+    """Return exactly these points, each with the number of its replications."""
     levels: dict[str, list[Any]] = {}
     for point, _ in counted_points:
         for name, level in point.items():
@@ -401,7 +383,7 @@ def design_of_points(counted_points: Sequence[tuple[Point, int]]) -> Design:
 
 
 def with_versions(design: Design | None, versions: Sequence[str], rounds: int = 10) -> Design:
-    """A design with each point measured by every version."""
+    """Return a design with each point measured by every version."""
     if design is None:
         return Design(factors={VERSION: list(versions)}, replications=rounds)
     if VERSION in design.factors:
@@ -426,16 +408,9 @@ def with_versions(design: Design | None, versions: Sequence[str], rounds: int = 
 
 
 def with_rounds(design: Design, rounds: int) -> Design:
-    """The design with every point measured so often."""
+    """Return the design with every point measured so often."""
     points = [_levels_alone(point) for point in design.points]
     return msgspec.structs.replace(design, replications=rounds, points=points)
-
-
-def _meeting_each(points: Iterable[Point], constraints: Sequence[str]) -> Iterable[Point]:
-    # In portions: most designs need a few points of the many that the sequence has.
-    numbered = iter(points)
-    while portion := list(itertools.islice(numbered, 256)):
-        yield from meeting(portion, constraints)[0]
 
 
 def read_design(path: str | os.PathLike[str]) -> Design:
@@ -462,7 +437,7 @@ def save_points(design: Design, path: str | os.PathLike[str]) -> list[str]:
 
 
 def design_text(design: Design) -> str:
-    """The content of the file; `read_design` gives the same design back."""
+    """Return the content of the file; `read_design` gives the same design back."""
     lines = [
         _HEAD + f"kind = {_value(design.kind)}  # {_MEANINGS[design.kind]}",
         f"replications = {design.replications}",

@@ -40,6 +40,7 @@ _MOST_SAMPLES = 10_000_000
 MOST_BYTES = 1 << 20  # kept of each of standard output, standard error and the results file
 
 Counters = Mapping[str, tuple[float, float]]
+Patterns = Mapping[str, re.Pattern[bytes]]  # by the value's name the expression whose one group is the number
 LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -85,7 +86,7 @@ def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
 
 
 def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int, written: Path | None) -> Series:
-    """Differences of counters over ``count`` intervals."""
+    """Return differences of counters over ``count`` intervals."""
     # Only the monotonic clock never jumps; the other one says once when that was.
     epoch_s = time.time() - time.monotonic()
     start_ns = time.monotonic_ns()
@@ -129,7 +130,7 @@ def _rate(before: tuple[float, float], after: tuple[float, float] | None) -> flo
 
 
 def _processor_counters(psutil: Any, now_s: float) -> Counters:
-    """Busy seconds and all seconds of each processor."""
+    """Return the busy seconds and all seconds of each processor."""
     named = {"all": psutil.cpu_times()} | {str(n): times for n, times in enumerate(psutil.cpu_times(percpu=True))}
     counters = {}
     for cpu, times in named.items():
@@ -141,7 +142,7 @@ def _processor_counters(psutil: Any, now_s: float) -> Counters:
 
 
 def _network_counters(psutil: Any, now_s: float) -> Counters:
-    """Bytes so far and the time of each interface, received and sent."""
+    """Return bytes so far and the time of each interface, received and sent."""
     counters = {}
     for interface, counted in psutil.net_io_counters(pernic=True).items():
         counters[f"network {interface} received B/s"] = (float(counted.bytes_recv), now_s)
@@ -153,7 +154,7 @@ QUANTITIES: Mapping[str, Callable[[Any, float], Counters]] = {"cpu": _processor_
 
 
 def launcher_words(launcher: str) -> tuple[str, ...]:
-    """A launcher by name, or any text, as the words that stand before the command."""
+    """Return a launcher by name, or any text, as the words that stand before the command."""
     try:
         return tuple(shlex.split(LAUNCHERS.get(launcher, launcher)))
     except ValueError as error:
@@ -161,7 +162,7 @@ def launcher_words(launcher: str) -> tuple[str, ...]:
 
 
 def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
-    """Words with the levels of a point in their places; ``{{`` and ``}}`` are braces."""
+    """Return words with the levels of a point in their places; ``{{`` and ``}}`` are braces."""
 
     def place(match: re.Match[str]) -> str:
         if match[0] in ("{{", "}}"):
@@ -180,17 +181,9 @@ class RunValueError(PerfError):
     """A run that did not report what was asked for; it counts as failed."""
 
 
-@dataclass(frozen=True)
-class ValuePattern:
-    """A value's name, and the expression whose one group is the number."""
-
-    name: str
-    expression: re.Pattern[bytes]
-
-
-def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValuePattern, ...]:
+def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> Patterns:
     """``NAME=EXPRESSION`` texts."""
-    patterns: dict[str, ValuePattern] = {}
+    patterns: dict[str, re.Pattern[bytes]] = {}
     for text in texts:
         name, equals, expression = text.partition("=")
         if not equals or not _NAME.fullmatch(name):
@@ -198,34 +191,32 @@ def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValueP
         if name in patterns or name in factors or name in COLUMNS:
             raise OptionError(f"value {name!r}: the name is taken; choose another")
         try:
-            compiled = re.compile(expression.encode(), re.MULTILINE)
+            patterns[name] = re.compile(expression.encode(), re.MULTILINE)
         except re.error as error:
             raise OptionError(f"value {name}: {expression!r} is no regular expression: {error}") from None
-        if compiled.groups != 1:
+        if (groups := patterns[name].groups) != 1:
             raise OptionError(
-                f"value {name}: {expression!r} has {compiled.groups} groups; one is expected, in ( ), which is the "
-                "number; (?: ) groups without counting"
+                f"value {name}: {expression!r} has {groups} groups; one is expected, in ( ), which is the number; "
+                "(?: ) groups without counting"
             )
-        patterns[name] = ValuePattern(name, compiled)
-    return tuple(patterns.values())
+    return patterns
 
 
-def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the output") -> dict[str, float]:
-    """The one value that each pattern finds."""
+def values_in(text: bytes, patterns: Patterns, where: str = "the output") -> dict[str, float]:
+    """Return the one value that each pattern finds."""
     values = {}
-    for pattern in patterns:
-        matches = pattern.expression.findall(text)
+    for name, expression in patterns.items():
+        matches = expression.findall(text)
         if len(matches) != 1:
             several = f"{len(matches)} times" if matches else "nowhere"
-            raise RunValueError(f"value {pattern.name} is found {several} in {where}; once is expected")
+            raise RunValueError(f"value {name} is found {several} in {where}; once is expected")
         matched = matches[0].decode(errors="replace")
         try:
-            number = float(matched)
+            values[name] = float(matched)
         except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise RunValueError(f"value {pattern.name} is {matched[:40]!r} in {where}; expected a finite number")
-        values[pattern.name] = number
+            values[name] = math.nan
+        if not math.isfinite(values[name]):
+            raise RunValueError(f"value {name} is {matched[:40]!r} in {where}; expected a finite number")
     return values
 
 
@@ -258,7 +249,7 @@ class ResultsFile:
         return self.path.lower().endswith(".json")
 
     def numbers(self, content: bytes, reserved: Sequence[str]) -> dict[str, float]:
-        """The numbers of a JSON object."""
+        """Return the numbers of a JSON object."""
         try:
             document = decode_json(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -274,7 +265,7 @@ class ResultsFile:
 
 
 def environment(program: str) -> dict[str, Any]:
-    """Facts about this machine and this moment, as JSON-ready values; what cannot be found out is None."""
+    """Return facts about this machine and this moment, as JSON-ready values; what cannot be found out is None."""
     commit = _git("rev-parse", "HEAD")
     return {
         "host": platform.node(),
@@ -292,7 +283,7 @@ def environment(program: str) -> dict[str, Any]:
 
 
 def program_fingerprint(program: str) -> dict[str, str | None]:
-    """The file that a command starts, and its SHA-256."""
+    """Return the file that a command starts, and its SHA-256."""
     executable = shutil.which(program)
     if executable is None:
         return {"program": None, "program_sha256": None}
@@ -316,16 +307,10 @@ def _processor() -> str | None:
 
 def _git(*words: str) -> str | None:
     try:
-        completed = subprocess.run(  # noqa: S603 (fixed words)
-            ["git", *words],  # noqa: S607 (whichever git the user has)
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
+        command = ["git", *words]  # whichever git the user has
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    return completed.stdout.strip()
 
 
 @dataclass(frozen=True)
@@ -354,7 +339,7 @@ class Finished:
 
 
 def cut(output: bytes) -> bytes:
-    r"""Output of at most about `MOST_BYTES`: its beginning and its end, and between them how much is missing."""
+    r"""Return output of about `MOST_BYTES` at most: its beginning, its end, and between them how much is missing."""
     if len(output) <= MOST_BYTES:
         return output
     missing = f"\n... {len(output) - MOST_BYTES} bytes left out ...\n".encode()
@@ -367,7 +352,10 @@ def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
         words = _report(argv, limit_s, stdout, stderr).split()
         if words[0] == "error":
             raise OptionError(f"command {argv[0]!r} cannot be started: {' '.join(words[1:])}")
-        code = int(words[4])
+        code, name = int(words[4]), None
+        if code < 0:
+            is_named = -code in set(signal.Signals)  # else a real-time signal
+            name = signal.Signals(-code).name if is_named else f"signal {-code}"
         stdout.seek(0)
         stderr.seek(0)
         return Finished(
@@ -376,7 +364,7 @@ def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
             system_s=float(words[2]),
             peak_memory_kib=int(words[3]),
             exit_status=code if code >= 0 else None,
-            signal=_signal_name(-code) if code < 0 else None,
+            signal=name,
             timed_out=words[5] == "1",
             stdout=stdout.read(),
             stderr=stderr.read(),
@@ -384,7 +372,7 @@ def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
 
 
 def _report(argv: Sequence[str], limit_s: float | None, stdout: BinaryIO, stderr: BinaryIO) -> str:
-    """What the supervisor says about the program."""
+    """Return what the supervisor says about the program."""
     watched, alive = os.pipe()  # nothing is written: it closes when this process ends, however it ends
     receiving, reporting = os.pipe()
     limit_ms = -1 if limit_s is None else round(limit_s * 1000)
@@ -412,15 +400,8 @@ def _report(argv: Sequence[str], limit_s: float | None, stdout: BinaryIO, stderr
     return text
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-
-
 def busy_share() -> float:
-    """Share of all processors that is busy now, 0 to 1; this program only waits meanwhile."""
+    """Return the share of all processors that is busy now, 0 to 1; this program only waits meanwhile."""
     try:
         sampled = sample_system("cpu", _LOOK_NS, _LOOK_NS)
     except MissingDependencyError:
@@ -444,7 +425,7 @@ class Measuring:
     """Makes runs, one after the other."""
 
     options: RunOptions
-    patterns: Sequence[ValuePattern]
+    patterns: Patterns
     environment: Mapping[str, object]  # facts about this machine, kept with each run
     _busy: bool = False
     _programs: dict[str, Mapping[str, object]] = field(default_factory=dict)
@@ -498,7 +479,7 @@ class Measuring:
         return share
 
     def _values(self, output: bytes, file: ResultsFile | None, point: Point) -> tuple[dict[str, float], bytes]:
-        """What the run reported, and its results file."""
+        """Return what the run reported, and its results file."""
         if file is None:
             return values_in(output, self.patterns), b""
         content = file.content()

@@ -13,22 +13,22 @@ _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
 def is_number(level: Level) -> bool:
-    """Whether a level can be computed with."""
+    """Return whether a level can be computed with."""
     return not isinstance(level, str)
 
 
 def level_text(level: Level) -> str:
-    """A level as a command line takes it."""
+    """Return a level as a command line takes it."""
     return level if isinstance(level, str) else repr(level)
 
 
 def point_text(point: Point) -> str:
-    """A point as messages name it."""
+    """Return a point as messages name it."""
     return " ".join(f"{name}={level_text(level)}" for name, level in point.items())
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as a person says it."""
+    """Return a duration as a person says it."""
     for length, unit in _STEPS:
         if seconds >= length:
             return f"{seconds / length:.2g} {unit}"

@@ -42,7 +42,7 @@ _ROUNDING = 1e-9
 
 
 def target_point(model: Model, places: Places) -> Point:
-    """One level of each variable: as named, else of the model's target and of its largest part there."""
+    """Return one level of each variable: as named, else of the model's target and of its largest part there."""
     levels = levels_at(model, places, "--target")
     for name, several in levels.items():
         if len(several) > 1:
@@ -58,7 +58,7 @@ def target_point(model: Model, places: Places) -> Point:
 
 
 def largest_levels(model: Model, places: Places | None) -> dict[str, float]:
-    """Limits by variable."""
+    """Return limits by variable."""
     limits = {}
     for name, levels in ({} if places is None else levels_at(model, places, "--max")).items():
         try:
@@ -72,7 +72,7 @@ def largest_levels(model: Model, places: Places | None) -> dict[str, float]:
 
 
 def candidate_points(model: Model, candidates: Any, constraints: Sequence[str]) -> list[Point] | None:
-    """Points that can be measured; None for those that the model knows."""
+    """Return points that can be measured; None for those that the model knows."""
     if candidates is None:
         if constraints:
             raise OptionError("--constraint needs --candidates")
@@ -135,7 +135,7 @@ class PartialFit:
 
     @classmethod
     def of(cls, rows: DesignRows) -> PartialFit:
-        """The design of a model; of the points asked for, the first is the target, the others are candidates.
+        """Return the design of a model; of the points asked for, the first is the target, the others are candidates.
 
         Columns are scaled to unit length, since the functions of a model differ by many orders of magnitude.
         """
@@ -176,7 +176,7 @@ class PartialFit:
         return np.asarray(old + np.einsum("kn,kl,ln->n", np.stack(new), self.errors, np.stack(new)))
 
     def with_one(self, number: int) -> PartialFit:
-        """The design after a measurement at one candidate."""
+        """Return the design after a measurement at one candidate."""
         rows, inverses = [], []
         for before, inverse, candidates in zip(self.rows, self.inverses, self.candidates, strict=True):
             row = candidates[number]
@@ -338,7 +338,7 @@ def _design_rows(model: Model, points: Sequence[Point]) -> DesignRows:
 
 
 def _named(model: Model, point: Point) -> dict[str, Level]:
-    """The point by the names of the columns, without what is no variable; one that is a word may be left out."""
+    """Return the point by the names of the columns, without what is no variable; one that is a word may be left out."""
     columns = {**{column: column for column in model.variables.values()}, **model.variables}
     levels = {columns[name]: level for name, level in point.items() if name in columns}
     for symbol, column in model.variables.items():
@@ -348,7 +348,7 @@ def _named(model: Model, point: Point) -> dict[str, Level]:
 
 
 def _columns(model: Model, points: Sequence[Point]) -> Any:
-    """Points as columns by the model's symbols; a variable that none of them has is left to the model."""
+    """Return points as columns by the model's symbols; a variable that none of them has is left to the model."""
     columns = {}
     for symbol, column in model.variables.items():
         values = [point.get(column) for point in points]
@@ -359,7 +359,7 @@ def _columns(model: Model, points: Sequence[Point]) -> Any:
 
 
 def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> list[Point]:
-    """Combinations of measured levels and of larger ones that can be measured, without the target.
+    """Return combinations of measured levels and of larger ones that can be measured, without the target.
 
     A model of draws has the target, too, and nothing beyond it, as the next measurement of its fit.
     """
@@ -394,7 +394,7 @@ def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> 
 
 
 def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Point) -> Floats | None:
-    """Time of one run at each candidate; None where the model is not one of time."""
+    """Return the time of one run at each candidate; None where the model is not one of time."""
     seconds = seconds_per((rows.unit or "").split(" ")[0])
     if seconds is None:
         return None
@@ -405,7 +405,7 @@ def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Poi
 
 
 def _runs_at(rows: DesignRows, model: Model, points: Sequence[Point]) -> npt.NDArray[np.int64]:
-    """Runs that the model's data have at each candidate."""
+    """Return runs that the model's data have at each candidate."""
     numbers = {model.variables[symbol]: values for symbol, values in rows.points.items() if symbol not in model.levels}
     counts = np.zeros(len(points), dtype=np.int64)
     for number, point in enumerate(points if numbers else ()):  # the model may not keep them
@@ -419,7 +419,7 @@ def _runs_at(rows: DesignRows, model: Model, points: Sequence[Point]) -> npt.NDA
 def _rivals(
     model: Model, rows: DesignRows, fixed: Point, target: Point, points: Sequence[Point], value: float
 ) -> tuple[Disagreement, ...]:
-    """Those models near the chosen one that are farthest from it at the target."""
+    """Return those models near the chosen one that are farthest from it at the target."""
     columns = _columns(model, [target, *({**fixed, **point} for point in points)])
     rivals = model.rivals(columns)
     if not rivals:

@@ -20,7 +20,7 @@ _PRINTED = ("stdout", "stderr", "results")
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Bounds of the median with at least 95 % confidence, or None from fewer than six runs.
+    """Return bounds of the median with at least 95 % confidence, or None from fewer than six runs.
 
     Source: T. Hoefler, R. Belli, "Scientific benchmarking of parallel computing systems", SC 2015, section 3.1.3; J.-Y.
     Le Boudec, "Performance evaluation of computer and communication systems", 2010, theorem 2.1. The exact binomial
@@ -32,12 +32,6 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
         return None
     interval: Any = quantile_test(values, p=0.5).confidence_interval(_COVERAGE)
     return float(interval.low), float(interval.high)
-
-
-def has_converged(values: Sequence[float], share: float) -> bool:
-    """Whether half the width of the median's interval is at most ``share`` of the median."""
-    bounds = median_interval(values)
-    return bounds is not None and (bounds[1] - bounds[0]) / 2.0 <= share * abs(float(np.median(values)))
 
 
 def parse_share(share: str | float, option: str) -> float:
@@ -126,7 +120,7 @@ class Run(Result):
         return self.problem is None
 
     def value(self, name: str) -> float:
-        """A reported value, or the wall time in seconds under the name ``wall_s``."""
+        """Return a reported value, or the wall time in seconds under the name ``wall_s``."""
         return self.wall_ns / 1e9 if name == "wall_s" else self.values[name]
 
 
@@ -225,23 +219,25 @@ class History:
             of_point[run.replication] = run
 
     def of(self, point: Point) -> Mapping[int, Run]:
-        """The runs of a point by replication."""
+        """Return the runs of a point by replication."""
         return self.runs.get(point_key(point), {})
 
     def missing(self, point: Point, replication: int, retry_failed: bool) -> bool:
-        """Whether a run is to be made, or made again."""
+        """Return whether a run is to be made, or made again."""
         run = self.of(point).get(replication)
         return run is None or (retry_failed and not run.succeeded)
 
     def settled(self, point: Point, until: float | None) -> bool:
-        """Whether the median of a point is known to this share of itself."""
+        """Return whether the median of a point is known to this share of itself."""
         if until is None:
             return True
         runs = [run for run in self.of(point).values() if run.succeeded]
-        return has_converged([run.value(self.value or next(iter(run.values), "wall_s")) for run in runs], until)
+        values = [run.value(self.value or next(iter(run.values), "wall_s")) for run in runs]
+        bounds = median_interval(values)
+        return bounds is not None and (bounds[1] - bounds[0]) / 2.0 <= until * abs(float(np.median(values)))
 
     def summary(self, points: Sequence[Point], new_runs: int, until: float | None = None) -> Summary:
-        """What there is of these points."""
+        """Return what there is of these points."""
         runs = [run for point in points for run in self.of(point).values()]
         return Summary(
             made=new_runs,

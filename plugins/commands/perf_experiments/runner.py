@@ -100,14 +100,15 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
     if stored_study is not None and stored_study != study and has_runs:
         name = next(name for name in (*study, "versions") if study.get(name) != stored_study.get(name))
         stored, new_value = (_shown(each.get(name)) for each in (stored_study, study))
-        raise OptionError(
-            f"{store.path}: its runs were made with {name} {stored}, not {new_value}; name another store with --store"
-        )
+        held = f"its runs were made with {name} {stored}, not {new_value}"
+        if name == "values" and not stored_study.get(name):
+            held = f"its runs hold wall times only, not {new_value}"
+        raise OptionError(f"{store.path}: {held}. Name another store with --store FILE")
     if stored_study != study:
-        store.set_study(study)
+        store.set_fact("study", study)
     order = list(map(str, design.factors.get(VERSION, ())))
     if order != store.versions:
-        store.set_versions(order)
+        store.set_fact("versions", order)
     return options
 
 
@@ -173,7 +174,7 @@ def run_design(
                 "--collect, or name another store with --store"
             )
         patterns = parse_patterns(options.values, list(design.factors))
-        history = History(patterns[0].name if patterns else None)
+        history = History(next(iter(patterns), None))
         for run in store.runs():
             history.add(run)
         session = _Session(design, store, options, points, commands_of(points, options), history)
@@ -181,8 +182,9 @@ def run_design(
             made = session.run(executor)
             return replace(history.summary(points, made, options.until), store=os.fspath(path), at_once=workers)
         if requests:
-            store.set_sbatch(requests)
-        jobs = _Jobs(session, client.sbatch_words(store.sbatch), Path(path).resolve().with_suffix(".jobs"))
+            store.set_fact("sbatch", requests)  # later calls need not repeat them
+        words = client.sbatch_words(store.fact("sbatch") or "")
+        jobs = _Jobs(session, words, Path(path).resolve().with_suffix(".jobs"))
         collected = jobs.collect()
         submitted_now = 0 if collect_only else jobs.submit()
         with contextlib.suppress(OSError):  # there is none, or it is not empty
@@ -237,7 +239,7 @@ class _Session:
             measuring = Measuring(self.options, patterns, facts)
             yield from (measuring.run(point, block, self.commands[point_key(point)]) for point in points)
             return
-        names = [f"run {point_text(point)}, replication {block}" for point in points]
+        names = [f"run {point_text(point)}, repetition {block}" for point in points]
         tasks = [(self.task(point, block).decode(),) for point in points]
         for _, record in as_they_end(executor, make_run, tasks, names):
             yield msgspec.json.decode(record, type=Run)

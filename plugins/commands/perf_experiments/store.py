@@ -76,16 +76,15 @@ OUTPUT = ("stdout", "stderr", "results")
 READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
 _SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
 _JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
-_COLUMNS = (*("wall_s", "user_s", "sys_s", "peak_memory_mib"), *("run", "replication", "noisy", "host", "started"))
 
 
 def is_store(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a store."""
+    """Return whether a file that begins with these bytes is a store."""
     return head.startswith(MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def is_store_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a store; one that cannot be read is none; reading it raises the error."""
+    """Return whether a file is a store; one that cannot be read is none; reading it raises the error."""
     try:
         with Path(path).open("rb") as stream:
             return is_store(stream.read(100))
@@ -130,7 +129,7 @@ def need_store(name: str) -> None:
 
 
 def problem(error: sqlite3.Error) -> str:
-    """What SQLite complains of, and what to do."""
+    """Return what SQLite complains of, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return "the disk is full; free some space"
@@ -274,7 +273,7 @@ class Store:
             raise InputError(self.path, damage(str(status)))
 
     def _checked(self, label: str, columns: Sequence[str], source: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Rows of a table, each as it was written."""
+        """Return rows of a table, each as it was written."""
         rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", parameters)  # noqa: S608 (constants)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
@@ -289,46 +288,30 @@ class Store:
         row = (name, value)
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (*row, checksum(row)))
 
+    def fact(self, name: str) -> str | None:
+        """Return a text that all runs share: ``study`` and ``versions`` as JSON, ``sbatch`` as its options."""
+        with self._sqlite_errors():
+            return self._fact(name)
+
+    def set_fact(self, name: str, content: Any) -> None:
+        """Keep what all runs share: a text, or the JSON of anything else."""
+        with self._sqlite_errors():
+            self._set_fact(name, content if isinstance(content, str) else msgspec.json.encode(content).decode())
+            self._commit()
+
     @property
     def study(self) -> dict[str, Any] | None:
-        """What all runs of the store share: factors, command, launcher and values, as in `set_study`."""
-        with self._sqlite_errors():
-            text = self._fact("study")
-            return None if text is None else msgspec.json.decode(text)
-
-    def set_study(self, study: Mapping[str, Any]) -> None:
-        """Keep what all runs share."""
-        with self._sqlite_errors():
-            self._set_fact("study", msgspec.json.encode(study).decode())
-            self._commit()
+        """What all runs of the store share: factors, command, launcher and values."""
+        text = self.fact("study")
+        return None if text is None else msgspec.json.decode(text)
 
     @property
     def versions(self) -> list[str]:
-        """Versions of the program in the order of the design, as in `set_versions`; often none."""
-        with self._sqlite_errors():
-            text = self._fact("versions")
-            return [] if text is None else msgspec.json.decode(text, type=list[str])
-
-    def set_versions(self, names: Sequence[str]) -> None:
-        """Keep the order of the versions, which runs in random order do not show."""
-        with self._sqlite_errors():
-            self._set_fact("versions", msgspec.json.encode(list(names)).decode())
-            self._commit()
-
-    @property
-    def sbatch(self) -> str:
-        """Options for `sbatch`, as in `set_sbatch`."""
-        with self._sqlite_errors():
-            return self._fact("sbatch") or ""
-
-    def set_sbatch(self, options: str) -> None:
-        """Keep the options for `sbatch`, which later calls need not repeat."""
-        with self._sqlite_errors():
-            self._set_fact("sbatch", options)
-            self._commit()
+        """Versions of the program in the order of the design, which runs in random order do not show; often none."""
+        return msgspec.json.decode(self.fact("versions") or "[]", type=list[str])
 
     def jobs(self) -> list[Job]:
-        """Runs that were submitted and not yet collected."""
+        """Return runs that were submitted and not yet collected."""
         with self._sqlite_errors():
             rows = self._checked("job", _JOB_COLUMNS, "jobs ORDER BY id")
         return [
@@ -340,10 +323,8 @@ class Store:
         """Record a run that is about to be submitted; return its number."""
         with self._sqlite_errors():
             row = (msgspec.json.encode(point).decode(), replication, handed_over)
-            cursor = self._connection.execute(
-                "INSERT INTO jobs (point, replication, handed_over, checksum) VALUES (?, ?, ?, '')", row
-            )
-            number = cursor.lastrowid or 0
+            insert = "INSERT INTO jobs (point, replication, handed_over, checksum) VALUES (?, ?, ?, '')"
+            number = self._connection.execute(insert, row).lastrowid or 0
             self._write_job((number, *row, None))
             return number
 
@@ -425,7 +406,20 @@ class Store:
             if printed and checksum(output[0]) != named["output_checksum"]:
                 raise InputError(self.path, damage(f"the output of run {number} does not match its checksum"))
             try:
-                records.append(_as_run(named | printed, environments[named["environment"]]))
+                environment = msgspec.json.decode(environments[named.pop("environment")], type=dict[str, Any])
+                del named["output_checksum"]
+                records.append(
+                    Run(
+                        point=msgspec.json.decode(named.pop("point"), type=dict[str, int | float | str]),
+                        command=msgspec.json.decode(named.pop("command"), type=tuple[str, ...]),
+                        values=msgspec.json.decode(named.pop("reported"), type=dict[str, float]),
+                        environment=environment,
+                        noisy=bool(named.pop("noisy")),
+                        number=named.pop("id"),
+                        **named,
+                        **printed,
+                    )
+                )
             except (msgspec.MsgspecError, KeyError, TypeError) as error:
                 raise InputError(self.path, damage(str(error))) from error
         return records
@@ -447,19 +441,6 @@ class Store:
                 self.runs(number)
                 advance(1)
         return len(numbers)
-
-
-def _as_run(row: dict[str, Any], environment: str) -> Run:
-    del row["output_checksum"], row["environment"]
-    return Run(
-        point=msgspec.json.decode(row.pop("point"), type=dict[str, int | float | str]),
-        command=msgspec.json.decode(row.pop("command"), type=tuple[str, ...]),
-        values=msgspec.json.decode(row.pop("reported"), type=dict[str, float]),
-        environment=msgspec.json.decode(environment, type=dict[str, Any]),
-        noisy=bool(row.pop("noisy")),
-        number=row.pop("id"),
-        **row,
-    )
 
 
 class ExperimentStoreReader(Reader):
@@ -501,26 +482,21 @@ def _as_measurements(runs: Sequence[Run], source: str) -> Measurements:
 
     factors = list(dict.fromkeys(name for run in runs for name in run.point))
     values = list(dict.fromkeys(name for run in runs for name in run.values))
-    table = pd.DataFrame([_row(run) for run in runs])[[*factors, *values, *_COLUMNS]]
+    own = pd.DataFrame({
+        "wall_s": [run.wall_ns / 1e9 for run in runs],
+        "user_s": [run.user_s for run in runs],
+        "sys_s": [run.system_s for run in runs],
+        "peak_memory_mib": [run.peak_memory_kib / 1024 for run in runs],
+        "run": [run.number for run in runs],
+        "repetition": [run.replication for run in runs],
+        "noisy": [int(run.noisy) for run in runs],
+        "host": [str(run.environment.get("host")) for run in runs],
+        "started": [run.started for run in runs],
+    })  # fmt: skip
+    table = pd.concat([pd.DataFrame([{**run.point, **run.values} for run in runs])[[*factors, *values]], own], axis=1)
     levels = {name: {run.point.get(name) for run in runs} for name in factors}
     numbers = [name for name in factors if all(level is None or is_number(level) for level in levels[name])]
     varied = [name for name in numbers if len(levels[name]) > 1]
     words = [name for name in factors if name not in numbers]
     value, system = next(iter(values), "wall_s"), "host" if table["host"].nunique() > 1 else ()
     return Measurements(table, varied or numbers, value, code=words or None, system=system, source=source)
-
-
-def _row(run: Run) -> dict[str, Any]:
-    return {
-        **run.point,
-        **run.values,
-        "wall_s": run.wall_ns / 1e9,
-        "user_s": run.user_s,
-        "sys_s": run.system_s,
-        "peak_memory_mib": run.peak_memory_kib / 1024,
-        "run": run.number,
-        "replication": run.replication,
-        "noisy": int(run.noisy),
-        "host": str(run.environment.get("host")),
-        "started": run.started,
-    }

@@ -18,7 +18,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data import type_in_words
 from perfcore.data.columns import MeasurementRoles, direction, guess_roles, is_run_identifier, last_word, words
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import values_of, without_duplicates
+from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     times = pd.to_datetime(table["started"], utc=True, format="ISO8601")
     started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
     ended = started + table["wall_s"].to_numpy(dtype=float)
-    rounds = table["replication"].to_numpy(dtype=float)
+    rounds = table["repetition"].to_numpy(dtype=float)
     names: Any = (
         table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(table))
     )
@@ -168,7 +168,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
     )
     if PRINTED in table:  # in place of the code and its arguments
-        code = next(column for column in ("command", "benchmark") if column in table)
+        code = next(column for column in ("command", "benchmark", "test") if column in table)
         table = table.assign(**{code: table[PRINTED].fillna(table[code])})
         keys = tuple(dict.fromkeys([*(key for key in keys if key not in roles.parameters.values()), code]))
     is_store = reading.reader in _STORES
@@ -182,27 +182,28 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         numbers = values_of(data if column == roles.value else data.with_roles(value=column), notes)
         kept = not_copied & ~np.isnan(numbers)
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
+        constant = {"session": session, "order": order, "round": rounds, "written": float("nan"), "row": float("nan")}
+        constant |= {"deviation": deviation, "number": number}
+        if not any(map(is_run_identifier, table.columns)):
+            constant["row"] = np.arange(len(table))
         part = pd.DataFrame(
             {
                 "value": numbers,
-                "session": session,
-                "order": order,
-                "round": rounds,
+                **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
                 "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
                 "metric": column,
                 "unit": _units(table) if unit is None else unit,
                 "better": _better(table),
-                **{"deviation": deviation, "number": number, "written": float("nan")},
-                "row": float("nan") if any(map(is_run_identifier, table.columns)) else np.arange(len(table)),
             }
         )
-        parts.append(part[kept])
-        labels.append(table[kept])
+        parts.append(part if kept.all() else part[kept])
+        labels.append(table if kept.all() else table[kept])
     for note in notes:
         progress.note(f"{data.source}: {note}")
-    runs = pd.concat(parts, ignore_index=True)
+    runs, own = (frames[0].reset_index(drop=True) if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+                 for frames in (parts, labels))  # fmt: skip
     local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
-    return LongTable(runs, pd.concat(labels, ignore_index=True), keys, data.source, reading.reader, 1, local, is_store)
+    return LongTable(runs, own, keys, data.source, reading.reader, 1, local, is_store)
 
 
 _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine
@@ -223,10 +224,12 @@ def _spread(data: Measurements) -> tuple[Any, Any]:
 def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
     """The table with what the user says of which values are better."""
     metrics = table.runs["metric"]
-    columns = list(dict.fromkeys(metrics))
+    columns = metrics.unique().tolist()
     for column in better:
         if column and column not in columns:
             raise UnknownNameError(f"measured column of {table.source}", column, columns)
+    if not any(better.values()):
+        return table
     directions = metrics.map({name: better.get(name, better.get("", "")) for name in columns})
     return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
 
@@ -463,6 +466,8 @@ class Matched:
 
 def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
+    import pandas as pd
+
     second = _called_alike(first, second)
     named = _named((first, second))
     groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
@@ -475,21 +480,24 @@ def match(first: LongTable, second: LongTable) -> Matched:
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
             f"{listing(only[1], 3)}). Name the columns that distinguish them with -r code=NAME"
         )
-    numbers = [side[list(Runs._fields)].to_numpy(dtype=np.float64) for side in named]
-    texts = [side[TEXTS].astype(str).to_numpy() for side in named]
+    numbers = [[side[name].to_numpy() for name in Runs._fields] for side in named]
+    texts = [[side[name].to_numpy(dtype=object) for name in TEXTS] for side in named]
     units, larger, counted, unsure = {}, {}, {}, dict[str, None]()
     runs: tuple[dict[str, Runs], dict[str, Runs]] = ({}, {})
     for name in names:
-        unit, better, metric = about = texts[0][groups[0][name][0]].tolist()
-        for side, group, table, labels, of_side in zip((first, second), groups, numbers, texts, runs, strict=True):
-            rows = table[group[name]]
-            for label in set(labels[group[name], 0].tolist()) - {unit}:
+        unit, better, metric = about = [str(column[groups[0][name][0]]) for column in texts[0]]
+        for side, group, columns, (labels, *_), of_side in zip(
+            (first, second), groups, numbers, texts, runs, strict=True
+        ):
+            rows, own = [column[group[name]].astype(np.float64) for column in columns], labels[group[name]]
+            for label in set(map(str, pd.unique(own))) - {unit}:
                 factor = conversion(label, unit)
                 if factor is None:
                     problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
                     raise DataError(f"{name}: {problem}. Convert one")
-                rows[np.ix_(labels[group[name], 0] == label, _IN_UNIT)] *= factor
-            of_side[name] = Runs(*rows.T)
+                for number in _IN_UNIT:
+                    rows[number][own == label] *= factor
+            of_side[name] = Runs(*rows)
         if unsure_of_better(*about):
             unsure[metric] = None
         units[name], counted[name] = unit, _is_count(unit, metric)
@@ -521,7 +529,7 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
                     continue
             if one[name] != other[name]:
                 return f"{name} {one[name]} and {other[name]}"
-    names = [set(side.runs["machine"].astype(str)) - {""} for side in (first, second)]
+    names = [set(map(str, side.runs["machine"].unique())) - {""} for side in (first, second)]
     if first.machines or second.machines or not all(names) or names[0] & names[1]:
         return ""
     return f"machine {min(names[0])} and {min(names[1])}"
@@ -529,7 +537,7 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:
     """The second with what it measures called as by the first, where it is the same but for spelling and unit."""
-    names = same_metrics(list(dict.fromkeys(first.runs["metric"])), list(dict.fromkeys(second.runs["metric"])))
+    names = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
     for name, metric in names.items():
         progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
     return replace(second, runs=second.runs.assign(metric=second.runs["metric"].replace(names))) if names else second
@@ -541,24 +549,16 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     # What distinguishes the files does not distinguish benchmarks.
     keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
     if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
-        metric = {str(name) for side in sides for name in side.runs["metric"]}
+        metric = {str(name) for side in sides for name in side.runs["metric"].unique()}
         keys += case_columns([side.labels for side in sides], keys, metric)
     telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
     code = {key for side in sides for key in keys if side.labels[key].dtype.kind not in "iuf"}
     name_keys = telling or [key for key in keys if key in code][:1]
-    metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
+    metrics = {str(metric) for side in sides for metric in side.runs["metric"].unique()}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)
     tables = []
     for side in sides:
-        names = None
-        for key in name_keys:
-            texts = side.labels[key].map(text_of)
-            part = (texts if key in code else f"{key}=" + texts).where(side.labels[key].notna(), "")
-            names = part if names is None else (names + " " + part).str.strip()
-        if names is None:
-            names = side.runs["metric"]
-        elif several:
-            names = names + " " + side.runs["metric"]
+        names = names_of_rows(side, name_keys, ["" if key in code else f"{key}=" for key in name_keys], several)
         unknown = {}
         if side.files > 1 or sides[0].source != sides[1].source:
             local = ["round"] if side.local_rounds else ["order", "round"] if side.local else []
@@ -571,6 +571,26 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             f"({', '.join(sorted(metrics))}); choose a common one with --value, or convert one"
         )
     return tables
+
+
+def names_of_rows(
+    table: LongTable, keys: Sequence[str], prefixes: Sequence[str], several: bool | None = None
+) -> pd.Series:
+    """Return the texts of columns, each behind a prefix, joined with blanks; with the metric if there are several."""
+    import pandas as pd
+
+    columns = [(prefix, table.labels[key]) for prefix, key in zip(prefixes, keys, strict=True)]
+    if (table.runs["metric"].nunique() > 1 if several is None else several) or not columns:
+        columns.append(("", table.runs["metric"]))
+    numbers, texts = [], []
+    for prefix, column in columns:  # few of many rows differ
+        number, values = pd.factorize(column)
+        numbers.append(number)
+        texts.append([*(prefix + text_of(value) for value in values), ""])
+    first, together = distinct([number % len(text) for number, text in zip(numbers, texts, strict=True)])
+    cells = [[text[k] for k in number[first]] for number, text in zip(numbers, texts, strict=True)]
+    names = [" ".join(filter(None, row)) for row in zip(*cells, strict=True)]
+    return pd.Series(np.array(names, dtype=object)[together], dtype=object)
 
 
 def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:

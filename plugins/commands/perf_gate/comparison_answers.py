@@ -242,7 +242,7 @@ def _changed(comparison: Comparison) -> Iterator[str]:
         return
     both = comparison.both
     larger = comparison.part_draws(-1).above(1.0)[both]
-    if not both.any() or np.isnan(larger).all():
+    if both.sum() < 2 or np.isnan(larger).all():  # of one the answer says it
         return
     word, smaller = _words(comparison)
     counts = [int(is_confident(side, _CONFIDENCE).sum()) for side in (larger, 1.0 - larger)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -17,7 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_files import rows_of
-from perf_gate.benchmark_runs import TABLES, TEXTS, LongTable, better_of, case_columns, conversion, text_of
+from perf_gate.benchmark_runs import (
+    TABLES,
+    TEXTS,
+    LongTable,
+    better_of,
+    case_columns,
+    conversion,
+    names_of_rows,
+    text_of,
+)
 from perf_gate.change_detection import (
     FEWEST_VALUES,
     WINDOW,
@@ -70,11 +78,8 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[s
 
     Benchmarks are called by all columns that name them, so that a name does not depend on what else was measured.
     """
-    parts = []
-    for key in table.keys:
-        texts = table.labels[key].map(text_of)
-        parts.append(f"{key}=" + texts if table.labels[key].dtype.kind in "iuf" else texts)
-    names = joined_names(table, parts)
+    prefixes = [f"{key}=" if table.labels[key].dtype.kind in "iuf" else "" for key in table.keys]
+    names = names_of_rows(table, table.keys, prefixes)
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     return [
         {
@@ -206,14 +211,7 @@ def _benchmarks(table: LongTable, commit: str) -> pd.Series:
         candidates += case_columns(sides, candidates, {commit, *table.runs["metric"].astype(str)})
     keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
     keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
-    return joined_names(table, [table.labels[key].map(text_of) for key in keys])
-
-
-def joined_names(table: LongTable, parts: list[pd.Series]) -> pd.Series:
-    """Return parts of names joined row by row, with the metric if there are several or no parts."""
-    if not parts or table.runs["metric"].nunique() > 1:
-        parts = [*parts, table.runs["metric"]]
-    return functools.reduce(lambda names, part: names + " " + part, parts)
+    return names_of_rows(table, keys, [""] * len(keys))
 
 
 def _in_order(runs: pd.DataFrame, source: str) -> list[str]:

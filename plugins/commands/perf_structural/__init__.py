@@ -25,36 +25,19 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register(
-        "stochastic",
-        COMMAND_GROUP,
-        group=group,
-        help="Distributions and uncertainty, exact or by Monte Carlo.",
-    )
+    register("stochastic", COMMAND_GROUP, group=group, help="Distributions and uncertainty, exact or by Monte Carlo.")
+    saves = "Write the value to this JSON file."
     for name, text, function in (
-        (
-            "stochastic summarize",
-            "Turn samples of a load or time into a distribution.",
-            "value",
-        ),
-        ("stochastic eval", "Propagate uncertainty through a formula (exact or Monte Carlo).", "evaluate"),
-        ("stochastic schedule", "Choose an allocation or a work partition.", "schedule"),
-        (
-            "stochastic solve",
-            "Find the input value that meets a limit, such as a number of replicas.",
-            "solve",
-        ),
+        ("summarize", "Turn samples of a load or time into a distribution.", "value"),
+        ("eval", "Propagate uncertainty through a formula (exact or Monte Carlo).", "evaluate"),
+        ("schedule", "Choose an allocation or a work partition.", "schedule"),
+        ("solve", "Find the input value that meets a limit, such as a number of replicas.", "solve"),
     ):
-        target, saves = f"perf_structural.api:{function}", "Write the value to this JSON file."
+        target = f"perf_structural.api:{function}"
+        saved = saves if name == "summarize" else ""
         register(
-            name,
-            target,
-            group=group,
-            help=text,
-            function=target,
-            shows=("plot",),
-            saves=saves if function == "value" else "",
-        )
+            f"stochastic {name}", target, group=group, help=text, function=target, shows=("plot",), saves=saved
+        )  # fmt: skip
 
 
 @hookimpl

@@ -81,7 +81,7 @@ class Call(Expression):
 
 
 def ordered(root: Expression) -> list[Expression]:
-    """All nodes below and with ``root``, operands before those that use them."""
+    """Return all nodes below and with ``root``, operands before those that use them."""
     nodes, open_nodes = {root}, [root]
     while open_nodes:
         for operand in open_nodes.pop().operands:
@@ -92,12 +92,12 @@ def ordered(root: Expression) -> list[Expression]:
 
 
 def leaves(root: Expression) -> list[str]:
-    """Names of the uncertain quantities, in order of creation."""
+    """Return names of the uncertain quantities, in order of creation."""
     return [node.name for node in ordered(root) if isinstance(node, Leaf)]
 
 
 def repeated(root: Expression) -> list[str]:
-    """Names of the uncertain quantities that are reached from the root in more than one way."""
+    """Return names of the uncertain quantities that are reached from the root in more than one way."""
     nodes = ordered(root)
     ways = dict.fromkeys(nodes, 0)
     ways[root] = 1
@@ -108,7 +108,7 @@ def repeated(root: Expression) -> list[str]:
 
 
 def shown(root: Expression, most: int = 100) -> str:
-    """The expression as a formula, cut where it would be longer than a line."""
+    """Return the expression as a formula, cut where it would be longer than a line."""
     text = _shown(root, most)
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -130,33 +130,27 @@ def _shown(node: Expression, most: int) -> str:
         case Leaf():
             return node.name
         case Sum():
-            terms = [_multiple(weight, part) for weight, part in zip(node.weights, parts, strict=False)]
+            terms = []
+            for weight, part in zip(node.weights, parts, strict=False):
+                if abs(weight) == 1.0:
+                    terms.append(part if weight > 0.0 else f"-{part}")
+                else:
+                    terms.append(f"{weight:g}{part[1:]}" if part.startswith("1/") else f"{weight:g}*{part}")
             if node.constant:
                 terms.append(f"{node.constant:g}")
             return " + ".join(terms).replace("+ -", "- ")
         case Product():
-            return _fraction(node, parts)
+            above, below = [f"{node.factor:g}"] if node.factor != 1.0 else [], list[str]()
+            for operand, part, power in zip(node.operands, parts, node.powers, strict=False):
+                base = f"({part})" if isinstance(operand, Sum) else part
+                (above if power > 0 else below).append(base if abs(power) == 1 else f"{base}^{abs(power)}")
+            return "/".join(["*".join(above) or "1", *below])
         case Extremum():
             return f"{'max' if node.largest else 'min'}({', '.join(parts)})"
         case Call():
             symbol = SYMBOLS[node.ufunc]
             return f"({f' {symbol} '.join(parts)})" if symbol in INFIX else f"{symbol}({', '.join(parts)})"
     raise TypeError(node)
-
-
-def _multiple(weight: float, part: str) -> str:
-    if abs(weight) == 1.0:
-        return part if weight > 0.0 else f"-{part}"
-    return f"{weight:g}{part[1:]}" if part.startswith("1/") else f"{weight:g}*{part}"
-
-
-def _fraction(node: Product, parts: list[str]) -> str:
-    above = [f"{node.factor:g}"] if node.factor != 1.0 else []
-    below: list[str] = []
-    for operand, part, power in zip(node.operands, parts, node.powers, strict=False):
-        base = f"({part})" if isinstance(operand, Sum) else part
-        (above if power > 0 else below).append(base if abs(power) == 1 else f"{base}^{abs(power)}")
-    return "/".join(["*".join(above) or "1", *below])
 
 
 class Algebra:
@@ -264,7 +258,7 @@ class Algebra:
         )
 
     def power(self, base: Expression, exponent: Expression) -> Expression:
-        """A power; one whose exponent is a whole number joins the products."""
+        """Return a power; one whose exponent is a whole number joins the products."""
         if isinstance(exponent, Constant):
             if exponent.value.is_integer() and abs(exponent.value) <= 2**31:
                 return self.product([(base, int(exponent.value))])
@@ -275,7 +269,7 @@ class Algebra:
         return self.call("power", [base, exponent])
 
     def extremum(self, largest: bool, operands: Iterable[Expression]) -> Expression:
-        """The largest or the smallest of some; by the lattice laws ``max(x, min(x, y))`` is ``x``."""
+        """Return the largest or the smallest of some; by the lattice laws ``max(x, min(x, y))`` is ``x``."""
         members = dict[Expression, None]()
         numbers = []
         for operand in operands:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from perf_structural.inputs import Input
     from perf_structural.judging import Judgement, Predictions, Recalibration
     from perf_structural.measured_value import MeasuredValue
-    from perf_structural.options import Statistic
     from perf_structural.prediction import Prediction
     from perf_structural.structural_model import Choice, StructuralModel
 
@@ -45,9 +44,8 @@ def plots_of(values: Mapping[str, StochasticValue], unit: str, name: str = "", s
     low, high = min(ends), max(ends)
     margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
     places = np.linspace(low - margin, high + margin, _PLACES)
-    x = Axis(
-        shortened(name or (next(iter(values)) if len(values) == 1 else "value")), unit, limits=(places[0], places[-1])
-    )
+    name = name or (next(iter(values)) if len(values) == 1 else "value")
+    x = Axis(shortened(name), unit, limits=(places[0], places[-1]))
     densities: list[Any] = []
     cumulative: list[Any] = []
     top = 0.0
@@ -56,9 +54,8 @@ def plots_of(values: Mapping[str, StochasticValue], unit: str, name: str = "", s
         heights = counts / len(samples) / np.diff(edges)
         densities.append(Steps(edges, heights, "samples", "faint", is_filled=True))
         levels = np.linspace(0.0, 1.0, min(len(samples), _PLACES) + 1)
-        cumulative.append(
-            Steps([low - margin, *np.quantile(samples, levels[1:-1]), high + margin], levels[1:], "samples", "muted")
-        )
+        ends = [low - margin, *np.quantile(samples, levels[1:-1]), high + margin]
+        cumulative.append(Steps(ends, levels[1:], "samples", "muted"))
         top = float(heights.max())
     bars = []
     for number, (owner, value) in enumerate(values.items()):
@@ -66,24 +63,17 @@ def plots_of(values: Mapping[str, StochasticValue], unit: str, name: str = "", s
         if _is_bar(value):
             bars.append((label, value, colour))
             lower, upper = value.support
-            lines = Band(
-                places, np.where(places >= upper, 1.0, 0.0), np.where(places >= lower, 1.0, 0.0), label, colour
-            )
-            cumulative.append(lines)
+            cumulative.append(Band(places, 1.0 * (places >= upper), 1.0 * (places >= lower), label, colour))
             continue
         if value.binned is not None:  # also what is on single values
             cells = np.linspace(places[0], places[-1], _CELLS + 1)
             heights = np.diff(np.asarray(value.cdf(cells))) / (cells[1] - cells[0])
-            densities += [Steps(cells, heights, label, colour, width=1.2)]
-            top = max(top, float(heights.max()))
-            cumulative.append(Line(places, np.asarray(value.cdf(places)), label, colour, width=1.2))
-            continue
-        heights = np.asarray(value.pdf(places), dtype=np.float64)
+            densities.append(Steps(cells, heights, label, colour, width=1.2))
+        else:
+            heights = np.asarray(value.pdf(places), dtype=np.float64)
+            densities.append(Band(places, np.zeros(_PLACES), heights, "", colour))
+            densities.append(Line(places, heights, label, colour, width=1.2))
         top = max(top, float(heights.max()))
-        densities += [
-            Band(places, np.zeros(_PLACES), heights, "", colour),
-            Line(places, heights, label, colour, width=1.2),
-        ]
         cumulative.append(Line(places, np.asarray(value.cdf(places)), label, colour, width=1.2))
     for number, (label, value, colour) in enumerate(bars):  # without a density, heights mean nothing
         height = (1.05 if top else 0.6) * (top or 1.0) * (1.0 - 0.06 * number)
@@ -138,19 +128,15 @@ def report_of_prediction(result: Prediction) -> Report:
     lowest, highest = evaluation.support
     if not result.value.has_distribution or lowest == highest:
         figures = [Figure("lowest", lowest, unit), Figure("highest", highest, unit)]
-        answer = f"{result.name}: {lowest:.4g}{_after(unit)}"
-        if lowest < highest:
-            answer = (
-                f"{result.name}: between {lowest:.4g} and {highest:.4g}{_after(unit)}; bounds, without probabilities"
-            )
+        bounds = f"between {lowest:.4g} and {highest:.4g}{_after(unit)}; bounds, without probabilities"
+        answer = f"{result.name}: {bounds if lowest < highest else f'{lowest:.4g}{_after(unit)}'}"
     else:
         figures = [_central("median", evaluation, unit)]
-        answer = f"{result.name}: median {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes)"
+        median, kept = f"median {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes)", ""
         if evaluation.limit is not None:
-            share = Figure("probability", evaluation.cdf(evaluation.limit), format=".3%")
-            figures.insert(0, share)
-            kept = f"at most {evaluation.limit:g}{_after(unit)} with {share.text} probability"
-            answer = f"{result.name}: {kept}; {answer.removeprefix(f'{result.name}: ')}"
+            figures.insert(0, Figure("probability", evaluation.cdf(evaluation.limit), format=".3%"))
+            kept = f"at most {evaluation.limit:g}{_after(unit)} with {figures[0].text} probability; "
+        answer = f"{result.name}: {kept}{median}"
     errors = evaluation.errors
     columns = [
         Column("statistic", 0),
@@ -172,23 +158,21 @@ def report_of_prediction(result: Prediction) -> Report:
     )
 
 
-def _statistic_text(statistic: Statistic, value: float, unit: str) -> str:
-    if not statistic.scales:
-        return f"{statistic.name} {value:.2%}"
-    return f"{statistic.name} {value:.3g}{_after(unit)}"
-
-
 def report_of_choice(result: Choice) -> Report:
     """Report candidates side by side: the best, and by how much."""
     statistic, unit, figures = result.statistic, result.unit, result.figures
     best = figures[result.chosen]
     numbers = [Figure(statistic.name, best, unit if statistic.scales else "", format=".4g", key="chosen")]
-    answer = f"{result.chosen}: {_statistic_text(statistic, best, unit)}"
-    others = sorted((name for name in figures if name != result.chosen), key=figures.__getitem__)
-    if others:
-        second = others[0]
+    texts = {
+        name: f"{statistic.name} {value:.3g}{_after(unit)}" if statistic.scales else f"{statistic.name} {value:.2%}"
+        for name, value in figures.items()
+    }
+    answer = f"{result.chosen}: {texts[result.chosen]}"
+    names = sorted(figures, key=figures.__getitem__)
+    if len(names) > 1:
+        second = next(name for name in names if name != result.chosen)
         if not statistic.scales or figures[second] <= 0.0:
-            answer += f", {second} {_statistic_text(statistic, figures[second], unit)}"
+            answer += f", {second} {texts[second]}"
         else:
             gain = 1.0 - best / figures[second]
             numbers.append(Figure("below the second", gain, format=".0%"))
@@ -196,7 +180,6 @@ def report_of_choice(result: Choice) -> Report:
         if second in result.beaten:
             numbers.append(Figure("probability of being faster", result.beaten[second], format=".0%"))
             answer += f"; faster with {result.beaten[second]:.0%} probability"
-    names = sorted(figures, key=figures.__getitem__)
     statistics = [result.predictions[name].statistics for name in names]
     columns = {column: [of_one[column] for of_one in statistics] for column in statistics[0]}
     columns.setdefault(statistic.name, [figures[name] for name in names])
@@ -226,13 +209,12 @@ def report_of_decomposition(result: Decomposition) -> Report:
     shares = " + ".join(f"{share:,}" for share in result.shares[:8]) + " + ..." * (len(result.shares) > 8)
     late = max(result.figures)
     figures = [Figure(f"slowest machine's {statistic.name}", late, unit, key="slowest")]
-    answer = f"{shares} units by {statistic.name}: slowest machine {late:.3g}{_after(unit)}"
+    ends = f"slowest machine {late:.3g}{_after(unit)}"
     tables, notes = [], []
     if result.finish is not None:
         figures.insert(0, _central("finish", result.finish, unit))
-        answer = (
-            f"{shares} units by {statistic.name}: all done after {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes)"
-        )
+        ends = f"all done after {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes)"
+    answer = f"{shares} units by {statistic.name}: {ends}"
     if result.divisions:
         own = result.divisions[0]
         equal = next(each for each in result.divisions if each.name == "equal")
@@ -242,12 +224,8 @@ def report_of_decomposition(result: Decomposition) -> Report:
             answer += f", {statistic.name} {abs(gain):.0%} {'below' if gain >= 0 else 'above'} equal shares"
         best = min(result.divisions, key=lambda each: each.figure)
         if best.figure < (1.0 - _NOTEWORTHY_GAIN) * own.figure:
-            notes.append(
-                Note(
-                    "Uncertain",
-                    f"{best.name} shares end {1.0 - best.figure / own.figure:.0%} earlier by {statistic.name}",
-                )
-            )
+            earlier = f"{1.0 - best.figure / own.figure:.0%} earlier by {statistic.name}"
+            notes.append(Note("Uncertain", f"{best.name} shares end {earlier}"))
         columns = [
             Column("division", "name"),
             Column("shares", lambda row: " ".join(map(str, row.shares))),
@@ -289,10 +267,8 @@ def report_of_solution(result: Solution) -> Report:
         found, which = result.found, "most" if result.most else "least"
         reached = f"(reached: {found.probability:.4g})"
         answer = f"{result.name}={found.value:.6g} is the {which} that keeps the result {asked} {reached}"
-        figures = [
-            Figure(result.name, found.value, format=".6g"),
-            Figure("probability", found.probability, format=".4g"),
-        ]
+        figures = [Figure(result.name, found.value, format=".6g")]
+        figures.append(Figure("probability", found.probability, format=".4g"))
     columns = [
         Column("", lambda trial: "*" if trial == result.found else "", key=()),
         Column(result.name, "value", format=".6g", key=result.name),
@@ -329,11 +305,8 @@ def report_of_value(result: MeasuredValue) -> Report:
     low, high = value.support
     if low == high:
         figures = [Figure("value", low)]
-        answer = (
-            f"{column}: {low:.6g} (all {count})"
-            if samples[0] == samples[-1]
-            else f"{column}: {low:.4g}, the mean of {count}"
-        )
+        is_same = samples[0] == samples[-1]
+        answer = f"{column}: {f'{low:.6g} (all {count})' if is_same else f'{low:.4g}, the mean of {count}'}"
     elif not value.has_distribution:
         figures = [Figure("lowest", low), Figure("highest", high)]
         answer = f"{column}: between {low:.4g} and {high:.4g} ({count}); {value.name}, without probabilities"
@@ -391,11 +364,8 @@ def _statistic(value: StochasticValue, name: str, levels: Sequence[float]) -> fl
 
 def report_of_model(result: StructuralModel) -> Report:
     """Report a structural model: its equation and its inputs."""
-    components = [
-        line
-        for name, part in result.components.items()
-        for line in f"{name} = {part.equation or part.model}".split("\n")
-    ]
+    equations = [f"{name} = {part.equation or part.model}" for name, part in result.components.items()]
+    components = [line for equation in equations for line in equation.split("\n")]
     counts = [
         f"{len(parts)} {name}{'s' * (len(parts) != 1)}"
         for name, parts in (("component", result.components), ("input", result.inputs))
@@ -406,12 +376,15 @@ def report_of_model(result: StructuralModel) -> Report:
         Column("value", lambda row: _described(row[1])),
         Column("unit", lambda row: row[1].unit or ""),
     ]
-    copies = [
-        (label, *_moments(value), definition.unit or "")
-        for name, definition in result.inputs.items()
-        for label, value in _copies(name, definition).items()
-    ]
-    moments = [Column(name, k) for k, name in enumerate(("input", "mean", "std", "lowest", "highest", "unit"))]
+    copies: list[Any] = []
+    for name, definition in result.inputs.items():
+        for place, value in definition.cells.items():  # several if it is replicated
+            label = f"{name}[{', '.join(str(number + 1) for number in place)}]" if place else name
+            moments = (value, 0.0, value, value)
+            if isinstance(value, StochasticValue):
+                moments = (value.mean, value.std, *value.support)
+            copies.append((label, *moments, definition.unit or ""))
+    of_copies = [Column(name, k) for k, name in enumerate(("input", "mean", "std", "lowest", "highest", "unit"))]
 
     def draw() -> list[Plot]:
         prediction = result.predict()
@@ -420,33 +393,16 @@ def report_of_model(result: StructuralModel) -> Report:
     is_file = result.source.endswith(".toml")
     return Report(
         title=title,
-        answer=f"{title}: {result.equation}; {', '.join(counts)}"
-        if title != result.equation
-        else f"{title}: {', '.join(counts)}",
+        answer=f"{title}: {f'{result.equation}; ' if title != result.equation else ''}{', '.join(counts)}",
         tables=[
             Table(inputs, list(result.inputs.items()), drops_empty=False),
-            Table(moments, copies, importance="data"),
+            Table(of_copies, copies, importance="data"),
         ],
         draw=draw,
         next=f"perf predict {shlex.quote(result.source)}" if is_file else "",
         details=components,
         formula="\n".join([result.equation, *components]),
     )
-
-
-def _copies(name: str, definition: Input) -> dict[str, StochasticValue | float]:
-    """Return the values of an input, which has several if it is replicated, by what they are called."""
-    return {
-        f"{name}[{', '.join(str(number + 1) for number in place)}]" if place else name: value
-        for place, value in definition.cells.items()
-    }
-
-
-def _moments(value: StochasticValue | float) -> tuple[float, float, float, float]:
-    """Return mean, standard deviation and bounds."""
-    if isinstance(value, StochasticValue):
-        return value.mean, value.std, *value.support
-    return value, 0.0, value, value
 
 
 def _described(definition: Input) -> str:
@@ -462,20 +418,11 @@ def report_of_predictions(result: Predictions) -> Report:
         Column("prediction", range(1, count + 1)),
         Column("representation", [value.name for value in result.values]),
         Column("mean", [value.mean for value in result.values], format=".6g"),
-        Column(
-            "95% interval",
-            [value.central_interval(0.95) for value in result.values],
-            format=".5g",
-            key=("lower", "upper"),
-        ),
-        Column(
-            "support",
-            [value.support for value in result.values],
-            format=".5g",
-            key=("lowest", "highest"),
-            importance="data",
-        ),
-    ]
+        Column("95% interval", [value.central_interval(0.95) for value in result.values], format=".5g",
+               key=("lower", "upper")),
+        Column("support", [value.support for value in result.values], format=".5g", key=("lowest", "highest"),
+               importance="data"),
+    ]  # fmt: skip
     kinds = " and ".join(dict.fromkeys(value.name for value in result.values))
     answer = f"{count:,} prediction{'s' * (count != 1)}, {kinds}"
     if count == 1 and first.has_distribution:
@@ -513,13 +460,9 @@ def report_of_judgement(result: Judgement) -> Report:
         parts.append(f"bias {figures[-1].text}")
     notes = []
     if statistics["crps"] is not None:
-        notes.append(
-            Note(
-                "Check",
-                f"mean CRPS {statistics['crps']:.4g}{_after(unit)} (lower is better), "
-                f"mean absolute error {statistics['mean_absolute_error']:.3g}{_after(unit)}",
-            )
-        )
+        error = f"mean absolute error {statistics['mean_absolute_error']:.3g}{_after(unit)}"
+        text = f"mean CRPS {statistics['crps']:.4g}{_after(unit)} (lower is better), {error}"
+        notes.append(Note("Check", text))
     if outside := int(np.sum((result.actual < result.support[:, 0]) | (result.actual > result.support[:, 1]))):
         notes.insert(0, Note("Uncertain", f"{outside} of {count} runs lie outside of all that was predicted"))
     return Report(
@@ -536,37 +479,31 @@ def report_of_judgement(result: Judgement) -> Report:
 
 def _tables_of_judgement(result: Judgement, coverage: Sequence[Any]) -> list[Table]:
     limits = Column("95% CI", lambda row: (row["low"], row["high"]), format=".1%")
-    columns = [
-        Column("interval", "interval"),
-        Column("coverage", "observed", format=".1%", key="actual_within"),
-        limits,
-        Column("mean width", "width", format=".5g"),
-        Column("interval score", "score", format=".5g"),
-        Column("runs", "runs"),
+    within = Column("coverage", "observed", format=".1%", key="actual_within")
+    scores = [Column("mean width", "width", format=".5g"), Column("interval score", "score", format=".5g")]
+    tables = [
+        Table([Column("interval", "interval"), within, limits, *scores, Column("runs", "runs")], coverage, "Coverage")
     ]
-    tables = [Table(columns, coverage, "Coverage")]
     if result.quantiles:
-        columns = [
-            Column("quantile", "quantile"),
-            Column("actual below", "observed", format=".1%", key="actual_at_most"),
-            limits,
-            Column("quantile loss", "loss", format=".5g"),
-            Column("runs", "runs"),
-        ]
+        within = Column("actual below", "observed", format=".1%", key="actual_at_most")
+        loss = Column("quantile loss", "loss", format=".5g")
+        columns = [Column("quantile", "quantile"), within, limits, loss, Column("runs", "runs")]
         tables.append(Table(columns, result.quantile_shares(), "Quantiles"))
     if len(result.ranks):
-        names, first = _rank_groups(result.masses.shape[1])
-        observed = np.add.reduceat(result.ranks.mean(axis=0), [*first, result.masses.shape[1]])
+        count = result.masses.shape[1]
+        names, first = rank_names(count), list(range(count))
+        if count > _MOST_COLUMNS:  # groups of bins
+            first = [count * k // _GROUPS for k in range(_GROUPS)]
+            names = [f"{low + 1}-{high}" for low, high in itertools.pairwise([*first, count])]
+        observed = np.add.reduceat(result.ranks.mean(axis=0), [*first, count])
         predicted = [*np.add.reduceat(result.masses.mean(axis=0), first), 0.0]
         shares = zip([*names, "outside"], zip(observed.tolist(), predicted, strict=True), strict=True)
         bins = [Column("", ["actual", "predicted"]), *(Column(name, pair, format=".1%") for name, pair in shares)]
         tables.append(Table(bins, title="Calibration by bin probability", importance="verbose"))
     counts = result.place_counts()
     if counts.sum():
-        tenths = [
-            Column(f"{10 * k}-{10 * (k + 1)}%", [share], format=".1%")
-            for k, share in enumerate((counts / counts.sum()).tolist())
-        ]
+        shares_of_tenths = enumerate((counts / counts.sum()).tolist())
+        tenths = [Column(f"{10 * k}-{10 * (k + 1)}%", [share], format=".1%") for k, share in shares_of_tenths]
         title = "PIT histogram (uniform = 10.0%)"
         tables.append(Table([Column("", ["actual"]), *tenths], title=title, importance="verbose"))
     runs = np.arange(1, len(result.actual) + 1) if result.at is None else result.at
@@ -591,17 +528,11 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
         Points(positions[order], result.actual[order], shortened(result.name), "dark", size=3.0),
     ]
     low = min(0.0, float(result.actual.min()))
-    runs = Plot(
-        "runs",
-        marks,
-        Axis(shortened(result.at_name)),
-        Axis(shortened(result.name), limits=(low, None)),
-        width=0.75,
-        legend="above",
-    )
+    x, y = Axis(shortened(result.at_name)), Axis(shortened(result.name), limits=(low, None))
     counts = result.place_counts()
+    runs = Plot("runs", marks, x, y, width=0.75 if counts.sum() else 0.0, legend="above")
     if not counts.sum():
-        return [Plot("runs", marks, runs.x, runs.y, legend="above")]
+        return [runs]
     # Even if the predicted distributions are right; a valley if they are too narrow, a hill if too wide.
     bars: list[Any] = [
         Steps(np.linspace(0.0, 1.0, PIT_BINS + 1), counts, colour="model", is_filled=True),
@@ -663,11 +594,3 @@ def rank_names(count: int) -> list[str]:
     ends = {1: "st", 2: "nd", 3: "rd"}
     middle = [f"{k}{'th' if k % 100 in (11, 12, 13) else ends.get(k % 10, 'th')}" for k in range(2, count)]
     return ["highest", *middle, "lowest"][:count]
-
-
-def _rank_groups(count: int) -> tuple[list[str], list[int]]:
-    """Return headings for bins from the most to the least probable, and the first bin of each; of many bins groups."""
-    if count <= _MOST_COLUMNS:
-        return rank_names(count), list(range(count))
-    first = [count * k // _GROUPS for k in range(_GROUPS)]
-    return [f"{low + 1}-{high}" for low, high in itertools.pairwise([*first, count])], first

@@ -134,12 +134,6 @@ def value(
         str | float | tuple[float, ...] | None,
         typer.Option(metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
     ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RANGE", help="Full range of the quantity, for its variation class (default: 1, and of times none)."
-        ),
-    ] = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -186,7 +180,7 @@ def value(
     """
     from perf_structural.bounds import parse_bounds
     from perf_structural.bounds import within as bounded
-    from perf_structural.measured_value import SUMMARY_LEVELS, check_scale, represent, represent_run
+    from perf_structural.measured_value import SUMMARY_LEVELS, represent, represent_run
     from perf_structural.options import levels_given
     from perf_structural.samples import read_samples, samples_of
     from perf_tables.arguments import check_length
@@ -199,8 +193,6 @@ def value(
     name = as_ or default_name("samples")
     build(registry().entry("representations", name).load_options(), options, name)
     check_length(window)
-    if scale is not None:
-        check_scale(scale)
     levels = SUMMARY_LEVELS if quantile is None else levels_given(quantile)
     bounds = parse_bounds(support) if isinstance(support, str) else support
     if run is not None:
@@ -212,7 +204,7 @@ def value(
         samples, warnings = samples_of(series, window, column, until, where, bounds)
     if run is not None:
         return represent_run(samples, run, bounds, levels, warnings)
-    measured = represent(samples, name, scale, levels, warnings, **options)
+    measured = represent(samples, name, levels, warnings, **options)
     if bounds is None:
         return measured
     return replace(measured, value=bounded(measured.value, *bounds))
@@ -288,11 +280,6 @@ def schedule(
         typer.Option(metavar="NAME", help="Replicated component: each machine's time for one unit of work."),
         OptionRules(needs="--divide UNITS"),
     ] = None,
-    fixed_time: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Replicated component: each machine's time besides."),
-        OptionRules(needs="--divide UNITS"),
-    ] = None,
     **options: Annotated[Any, _EVALUATION],
 ) -> Choice | Decomposition:
     """Choose among allocations by MODEL, a TOML file of a structural model, or divide work among unequal machines.
@@ -319,7 +306,7 @@ def schedule(
 
         perf stochastic schedule sor.toml --by quantile:0.95
         perf stochastic schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
-        perf stochastic schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
+        perf stochastic schedule sor.toml --divide 1000 --unit-time row
 
     >>> from perf_structural import StructuralModel
     >>> schedule("examples/structural/sor.toml", by="quantile:0.95").chosen
@@ -334,21 +321,17 @@ def schedule(
 
     statistic = parse_statistic(by, tuning)
     text = "" if isinstance(model, StructuralModel) else shlex.quote(os.fspath(model))
-    if divide is None and (unit_time is not None or fixed_time is not None):
-        raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
+    if divide is None and unit_time is not None:
+        raise OptionError("--unit-time belongs to --divide UNITS")
     if not isinstance(model, StructuralModel):
         model = StructuralModel.read(model)
+    result: Choice | Decomposition
     if divide is not None:
-        division = divided(model, divide, statistic, unit_time, fixed_time, options)
-        fixed = "" if fixed_time is None else f" --fixed-time {fixed_time}"
-        words = f"{text} --divide {divide} --unit-time {unit_time}{fixed}"
-        return replace(
-            division, next=f"perf stochastic schedule {words} --by {_TAIL}" if text and by != _TAIL else _KEEP
-        )
-    choice = choose(predict_candidates(model, all_candidates(model, candidates), **options), statistic)
-    files = (
-        "" if isinstance(candidates, Mapping) else "".join(f" {shlex.quote(os.fspath(file))}" for file in candidates)
-    )
-    return replace(
-        choice, next=f"perf stochastic schedule {text}{files} --by {_TAIL}" if text and by != _TAIL else _KEEP
-    )
+        result = divided(model, divide, statistic, unit_time, options)
+        words = f" --divide {divide} --unit-time {unit_time}"
+    else:
+        result = choose(predict_candidates(model, all_candidates(model, candidates), **options), statistic)
+        files = () if isinstance(candidates, Mapping) else candidates
+        words = "".join(f" {shlex.quote(os.fspath(file))}" for file in files)
+    following = f"perf stochastic schedule {text}{words} --by {_TAIL}" if text and by != _TAIL else _KEEP
+    return replace(result, next=following)

@@ -68,7 +68,7 @@ class Bounds(StochasticValue):
 
 
 def within(quantity: StochasticValue | float, lower: float, upper: float) -> StochasticValue:
-    """A quantity that is known to lie between bounds.
+    """Return a quantity that is known to lie between bounds.
 
     Bounds alone are cut; a distribution is what it was under the condition that it lies between them. One that lies
     there anyway is returned as it is.
@@ -110,7 +110,7 @@ def check_within(samples: npt.ArrayLike, bounds: Range | None, column: str = "",
 
 
 def typed_within(text: str) -> tuple[str, Range | None]:
-    """What a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``."""
+    """Return what a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``."""
     words, separator, bounds = text.partition(_WORD)
     return words.strip(), parse_bounds(bounds) if separator else None
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 import perfcore
 from perf_formulas.formula import Formula
-from perf_formulas.parser import Node, Number, Operation, Variable, written
+from perf_formulas.parser import Node, Number, Operation, Variable, variables, written
 from perf_tables.points import by_symbol, check_coverage, of_one_length
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
@@ -36,26 +36,19 @@ _OPERATIONS = ("+", "*", "/", "max")
 
 def check_variables(models: Mapping[str, Model]) -> None:
     """Refuse models whose variables of one symbol are not the same."""
-    first: dict[str, str] = {}
+    first: dict[str, tuple[str, Model]] = {}
     for name, model in models.items():
-        for symbol, column in model.variables.items():
-            other = first.setdefault(symbol, name)
-            owner = models[other]
-            if owner.variables[symbol] != column:
-                raise OptionError(
-                    f"{symbol} is {owner.variables[symbol]!r} in {other} ({owner.title}) and {column!r} in {name} "
-                    f"({model.title}); fit one of them with another symbol"
-                )
-            units = (owner.variable_units.get(symbol), model.variable_units.get(symbol))
-            if None not in units and units[0] != units[1]:
-                raise OptionError(
-                    f"{symbol} is in {units[0]} in {other} ({owner.title}) and in {units[1]} in {name} ({model.title})"
-                )
-            if (symbol in owner.levels) != (symbol in model.levels):
-                sorts = ["name" if symbol in each.levels else "number" for each in (owner, model)]
-                raise OptionError(
-                    f"{symbol} is a {sorts[0]} in {other} ({owner.title}) and a {sorts[1]} in {name} ({model.title})"
-                )
+        for symbol in model.variables:
+            owner_name, owner = first.setdefault(symbol, (name, model))
+            columns = [repr(each.variables[symbol]) for each in (owner, model)]
+            units = [f"in {each.variable_units[symbol]}" for each in (owner, model) if symbol in each.variable_units]
+            sorts = ["a name" if symbol in each.levels else "a number" for each in (owner, model)]
+            for meanings, cure in ((columns, "; fit one of them with another symbol"), (units, ""), (sorts, "")):
+                if len(set(meanings)) > 1:
+                    raise OptionError(
+                        f"{symbol} is {meanings[0]} in {owner_name} ({owner.title}) and {meanings[1]} in {name} "
+                        f"({model.title}){cure}"
+                    )
     for symbol, levels in shared_levels(models).items():
         if not levels:
             having = [f"{name}: {listing(m.levels[symbol], 6)}" for name, m in models.items() if symbol in m.levels]
@@ -63,7 +56,7 @@ def check_variables(models: Mapping[str, Model]) -> None:
 
 
 def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
-    """Levels of each variable of names that every model knows that has the variable."""
+    """Return levels of each variable of names that every model knows that has the variable."""
     shared: dict[str, tuple[str, ...]] = {}
     for model in models.values():
         for symbol, levels in model.levels.items():
@@ -72,7 +65,7 @@ def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
 
 
 def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]:
-    """Where all models of a variable were measured; where there is no such range, where any was."""
+    """Return where all models of a variable were measured; where there is no such range, where any was."""
     ranges: dict[str, tuple[float, float]] = {}
     for symbol in dict.fromkeys(symbol for model in models.values() for symbol in model.ranges):
         lows, highs = zip(*(m.ranges[symbol] for m in models.values() if symbol in m.ranges), strict=True)
@@ -81,7 +74,7 @@ def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]
 
 
 def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any]:
-    """Points as a user gives them, for each model with its own variables."""
+    """Return points as a user gives them, for each model with its own variables."""
     named = {symbol for model in models.values() for symbol in model.levels}
     numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
     columns = of_one_length(by_symbol(points, numbers, named))
@@ -116,7 +109,7 @@ def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]])
 def bounds_of_function(
     function: Callable[[Sequence[Floats]], Floats], models: Sequence[Model], points: Sequence[Any], interval: float
 ) -> Floats:
-    """Bounds of a function of models that are independent of one another."""
+    """Return bounds of a function of models that are independent of one another."""
     from scipy.special import ndtri
     from scipy.stats import qmc
 
@@ -135,7 +128,7 @@ def bounds_of_function(
 
 
 def _quantiles(model: Model, points: Any) -> Floats:
-    """Quantiles of a model at the scores -4, -3.9375, ... 4 (T, 129)."""
+    """Return quantiles of a model at the scores -4, -3.9375, ... 4 (T, 129)."""
     from scipy.interpolate import PchipInterpolator
     from scipy.special import ndtr
 
@@ -151,7 +144,7 @@ def _quantiles(model: Model, points: Any) -> Floats:
 
 
 def _interpolated(quantiles: Floats, scores: Floats) -> Floats:
-    """Values (T, N) at normal scores (N,) on lines through quantiles (T, 129)."""
+    """Return values (T, N) at normal scores (N,) on lines through quantiles (T, 129)."""
     position = (scores + _SCORES[-1]) / _STEP
     left = np.clip(np.floor(position).astype(np.int64), 0, quantiles.shape[1] - 2)
     share = position - left
@@ -167,41 +160,33 @@ def check_expression(formula: Formula, names: Sequence[str]) -> None:
             f"the expression {formula} is of {', '.join(formula.names) or 'no component'}; the components are "
             f"{', '.join(names) or 'none'}"
         )
-    _check(formula.tree)
-
-
-def _check(node: Node) -> None:
-    if not isinstance(node, Operation):
-        return
-    symbol, operands = node.rule.symbol, node.operands
-    if symbol not in _OPERATIONS:
-        raise OptionError(f"models are composed by {', '.join(_OPERATIONS)}, not by {symbol!r}")
-    if symbol == "/" and not (isinstance(operands[1], Number) and operands[1].value > 0.0):
-        raise OptionError("models are divided by positive numbers only")
-    for operand in operands:
-        _check(operand)
+    nodes = [formula.tree]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, Operation):
+            symbol, operands = node.rule.symbol, node.operands
+            if symbol not in _OPERATIONS:
+                raise OptionError(f"models are composed by {', '.join(_OPERATIONS)}, not by {symbol!r}")
+            if symbol == "/" and not (isinstance(operands[1], Number) and operands[1].value > 0.0):
+                raise OptionError("models are divided by positive numbers only")
+            nodes += operands
 
 
 def is_linear(node: Node) -> bool:
-    """Whether no component is multiplied by a component."""
+    """Return whether no component is multiplied by a component."""
     if not isinstance(node, Operation):
         return True
-    if node.rule.symbol == "*" and all(_has_component(operand) for operand in node.operands):
-        return False
-    return all(map(is_linear, node.operands))
-
-
-def _has_component(node: Node) -> bool:
-    return isinstance(node, Variable) or (isinstance(node, Operation) and any(map(_has_component, node.operands)))
+    is_product = node.rule.symbol == "*" and all(any(variables(operand)) for operand in node.operands)
+    return not is_product and all(map(is_linear, node.operands))
 
 
 def unit_of(node: Node, units: Mapping[str, str | None]) -> str | None:
-    """Unit of an expression: the common one of a sum or maximum, the product of those of factors."""
+    """Return the unit of an expression: the common one of a sum or maximum, the product of those of factors."""
     if isinstance(node, Variable):
         return units[node.name] or None
     if not isinstance(node, Operation):
         return None
-    parts = [(operand, unit_of(operand, units)) for operand in node.operands if _has_component(operand)]
+    parts = [(operand, unit_of(operand, units)) for operand in node.operands if any(variables(operand))]
     operands = [(operand, unit) for operand, unit in parts if unit is not None]
     if node.rule.symbol in ("*", "/"):
         # Of an unknown factor the product is unknown; the order of factors does not matter.
@@ -257,7 +242,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @classmethod
     def compose(cls, operation: str, left: Model, right: Model | float) -> ComposedModel:
-        """What an operator makes of a model and another, or a number in its unit."""
+        """Return what an operator makes of a model and another, or a number in its unit."""
         if operation == "add":
             return _composed([part for part in (left, right) if part != 0], " + ".join)  # 0 is what `sum` begins with
         if operation == "divide":
@@ -304,7 +289,8 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
             if is_linear(self._formula.tree) or not (predicted[:, 1] < 0.0).any():
                 return self._formula.evaluate({name: predicted})
-        names = self._order
+        # Ordered by what the components are: a + b and b + a draw the same numbers.
+        names = sorted(self.components, key=lambda name: digest(self.components[name].to_dict()))
         values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
         bounds = bounds_of_function(
             lambda drawn: self._formula.evaluate(dict(zip(names, drawn, strict=True))),
@@ -314,13 +300,8 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
         return np.column_stack([values, np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)])
 
-    @functools.cached_property
-    def _order(self) -> tuple[str, ...]:
-        """Names of the components, ordered by what these are: a + b and b + a draw the same numbers."""
-        return tuple(sorted(self.components, key=lambda name: digest(self.components[name].to_dict())))
-
     def remarks(self, points: Points) -> list[str]:
-        """What the components remark, and which are taken as independent."""
+        """Return what the components remark, and which are taken as independent."""
         where = points_of_each(points, self.components)
         count = max(len(next(iter(p.values())) if isinstance(p, Mapping) else p) for p in where.values())
         remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
@@ -418,7 +399,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
 
 def max_(*parts: Model | float) -> ComposedModel:
-    """The largest of models, and of numbers in their unit: the parts of a program that run side by side.
+    """Return the largest of models, and of numbers in their unit: the parts of a program that run side by side.
 
     Parameters
     ----------
@@ -460,7 +441,12 @@ def _composed(parts: Sequence[Model | float], write: Callable[[Sequence[str]], s
     texts = []
     for part in parts:
         if not isinstance(part, Model):
-            texts.append(_number(part))
+            if not 0.0 <= part < math.inf:
+                raise OptionError(
+                    f"models are composed with numbers that are finite and not negative, not {part:g}: times and "
+                    "counts have no negative values"
+                )
+            texts.append(repr(float(part)))
         elif isinstance(part, ComposedModel):
             names = {name: Formula(_name(model, components)) for name, model in part.components.items()}
             texts.append(str(Formula(part.expression).substituted(names)))
@@ -486,13 +472,3 @@ def _name(model: Model, components: list[Model]) -> str:
     if model not in components:
         components.append(model)
     return f"m{components.index(model) + 1}"
-
-
-def _number(number: float) -> str:
-    value = float(number)
-    if not 0.0 <= value < math.inf:
-        raise OptionError(
-            f"models are composed with numbers that are finite and not negative, not {value:g}: times and counts have "
-            "no negative values"
-        )
-    return repr(value)

@@ -88,7 +88,7 @@ class Unit:
         return Unit(_collected((label, power * exponent) for label, power in self.powers))
 
     def scale_to(self, other: Unit) -> float:
-        """What a number in this unit is multiplied by to be one in ``other``, of the same kind."""
+        """Return what a number in this unit is multiplied by to be one in ``other``, of the same kind."""
         return float(self.size / other.size)
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ def _power(label: str, power: Fraction) -> str:
 
 
 def parse_unit(text: str) -> Unit:
-    """A unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none."""
+    """Return a unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none."""
     try:
         return _unit_of(Parser(text, {}).formula())
     except (FormulaError, ValueError):
@@ -143,19 +143,18 @@ class Indexed:
 
 
 def places(indices: Sequence[str], sizes: Mapping[str, int]) -> list[Place]:
-    """Every place along some indices, the last running fastest."""
+    """Return every place along some indices, the last running fastest."""
     return list(itertools.product(*(range(sizes[index]) for index in indices)))
 
 
 def rows(
     operands: Sequence[Indexed], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, ...], dict[Place, tuple[Expression, ...]]]:
-    """All indices of some operands, and the operands' expressions at each place."""
+    """Return all indices of some operands, and the operands' expressions at each place."""
     indices = tuple(dict.fromkeys(index for operand in operands for index in operand.indices))
-    selections = [[indices.index(index) for index in operand.indices] for operand in operands]
-    chosen = list(zip(operands, selections, strict=True))
+    selected = [(operand, [indices.index(index) for index in operand.indices]) for operand in operands]
     return indices, {
-        place: tuple(operand.cells[tuple(place[k] for k in selection)] for operand, selection in chosen)
+        place: tuple(operand.cells[tuple(place[k] for k in selection)] for operand, selection in selected)
         for place in places(indices, sizes)
     }
 
@@ -163,7 +162,7 @@ def rows(
 def joined(
     text: str, operation: Callable[..., Expression], operands: Sequence[Indexed], sizes: Mapping[str, int], unit: Unit
 ) -> Indexed:
-    """An operation place by place."""
+    """Return an operation place by place."""
     indices, rows_by_place = rows(operands, sizes)
     return Indexed(text, {place: operation(*row) for place, row in rows_by_place.items()}, indices, unit)
 
@@ -175,7 +174,7 @@ def reduced(
     over: str | None,
     others: Sequence[Indexed] = (),
 ) -> Indexed:
-    """An operation over all places along one index, which then is gone."""
+    """Return an operation over all places along one index, which then is gone."""
     if not operand.indices:
         raise DataError(
             f"{text}: {operand.text!r} is not replicated; give a list for one of its inputs, or take it alone"
@@ -197,7 +196,7 @@ def reduced(
 
 
 def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], place: Place) -> list[Expression]:
-    """Expressions of operands at a place along some indices."""
+    """Return expressions of operands at a place along some indices."""
     cells = []
     for operand in operands:
         if not set(operand.indices) <= set(indices):
@@ -207,7 +206,7 @@ def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], pla
 
 
 def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
-    """The same quantity in another unit of its kind."""
+    """Return the same quantity in another unit of its kind."""
     if operand.unit == unit:
         return operand
     scale = operand.unit.scale_to(unit)
@@ -216,7 +215,7 @@ def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
 
 
 def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple[list[Indexed], Unit]:
-    """Operands of a sum, a maximum or a comparison in one unit, that of the first which has one.
+    """Return operands of a sum, a maximum or a comparison in one unit, that of the first which has one.
 
     The number 0 has every unit, so that ``max(t, 0)`` is valid.
     """
@@ -250,13 +249,13 @@ class Composer:
         self.algebra, self.known, self.sizes = algebra, known, sizes
 
     def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
-        """What an equation stands for."""
+        """Return what an equation stands for."""
         if over is not None and over not in self.sizes:
             raise UnknownNameError("index", over, self.sizes)
         return self.in_unit(self._of(parsed(text), over), unit)
 
     def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
-        """A quantity converted to a unit; one without unit takes it as its label."""
+        """Return a quantity converted to a unit; one without unit takes it as its label."""
         if unit is None:
             return quantity
         target = parse_unit(unit)
@@ -267,8 +266,7 @@ class Composer:
         return converted(quantity, target, self.algebra)
 
     def _of(self, node: Node, over: str | None) -> Indexed:
-        # Of a long equation sums and products are one operation each: term by term they would take quadratic time. What
-        # the message about a part is cut, or the texts would fill the memory.
+        # Of a long equation sums and products are one operation each: term by term they would take quadratic time.
         is_long = folded(node, lambda _, below: 1 + sum(below)) > _LONG
         return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
 
@@ -451,21 +449,32 @@ class Composing:
 
     def __init__(self, inputs: Mapping[str, Input], components: Mapping[str, Component], source: str) -> None:
         self.inputs, self.components, self.source = inputs, components, source
-        self.algebra = Algebra()
         self.sizes: dict[str, int] = {}
         self.known: dict[str, Indexed] = {}
         self.values: dict[str, StochasticValue] = {}
         self.copies: dict[str, dict[Place, str]] = {}  # names of the leaves of an uncertain input
         self.notes: list[str] = []
-        self.composer = Composer(self.algebra, self.known, self.sizes)
+        self.composer = Composer(Algebra(), self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
-        """The equation, written out once for each object."""
+        """Return the equation, written out once for each object."""
         for name, definition in self.inputs.items():
             with error_context(self.source, f"inputs.{name}"):
-                self.add_input(name, definition)
+                for index, copies in definition.sizes.items():
+                    if self.sizes.setdefault(index, copies) != copies:
+                        before = self.sizes[index]
+                        raise DataError(f"there are {copies} over {index}, but {before} in an input before it")
+                cells = {place: self.quantity(name, place, quantity) for place, quantity in definition.cells.items()}
+                input_unit = PLAIN if definition.unit is None else parse_unit(definition.unit)
+                self.known[name] = Indexed(name, cells, tuple(definition.sizes), input_unit)
         needs = {name: self.needs(name, component) for name, component in self.components.items()}
-        for name in self.in_order(needs):
+        graph = {name: needed & set(self.components) for name, needed in needs.items()}
+        try:
+            in_order = list(graphlib.TopologicalSorter(graph).static_order())
+        except graphlib.CycleError as error:
+            cycle = " needs ".join(reversed(error.args[1]))
+            raise StructuralModelError(f"{self.source}: components: {cycle}; a component cannot need itself") from None
+        for name in in_order:
             with error_context(self.source, f"components.{name}"):
                 component = self.components[name]
                 self.known[name] = (
@@ -478,78 +487,57 @@ class Composing:
             used = set(variables(parsed(equation)))
         with error_context(self.source, "correlations"):
             pairs = correlated_pairs(correlations, self.copies)
-        self.note_unused(used, needs)
+        waiting = list(used)  # what the equation needs, directly or through components
+        while waiting:
+            new = needs.get(waiting.pop(), set()) - used
+            used |= new
+            waiting += new
+        for kind, names in (("input", self.inputs), ("component", self.components)):
+            self.notes += [f"{kind} {name!r} is not used" for name in names if name not in used]
         return Composition(result, self.values, pairs, tuple(self.notes))
 
-    def add_input(self, name: str, definition: Input) -> None:
-        """An input as constants and leaves."""
-        for index, copies in definition.sizes.items():
-            if self.sizes.setdefault(index, copies) != copies:
-                raise DataError(f"there are {copies} over {index}, but {self.sizes[index]} in an input before it")
-        cells = {place: self.quantity(name, place, quantity) for place, quantity in definition.cells.items()}
-        unit = PLAIN if definition.unit is None else parse_unit(definition.unit)
-        self.known[name] = Indexed(name, cells, tuple(definition.sizes), unit)
-
     def quantity(self, name: str, place: Place, quantity: float | StochasticValue) -> Expression:
-        """A leaf; a number, and a value without spread, is a constant."""
+        """Return a leaf; a number, and a value without spread, is a constant."""
         if isinstance(quantity, StochasticValue):
             lowest, highest = quantity.support
             if lowest < highest:
                 leaf = f"{name}[{','.join(str(k + 1) for k in place)}]" if place else name
                 self.values[leaf] = quantity
                 self.copies.setdefault(name, {})[place] = leaf
-                return self.algebra.leaf(leaf)
+                return self.composer.algebra.leaf(leaf)
             quantity = lowest
-        return self.algebra.constant(quantity)
+        return self.composer.algebra.constant(quantity)
 
     def needs(self, name: str, component: Component) -> set[str]:
-        """Names on which a component depends."""
+        """Return names on which a component depends."""
         with error_context(self.source, f"components.{name}"):
             if component.equation is not None:
                 return set(variables(parsed(component.equation)))
             texts = [str(equation) for name, equation in component.at.items() if name not in component.model.levels]
             return {needed for text in texts for needed in variables(parsed(text))}
 
-    def in_order(self, needs: Mapping[str, set[str]]) -> list[str]:
-        """Components after those that they need."""
-        graph = {name: needed & set(self.components) for name, needed in needs.items()}
-        try:
-            return list(graphlib.TopologicalSorter(graph).static_order())
-        except graphlib.CycleError as error:
-            cycle = " needs ".join(reversed(error.args[1]))
-            raise StructuralModelError(f"{self.source}: components: {cycle}; a component cannot need itself") from None
-
     def fitted(self, name: str, component: Component) -> Indexed:
-        """Predictions of a fitted model, one for each place of the equations in ``at``."""
-        model, numbers = component.model, dict[str, Indexed]()
-        for variable, equation in component.at.items():
-            if variable not in model.levels:
-                numbers[variable] = self.composer.compose(str(equation))
+        """Return predictions of a fitted model, one for each place of the equations in ``at``."""
+        model = component.model
+        numbers = {
+            variable: self.composer.compose(str(equation))
+            for variable, equation in component.at.items()
+            if variable not in model.levels
+        }
         indices, rows_by_place = rows(list(numbers.values()), self.sizes)
         points = []
         for row in rows_by_place.values():
             point = dict(component.at)
             for (variable, part), cell in zip(numbers.items(), row, strict=True):
                 if not isinstance(cell, Constant):
-                    raise DataError(
-                        f"at.{variable}: {part.text!r} is uncertain; a fitted model is evaluated at numbers"
-                    )
+                    at = f"at.{variable}: {part.text!r}"
+                    raise DataError(f"{at} is uncertain; a fitted model is evaluated at numbers")
                 point[variable] = cell.value
             points.append(point)
         cells = {}
-        for place, prediction in zip(rows_by_place, predict_fitted(model, points), strict=True):
-            cells[place] = self.quantity(name, place, prediction.value)
-            self.notes += [f"{name}: {note}" for note in prediction.notes]
+        for place, (value, notes) in zip(rows_by_place, predict_fitted(model, points), strict=True):
+            cells[place] = self.quantity(name, place, value)
+            self.notes += [f"{name}: {note}" for note in notes]
         label = getattr(model, "unit", None)
         unit = PLAIN if label is None else parse_unit(label)
         return self.composer.in_unit(Indexed(name, cells, indices, unit), component.unit)
-
-    def note_unused(self, used: set[str], needs: Mapping[str, set[str]]) -> None:
-        """Say what the equation does not need, directly or through components."""
-        waiting = list(used)
-        while waiting:
-            for name in needs.get(waiting.pop(), set()) - used:
-                used.add(name)
-                waiting.append(name)
-        for kind, names in (("input", self.inputs), ("component", self.components)):
-            self.notes += [f"{kind} {name!r} is not used" for name in names if name not in used]

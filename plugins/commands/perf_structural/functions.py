@@ -39,12 +39,12 @@ OVER_COPIES: Mapping[str, int] = {name: int(name == "k_th_over") for name in _AR
 
 
 def as_integer(name: str, numbers: npt.ArrayLike, least: int, most: float) -> Floats:
-    """Numbers rounded to whole ones."""
+    """Return numbers rounded to whole ones."""
     return checked(name, np.rint(np.asarray(numbers, dtype=np.float64)), least, most)
 
 
 def checked(name: str, numbers: npt.ArrayLike, least: float, most: float = np.inf) -> Floats:
-    """Numbers that are none less than the least, and none more than the most that is accepted."""
+    """Return numbers that are none less than the least, and none more than the most that is accepted."""
     values = np.asarray(numbers, dtype=np.float64)
     if not np.all((values >= least) & (values <= most)):  # NaN is neither
         low, high = float(values.min()), float(values.max())
@@ -55,7 +55,7 @@ def checked(name: str, numbers: npt.ArrayLike, least: float, most: float = np.in
 
 
 def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Sum of the first copies; the last argument says of how many, 0 to all."""
+    """Return the sum of the first copies; the last argument says of how many, 0 to all."""
     *values, count = arguments
     number = as_integer("number of copies", count, 0, len(values))
     total: Floats = np.zeros(())
@@ -65,12 +65,12 @@ def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
 
 
 def mean_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Mean of the first copies, 1 to all; arguments as of `sum_of_first`."""
+    """Return the mean of the first copies, 1 to all; arguments as of `sum_of_first`."""
     return sum_of_first(*arguments) / as_integer("number of copies", arguments[-1], 1, len(arguments) - 1)
 
 
 def extreme_of_first(choose: np.ufunc, *arguments: npt.ArrayLike) -> Floats:
-    """Largest or smallest of the first copies, 1 to all; arguments as of `sum_of_first`."""
+    """Return the largest or smallest of the first copies, 1 to all; arguments as of `sum_of_first`."""
     *values, count = arguments
     number = as_integer("number of copies", count, 1, len(values))
     best = np.asarray(values[0], dtype=np.float64)
@@ -80,7 +80,7 @@ def extreme_of_first(choose: np.ufunc, *arguments: npt.ArrayLike) -> Floats:
 
 
 def kth_smallest(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
-    """The k-th smallest of some: 2 of 3 answers are there after the second."""
+    """Return the k-th smallest of some: 2 of 3 answers are there after the second."""
     place, *spread = np.broadcast_arrays(as_integer("place", k, 1, len(values)), *values)
     return np.asarray(np.take_along_axis(np.sort(spread, axis=0), place[None].astype(int) - 1, axis=0)[0])
 
@@ -90,7 +90,7 @@ def kth_smallest(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
 
 
 def pipeline_time(*arguments: npt.ArrayLike) -> Floats:
-    """Time until the last item has left the last stage; the first stage never waits for items."""
+    """Return the time until the last item has left the last stage; the first stage never waits for items."""
     *times, room, stages = arguments
     depth = int(np.asarray(stages))
     spread = np.broadcast_arrays(as_integer("room between two stages", room, 0, np.inf), *times)
@@ -136,7 +136,7 @@ def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
 
 
 def grained_progress(*arguments: npt.ArrayLike) -> Floats:
-    """Share of full speed that workers make together which meet at a barrier after each so much computing."""
+    """Return the share of full speed of workers that meet at a barrier after each so much computing."""
     *shares, grain, length = arguments
     time_slice = checked("slice", length, 0.0)
     if not np.all(time_slice > 0.0):
@@ -211,12 +211,12 @@ COMPUTED: Mapping[str, Callable[..., Floats]] = {
 
 
 def compute(name: str, *operands: npt.ArrayLike) -> Floats:
-    """A function of arrays by its name: one of equations, else numpy's."""
+    """Return a function of arrays by its name: one of equations, else numpy's."""
     function = COMPUTED.get(name) or getattr(np, name)
     with np.errstate(all="ignore"):
         return np.asarray(function(*operands), dtype=np.float64)
 
 
 def parsed(text: str) -> Node:
-    """The tree of an equation: a formula that may also call what only equations have, such as ``max_over``."""
+    """Return the tree of an equation: a formula that may also call what only equations have, such as ``max_over``."""
     return Parser(text.strip(), EQUATION_FUNCTIONS, LIMITS).formula()

@@ -28,12 +28,15 @@ from perfcore.stochastic import StochasticValue, default_name, from_dict, from_t
 _DEFAULT_INDEX = "processor"
 _SOURCES = ("value", "samples", "file")
 _OF_FILES = ("column", "where", "window")
+Quantity = StochasticValue | float
 
 
-def given_quantities(words: Sequence[str]) -> dict[str, Any]:
-    """``NAME=QUANTITY`` words as inputs of a structural model."""
+def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
+    """Return inputs of a structural model as a mapping; those of the command line are ``NAME=QUANTITY`` words."""
+    if isinstance(inputs, Mapping):
+        return inputs
     quantities = {}
-    for word in words:
+    for word in inputs or ():
         name, equals, text = (part.strip() for part in word.partition("="))
         if not (name and equals and text):
             raise OptionError(f"--with {word!r}: NAME=QUANTITY is expected, such as a=3 or a=normal:10,2")
@@ -41,11 +44,6 @@ def given_quantities(words: Sequence[str]) -> dict[str, Any]:
             raise OptionError(f"--with {word!r}: {name} was given before")
         quantities[name] = _typed(text)
     return quantities
-
-
-def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
-    """Inputs as a mapping, also where they are words."""
-    return inputs if isinstance(inputs, Mapping) else given_quantities(inputs or ())
 
 
 def with_words(inputs: Any) -> str:
@@ -65,9 +63,6 @@ def _typed(text: str) -> Any:
         return text
     path, bounds = typed_within(text)
     return {"file": path} if bounds is None else {"file": path, "within": bounds}
-
-
-Quantity = StochasticValue | float
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):
@@ -98,17 +93,26 @@ class Input:
 
 
 def read_input(entry: Any, folder: Path) -> Input:
-    """An input as a model file or a program gives it."""
+    """Return an input as a model file or a program gives it."""
     if isinstance(entry, StochasticValue):
         return Input({(): entry}, {})
     if isinstance(entry, (list, tuple)):
         return _each(entry, _Table(), folder)
     if isinstance(entry, Mapping):
-        named, rest = _parted(entry)
+        known = registry().entries("representations")
+        keys = [field.encode_name for field in msgspec.structs.fields(_Table)]
+        for key in entry:
+            if key not in known and key not in keys:
+                raise UnknownNameError("key or representation", str(key), [*keys, *known])
+        named = {key: content for key, content in entry.items() if key in known}
+        rest = {key: content for key, content in entry.items() if key not in known}
         try:
             table = msgspec.convert(rest, _Table)
         except msgspec.ValidationError as error:
             raise DataError(key_first(error)) from None
+        for index, copies in table.replicate.items():
+            if copies < 1:
+                raise DataError(f"replicate.{index} is {copies}; at least 1 is expected")
         named = {name: content for name in _SOURCES if (content := getattr(table, name)) is not None} | named
         return _copied(rest, named, table, folder) if table.each is None else _each(table.each, table, folder, named)
     if isinstance(entry, str) and ":" in entry:
@@ -118,17 +122,6 @@ def read_input(entry: Any, folder: Path) -> Input:
     return Input({(): _number(entry)}, {})
 
 
-def _parted(entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What keys that name a representation hold, and the others; unknown keys are refused with both lists."""
-    known = registry().entries("representations")
-    keys = [field.encode_name for field in msgspec.structs.fields(_Table)]
-    for key in entry:
-        if key not in known and key not in keys:
-            raise UnknownNameError("key or representation", str(key), [*keys, *known])
-    named = {key: content for key, content in entry.items() if key in known}
-    return named, {key: content for key, content in entry.items() if key not in known}
-
-
 def _number(entry: Any) -> float:
     if isinstance(entry, bool) or not isinstance(entry, (int, float)) or not math.isfinite(entry):
         raise DataError(f"{entry!r} is neither a finite number nor a table such as {{normal = [10, 2]}}")
@@ -136,7 +129,7 @@ def _number(entry: Any) -> float:
 
 
 def _each(entries: Sequence[Any], table: _Table, folder: Path, named: Collection[str] = ()) -> Input:
-    """One value for each place of an index, each perhaps copied over further ones."""
+    """Return one value for each place of an index, each perhaps copied over further ones."""
     if not entries:
         raise DataError("the list is empty; one value for each copy is expected")
     if named:
@@ -149,32 +142,23 @@ def _each(entries: Sequence[Any], table: _Table, folder: Path, named: Collection
             raise DataError(f"value {number} of {len(entries)}: {error}") from None
     if any(part.sizes for part in parts):
         raise DataError("a value of a list cannot be a list or replicated itself; write replicate next to each")
-    units = {part.unit for part in parts} | ({table.unit} if table.unit is not None else set())
-    if table.unit is not None:
-        units.discard(None)
+    units = {table.unit if part.unit is None else part.unit for part in parts}
+    units |= {table.unit} if table.unit is not None else set()
     if len(units) > 1:
         raise DataError(f"the values are in different units: {listing(sorted(map(str, units)))}")
-    sizes = {table.over: len(parts), **_replicate(table)}
+    sizes = {table.over: len(parts), **table.replicate}
     if table.over in table.replicate:
         raise DataError(f"the list is already one over {table.over}; replicate needs another name")
     cells = {place: parts[place[0]].cells[()] for place in places(list(sizes), sizes)}
     return Input(cells, sizes, units.pop())
 
 
-def _replicate(table: _Table) -> dict[str, int]:
-    for index, copies in table.replicate.items():
-        if copies < 1:
-            raise DataError(f"replicate.{index} is {copies}; at least 1 is expected")
-    return dict(table.replicate)
-
-
 def _copied(entry: Mapping[str, Any], named: Mapping[str, Any], table: _Table, folder: Path) -> Input:
-    """One quantity, copied as often as the table says."""
+    """Return one quantity, copied as often as the table says."""
     if len(named) != 1:
-        known = (
-            f"{', '.join((*_SOURCES, 'each'))} or a representation ({', '.join(registry().entries('representations'))})"
-        )
-        raise DataError(f"one of {known} is expected, found {', '.join(named) or 'none of them'}")
+        known = f"a representation ({', '.join(registry().entries('representations'))})"
+        found = ", ".join(named) or "none of them"
+        raise DataError(f"one of {', '.join((*_SOURCES, 'each'))} or {known} is expected, found {found}")
     for name in ("as", "options"):
         if name in entry and table.samples is None and table.file is None:
             raise DataError(f"{name!r} belongs to samples, or to a file of samples")
@@ -186,7 +170,7 @@ def _copied(entry: Mapping[str, Any], named: Mapping[str, Any], table: _Table, f
     ((kind, content),) = named.items()
     if table.unit is not None:
         parse_unit(table.unit)
-    sizes = _replicate(table)
+    sizes = table.replicate
     quantity = _quantity(kind, content, table, folder)
     if table.within is not None:
         quantity = within(quantity, *table.within)
@@ -200,17 +184,12 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
         case "file":
             return _of_file(folder / content, table)
         case "samples":
-            _check(content, table, "samples")
+            check_within(content, table.within, "samples_s" if is_time(table.unit) else "")  # lengths of time
             return _of_samples(content, table)
     representation = representation_named(kind)
     if isinstance(content, Mapping):
         return representation.from_dict(content)
     return representation.from_values(content if isinstance(content, list | tuple) else [content])
-
-
-def _check(samples: npt.ArrayLike, table: _Table, name: str) -> None:
-    """Samples in a unit of time are lengths of time, unless their name says otherwise."""
-    check_within(samples, table.within, f"{name}_s" if is_time(table.unit) else "")
 
 
 def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
@@ -220,14 +199,14 @@ def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
 
 
 def _of_file(path: Path, table: _Table) -> StochasticValue:
-    """A value that was written down, or samples that were measured."""
+    """Return a value that was written down, or samples that were measured."""
     measured = table.representation is not None or any(getattr(table, name) is not None for name in _OF_FILES)
     if not measured and path.suffix == ".json":
         return read_value(path)
     samples, warnings = read_samples(
         path, table.window or DEFAULT_WINDOW, table.column, where=table.where, within=table.within
     )
-    _check(samples.values, table, samples.column)
+    check_within(samples.values, table.within, f"{samples.column}_s" if is_time(table.unit) else "")
     value = _of_samples(samples.values, table)
     return replace(value, notes=(*value.notes, *warnings))
 

@@ -53,7 +53,7 @@ class Predictions(Result):
 
     @classmethod
     def is_file(cls, path: Path) -> bool:
-        """Whether a file begins as a number or with a key of a value, and its first prediction can be read."""
+        """Return whether a file begins as a number or with a key of a value, and its first prediction can be read."""
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n[")
@@ -154,8 +154,7 @@ class Judgement(Result):
     @property
     def bias(self) -> tuple[float, float]:
         """Mean of actual less predicted values, and its standard error; NaN if no prediction has a mean."""
-        errors = self.actual - self.mean
-        errors = errors[np.isfinite(errors)]
+        errors = (self.actual - self.mean)[np.isfinite(self.mean)]
         if not len(errors):
             return math.nan, math.nan
         return float(errors.mean()), float(errors.std(ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else 0.0
@@ -190,7 +189,7 @@ class Judgement(Result):
         return rows
 
     def place_counts(self) -> npt.NDArray[np.int64]:
-        """How many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
+        """Return how many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
         return np.histogram(self.place[np.isfinite(self.place)], bins=PIT_BINS, range=(0.0, 1.0))[0]
 
     @property
@@ -198,7 +197,9 @@ class Judgement(Result):
         """Mean score, and the errors of the predicted means; None where no prediction has one."""
         errors = self.actual - self.mean
         figures = {"crps": self.crps, "mean_error": errors, "mean_absolute_error": np.abs(errors)}
-        return {"runs": len(self.actual), **{name: _mean(values) for name, values in figures.items()}}
+        finite = {name: values[np.isfinite(values)] for name, values in figures.items()}
+        means = {name: float(values.mean()) if len(values) else None for name, values in finite.items()}
+        return {"runs": len(self.actual), **means}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -221,17 +222,12 @@ class Judgement(Result):
 
 
 def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """A promised share, and the observed one with its limits."""
+    """Return a promised share, and the observed one with its limits."""
     from scipy.stats import binomtest
 
     limits = binomtest(int(hits.sum()), len(hits)).proportion_ci(_CONFIDENCE)
     observed = int(hits.sum()) / len(hits)
     return {"promised": promised, "observed": observed, "low": float(limits.low), "high": float(limits.high)}
-
-
-def _mean(values: Floats) -> float | None:
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if len(finite) else None
 
 
 def judge(
@@ -349,21 +345,17 @@ def _paired(
     return distributions, values
 
 
-def _bin_of(actual: float, edges: Floats) -> int | None:
-    """The bin to the right of an edge, the last one at the upper end, and a bin without width for its own value."""
-    if not edges[0] <= actual <= edges[-1]:
-        return None
-    first, after = (int(edges.searchsorted(actual, side=side)) for side in ("left", "right"))
-    return first if after - first > 1 else min(after - 1, len(edges) - 2)
-
-
 def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, Floats]:
     """Ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), of those with bins."""
     binned = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
     most = max((len(masses) for (_, masses), _ in binned), default=0)
     ranks, ordered = np.zeros((len(binned), most + 1)), np.zeros((len(binned), most))
     for row, ((edges, masses), x) in enumerate(binned):
-        *shares, outside = shares_by_rank(masses, _bin_of(x, edges))
+        found = None
+        if edges[0] <= x <= edges[-1]:  # the bin to the right of an edge; one without width has its own value
+            left, after = (int(edges.searchsorted(x, side=side)) for side in ("left", "right"))
+            found = left if after - left > 1 else min(after - 1, len(edges) - 2)
+        *shares, outside = shares_by_rank(masses, found)
         ranks[row, : len(masses)], ranks[row, -1] = shares, outside
         ordered[row, : len(masses)] = np.sort(masses)[::-1]
     return ranks, ordered
@@ -394,14 +386,14 @@ def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, 
     return (high - low) + fine * np.maximum(low - x, 0.0) + fine * np.maximum(x - high, 0.0)
 
 
-def quantile_loss(quantile: npt.ArrayLike, level: float, actual: npt.ArrayLike) -> Floats:
+def quantile_loss(quantile: npt.ArrayLike, level: float | Floats, actual: npt.ArrayLike) -> Floats:
     """Loss of a predicted quantile (the source's equation 42): the distance, by the share on the side where it is."""
     distance = np.asarray(actual, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
     return np.maximum(level * distance, (level - 1.0) * distance)
 
 
 def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
-    """Which of the bins, ordered from the most to the least probable, the actual value fell into."""
+    """Return which of the bins, ordered from the most to the least probable, the actual value fell into."""
     probability = np.asarray(masses, dtype=np.float64)
     shares = np.zeros(len(probability) + 1)
     if bin_of_actual is None:
@@ -451,7 +443,7 @@ class Recalibration(Result):
             raise InputError(name, expected) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """What `read` takes, and what it was judged by."""
+        """Return what `read` takes, and what it was judged by."""
         return {
             "levels": list(self.levels),
             "places": list(self.places),
@@ -473,13 +465,8 @@ class Recalibration(Result):
         names = ("runs", "outside", "score_before", "score_after")
         return {name: getattr(self, name) for name in names}
 
-    @property
-    def note(self) -> str:
-        """Message about the correction."""
-        return f"corrected by what {self.runs} past runs taught"
-
     def corrected(self, value: StochasticValue) -> StochasticValue:
-        """A prediction after the map, piecewise uniform; what has no distribution stays as it is."""
+        """Return a prediction after the map, piecewise uniform; what has no distribution stays as it is."""
         from perfcore.stochastic import default_representation
 
         low, high = value.support
@@ -495,11 +482,11 @@ class Recalibration(Result):
         return corrected
 
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
-        """Which predicted quantiles become those of the given levels (...)."""
+        """Return which predicted quantiles become those of the given levels (...)."""
         return np.asarray(np.interp(np.asarray(levels), self.levels, self.places))
 
     def levels_of(self, places: Sequence[float] | Floats) -> Floats:
-        """The probability of values up to what had the given places in the prediction (...)."""
+        """Return the probability of values up to what had the given places in the prediction (...)."""
         return np.asarray(np.interp(np.asarray(places), self.places, self.levels))
 
 
@@ -521,9 +508,11 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         learned = _map_of(places[~left_out])
         levels[left_out] = learned.levels_of(places[left_out])
         for run in scored[left_out[scored]].tolist():
-            before[run] = _loss(values[run], _SCORED_LEVELS, actual[run])
             corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
-            after[run] = _loss(values[run], corrected, actual[run])
+            before[run], after[run] = (
+                quantile_loss(values[run].quantile(at), _SCORED_LEVELS, actual[run]).mean()
+                for at in (_SCORED_LEVELS, corrected)
+            )
     gains = before[scored] - after[scored]
     if gains.mean() <= gains.std() / np.sqrt(len(gains)):
         raise DataError(
@@ -553,11 +542,6 @@ def _map_of(places: Floats) -> Recalibration:
     excess = np.minimum(edge_scores - expected_scores[0], 0.0) + np.maximum(edge_scores - expected_scores[-1], 0.0)
     scores = np.interp(edge_scores, expected_scores, drawn) + slope * excess
     return Recalibration((0.0, *_EDGES.tolist(), 1.0), (0.0, *ndtr(scores).tolist(), 1.0), len(places))
-
-
-def _loss(value: StochasticValue, places: Floats, actual: float) -> float:
-    """Mean quantile loss of the predicted quantiles at some places, taken as those of the scored levels."""
-    return float(quantile_loss(value.quantile(places), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
 
 
 def _coverage(places: Floats) -> dict[float, float]:

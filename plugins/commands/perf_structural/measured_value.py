@@ -174,7 +174,6 @@ class MeasuredValue(Result):
 
     window: Samples  # the samples
     value: StochasticValue  # what represents them
-    scale: float | None = None  # full range of the quantity, for the variation class
     levels: tuple[float, ...] = SUMMARY_LEVELS  # of the quantiles that are shown
     warnings: tuple[str, ...] = ()  # about the samples
     run: str = ""  # length of the run over which the value is a mean; of single samples empty
@@ -276,7 +275,6 @@ class MeasuredValue(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be kept in mind, each once."""
-        below, nothing = self._below_zero, "time" if self._is_duration else "sample"
         notes = []
         off = np.abs(self.window.values - np.median(self.window.values))
         if not self.run and len(off) >= _FEWEST_OF_TAIL and off.max() > _TAIL_GROWTH * len(off) * np.median(off) > 0.0:
@@ -288,18 +286,15 @@ class MeasuredValue(Result):
             and self.cdf_error > _LARGEST_ERROR + 1.0 / len(self.window.values)
         ):
             notes.append(f"the bins hide the shape: CDF error {self.cdf_error:.2g}; --rule adaptive keeps it")
-        if below > _NOTEWORTHY:
-            notes.append(
-                f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is; --support 0,inf leaves it out"
+        if self.value.has_distribution and self.window.values.min() >= 0.0:
+            below, nothing = (
+                float(self.value.cdf(np.nextafter(0.0, -math.inf))),
+                "time" if self._is_duration else "sample",
             )
+            if below > _NOTEWORTHY:
+                of_value = f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is"
+                notes.append(f"{of_value}; --support 0,inf leaves it out")
         return tuple(dict.fromkeys((*self.warnings, *notes, *self.value.notes)))
-
-    @property
-    def _below_zero(self) -> float:
-        """How much the value has below 0, if the samples have none."""
-        if not self.value.has_distribution or self.window.values.min() < 0.0:
-            return 0.0
-        return float(self.value.cdf(np.nextafter(0.0, -math.inf)))
 
     @property
     def quantile_limits(self) -> dict[str, tuple[float, float]]:
@@ -319,22 +314,15 @@ class MeasuredValue(Result):
 
     @property
     def variation_text(self) -> str:
-        """How much the samples vary, with the class of Schopf."""
-        full, named = self.full_range, self.variation_class
-        missing = "--scale, the full range" if full is None else f"samples between 0 and --scale ({full:g})"
-        varies = f" (class needs {missing})" if named is None else f", {named} on a scale from 0 to {full:g}"
-        return f"variation: {self.window.variation:.4g}{varies}"
+        """How much the samples vary, with the class of Schopf if they are shares."""
+        named = "" if self.variation_class is None else f", {self.variation_class} on a scale from 0 to 1"
+        return f"variation: {self.window.variation:.4g}{named}"
 
     @property
     def variation_class(self) -> str | None:
-        """How much the samples vary; None without a range, or outside of it, on which the classes are defined."""
-        low, high, full = self.window.values.min(), self.window.values.max(), self.full_range
-        return None if full is None or low < 0.0 or high > full else variation_class(self.window.variation, full)
-
-    @property
-    def full_range(self) -> float | None:
-        """The scale, without one 1; None of lengths of time, which have no such range."""
-        return 1.0 if self.scale is None and not self._is_duration else self.scale
+        """How much shares vary; None of other quantities, for which the classes are not defined."""
+        is_share = self.window.values.min() >= 0.0 and self.window.values.max() <= 1.0 and not self._is_duration
+        return variation_class(self.window.variation) if is_share else None
 
     @property
     def _is_duration(self) -> bool:
@@ -350,15 +338,10 @@ class MeasuredValue(Result):
         """Largest distance between the cumulative distributions of samples and value; NaN of bounds and of runs."""
         return self._error_of(self.value) if self.value.has_distribution and not self.run else math.nan
 
-    @functools.cached_property
-    def _levels(self) -> tuple[Floats, Floats, Floats]:
-        """Distinct samples, and their shares below and up to each."""
+    def _error_of(self, value: StochasticValue) -> float:
         ordered, counts = np.unique(self.window.values, return_counts=True)
         after = np.cumsum(counts) / counts.sum()
-        return ordered, after - counts / counts.sum(), after
-
-    def _error_of(self, value: StochasticValue) -> float:
-        ordered, before, after = self._levels
+        before = after - counts / counts.sum()
         errors = after - np.asarray(value.cdf(ordered)), before - np.asarray(value.cdf(np.nextafter(ordered, -np.inf)))
         return float(np.abs(errors).max())
 
@@ -400,23 +383,20 @@ class MeasuredValue(Result):
 def represent(
     window: Samples,
     representation: str | None = None,
-    scale: float | None = None,
     levels: tuple[float, ...] = SUMMARY_LEVELS,
     warnings: tuple[str, ...] = (),
     **options: Any,
 ) -> MeasuredValue:
     """Represent the samples of a window."""
-    if scale is not None:
-        check_scale(scale)
     implementation = representation_named(representation or default_name("samples"))
     chosen = build(implementation.Options, options, implementation.name)
     if window.variation == 0.0:
         number = default_representation("number").from_samples(window.values)
         count = len(window.values)
         same = f"all {count} samples are {window.values[0]:.6g}: one number, whatever was asked for"
-        return MeasuredValue(window, number, scale, levels, (*warnings, same) if count > 1 else warnings)
+        return MeasuredValue(window, number, levels, (*warnings, same) if count > 1 else warnings)
     try:
-        return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale, levels, warnings)
+        return MeasuredValue(window, implementation.from_samples(window.values, chosen), levels, warnings)
     except DataError as error:
         raise DataError(f"{window.source}, {window.column!r}: {error}") from None
 
@@ -448,16 +428,9 @@ def represent_run(
     else:
         content = {"edges": quantiles.tolist(), "masses": np.diff(places).tolist()}
         value = default_representation("distributions").from_dict(content)
-    return MeasuredValue(window, value, None, levels, warnings, run)
+    return MeasuredValue(window, value, levels, warnings, run)
 
 
-def check_scale(scale: float) -> None:
-    """Refuse what can be no full range of a quantity."""
-    if not 0.0 < scale < math.inf:
-        raise OptionError(f"--scale {scale:g}: a positive number is expected")
-
-
-def variation_class(variation: float, scale: float = 1.0) -> str:
-    """Whether a quantity varies little, some or much (Schopf 1999, section 4)."""
-    share = variation / scale
-    return "low" if share <= _LOW else "medium" if share < _HIGH else "high"
+def variation_class(variation: float) -> str:
+    """Return whether a share varies little, some or much (Schopf 1999, section 4)."""
+    return "low" if variation <= _LOW else "medium" if variation < _HIGH else "high"

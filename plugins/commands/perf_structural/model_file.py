@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +26,7 @@ _COVERAGE = 0.95
 _ASYMMETRY = 0.2
 # Of these a lopsided one is made.
 _COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)
+_Content = TypeVar("_Content", bound=msgspec.Struct)
 
 
 class StructuralModelError(PerfError):
@@ -46,14 +46,6 @@ def error_context(source: str, key: str) -> Iterator[None]:
         raise StructuralModelError(f"{where}: {error}") from None
 
 
-@dataclass(frozen=True)
-class FittedPrediction:
-    """What a fitted model says about one place."""
-
-    value: StochasticValue  # A number where the model has no interval
-    notes: tuple[str, ...] = ()
-
-
 def check_places(model: Model, names: Sequence[str]) -> None:
     """Refuse places that name what the model does not have, or leave out what it needs."""
     for name in names:
@@ -65,26 +57,28 @@ def check_places(model: Model, names: Sequence[str]) -> None:
             raise DataError(f"the model needs {name}{choices}; give at = {{{name} = ...}}")
 
 
-def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[FittedPrediction]:
-    """A distribution at each point."""
+def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[tuple[StochasticValue, list[str]]]:
+    """Return a distribution at each point, a number if the model has no interval, and notes about it."""
+
+    def bounds(coverage: float) -> Floats:
+        """Return the value, lower and upper bound (n, 3)."""
+        return np.reshape(model.predict_array(coordinates, interval=coverage), (len(points), 3))
+
     columns = {name: [point[name] for point in points] for name in model.variables}
     for name, levels in model.levels.items():
         for level in columns[name]:
             if level not in levels:
                 raise UnknownNameError(name, str(level), levels)
     coordinates = next(iter(columns.values())) if len(columns) == 1 else columns
-    rows = _bounds(model, coordinates, len(points), _COVERAGE)
+    rows = bounds(_COVERAGE)
     finite = np.asarray(np.isfinite(rows[:, 1:]).all(axis=1))
     skew = np.abs(rows[:, 1] + rows[:, 2] - 2.0 * rows[:, 0])
     lopsided = np.asarray(finite & (skew > _ASYMMETRY * (rows[:, 2] - rows[:, 1])))
-    further = [_bounds(model, coordinates, len(points), coverage) for coverage in _COVERAGES] if lopsided.any() else []
+    further = list(map(bounds, _COVERAGES)) if lopsided.any() else []
     remarks = model.remarks(coordinates) or [""] * len(points)
     predictions = []
     for row, (point, remark) in enumerate(zip(points, remarks, strict=True)):
-        where = ", ".join(
-            f"{name}={coordinate if isinstance(coordinate, str) else f'{coordinate:g}'}"
-            for name, coordinate in point.items()
-        )
+        where = ", ".join(f"{name}={at if isinstance(at, str) else f'{at:g}'}" for name, at in point.items())
         mean, lower, upper = rows[row].tolist()
         if not math.isfinite(mean):
             raise DataError(f"the model has no value at {where}")
@@ -96,17 +90,12 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
         else:
             value = of_moments(mean, 0.0)
             notes.append(f"at {where} the model has no interval: taken as one number")
-        predictions.append(FittedPrediction(value, tuple(notes)))
+        predictions.append((value, notes))
     return predictions
 
 
-def _bounds(model: Model, points: Any, n_points: int, coverage: float) -> Floats:
-    """Value, lower and upper bound (n, 3)."""
-    return np.reshape(model.predict_array(points, interval=coverage), (n_points, 3))
-
-
 def _between(middle: float, bounds: Floats) -> StochasticValue:
-    """The histogram whose quantiles are a middle and the ends (k, 2) of intervals of `_COVERAGES`."""
+    """Return the histogram whose quantiles are a middle and the ends (k, 2) of intervals of `_COVERAGES`."""
     shares = np.array(_COVERAGES)
     levels = np.concatenate([(1.0 - shares[::-1]) / 2.0, [0.5], (1.0 + shares) / 2.0])
     places = np.maximum.accumulate(np.concatenate([bounds[::-1, 0], [middle], bounds[:, 1]]))
@@ -115,9 +104,6 @@ def _between(middle: float, bounds: Floats) -> StochasticValue:
     content = {"edges": places[kept].tolist(), "masses": np.diff([*levels[kept][:-1], 1.0]).tolist()}
     histogram: StochasticValue = default_representation("distributions").from_dict(content)
     return histogram
-
-
-_Content = TypeVar("_Content", bound=msgspec.Struct)
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,7 +144,7 @@ class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_as(content_type: type[_Content], path: str | os.PathLike[str]) -> _Content:
-    """The content of a file, its tables as yet unread."""
+    """Return the content of a file, its tables as yet unread."""
     content = read_toml(path)
     known = [field.name for field in msgspec.structs.fields(content_type)]
     if unknown := next((key for key in content if key not in known), None):
@@ -178,7 +164,7 @@ def read_candidates(path: str | os.PathLike[str]) -> dict[str, Mapping[str, Any]
 
 
 def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapping[str, Any]]:
-    """Inputs of each candidate."""
+    """Return inputs of each candidate."""
     inputs_by_name: dict[str, Mapping[str, Any]] = {}
     for candidate in candidates:
         if candidate.name in inputs_by_name:
@@ -188,7 +174,7 @@ def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapp
 
 
 def read_component(entry: Any, folder: Path) -> Component:
-    """A component as a model file or a program gives it; a fitted model is loaded."""
+    """Return a component as a model file or a program gives it; a fitted model is loaded."""
     if isinstance(entry, str):
         return Component(equation=entry)
     if not isinstance(entry, Component):

@@ -15,13 +15,13 @@ LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown next to mean and d
 
 
 def quantile_name(level: float) -> str:
-    """How a quantile is called."""
+    """Return how a quantile is called."""
     percent = f"{100.0 * level:.10g}"
     return f"p{percent.zfill(2)}" if "." not in percent else f"p{percent}"
 
 
 def parse_levels(quantiles: Any) -> tuple[float, ...]:
-    """Levels of quantiles: a text such as ``0.5,0.99``, a number or several."""
+    """Return levels of quantiles: a text such as ``0.5,0.99``, a number or several."""
     listed = isinstance(quantiles, Iterable)
     words = quantiles.split(",") if isinstance(quantiles, str) else quantiles if listed else [quantiles]
     try:
@@ -51,7 +51,7 @@ class Statistic:
     scales: bool = True  # whether it grows in proportion with the quantity, as work does that is divided
 
     def __call__(self, distribution: Any, owner: str) -> float:
-        """The statistic of one distribution."""
+        """Return the statistic of one distribution."""
         value = float(self.of(distribution))
         if not math.isfinite(value) and not getattr(distribution, "has_moments", True):
             raise DataError(f"{owner} has no {self.name}: its divisor comes down to zero; choose by quantile:0.95")
@@ -61,7 +61,7 @@ class Statistic:
 
 
 def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
-    """A statistic by name."""
+    """Return a statistic by name."""
     if tuning is not None and (text != "mean" or not math.isfinite(tuning)):
         raise OptionError(f"--tuning {tuning:g} adds standard deviations to the mean; use it with --by mean")
     if text == "mean" and tuning is not None:

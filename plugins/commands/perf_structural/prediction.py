@@ -34,7 +34,7 @@ from perf_structural.bounds import within
 from perf_structural.composition import Composition
 from perf_structural.model_file import error_context
 from perf_structural.options import LEVELS, EvaluationOptions, quantile_name
-from perf_structural.sampling import Formula, Sample, draw_sample, draw_together, points_for, sort_at_once
+from perf_structural.sampling import Formula, Sample, draw, draw_sorted, points_for, sort_at_once
 from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -58,7 +58,7 @@ _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each
 
 
 def inexact_reason(root: Expression) -> str | None:
-    """The reason why arithmetic on independent values would not give the expression; None where it does."""
+    """Return the reason why arithmetic on independent values would not give the expression; None where it does."""
     twice = repeated(root)
     if twice:
         others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
@@ -67,7 +67,7 @@ def inexact_reason(root: Expression) -> str | None:
 
 
 def without_arithmetic(root: Expression) -> str | None:
-    """The operation for which stochastic values have no arithmetic, in words; None where there is none."""
+    """Return the operation for which stochastic values have no arithmetic, in words; None where there is none."""
     for node in ordered(root):
         if isinstance(node, Call) and node.ufunc not in _FUNCTIONS:
             return f"there is no exact arithmetic for {SYMBOLS[node.ufunc]!r} in {shown(root)}"
@@ -75,7 +75,7 @@ def without_arithmetic(root: Expression) -> str | None:
 
 
 def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> tuple[Quantity, float]:
-    """The value of an expression, as if the operands of each operation were independent, and its error."""
+    """Return the value of an expression, as if the operands of each operation were independent, and its error."""
     quantities: dict[Expression, Quantity] = {}
     errors: dict[Expression, float] = {}
     for node in ordered(root):
@@ -106,7 +106,7 @@ def _value(
 
 
 def _quotient(node: Product, operands: Sequence[Quantity], bins: int) -> Quantity:
-    """What has negative powers is multiplied up first: one division loses less than many."""
+    """Return a quotient; what has negative powers is multiplied up first: one division loses less than many."""
     above: list[Quantity] = []
     below: list[Quantity] = []
     for operand, exponent in zip(operands, node.powers, strict=True):
@@ -125,7 +125,7 @@ def _scaled(factor: float, quantity: Quantity, bins: int) -> Quantity:
 
 
 def _joined(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> Quantity:
-    """An operation on any number of operands; on one it is that one."""
+    """Return an operation on any number of operands; on one it is that one."""
     return operands[0] if len(operands) == 1 else _applied(function, operands, bins)
 
 
@@ -136,7 +136,7 @@ def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quanti
 
 @functools.cache
 def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
-    """The number of bins, for a representation whose arithmetic takes one."""
+    """Return the number of bins, for a representation whose arithmetic takes one."""
     return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
 
 
@@ -152,7 +152,7 @@ class Drawn:
 
     @property
     def std(self) -> float:
-        return _std(self.values)
+        return float(self.values.std())
 
     @property
     def support(self) -> tuple[float, float]:
@@ -206,11 +206,6 @@ class Evaluation:
         """Return the probability of at most ``x``."""
         return float(self._source.cdf(x))
 
-    @property
-    def quantiles(self) -> dict[str, float]:
-        """Those that are shown, by name."""
-        return {quantile_name(level): self.quantile(level) for level in self.levels}
-
 
 def evaluate_expression(
     root: Expression,
@@ -219,7 +214,7 @@ def evaluate_expression(
     options: EvaluationOptions,
     drawn: Sample | None = None,
 ) -> Evaluation:
-    """The distribution of an expression."""
+    """Return the distribution of an expression."""
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
     obstacle = inexact_reason(root)
@@ -236,7 +231,7 @@ def evaluate_expression(
     input_notes = tuple(note for name in names for note in values[name].notes)
 
     def sample() -> Sample:
-        return drawn or draw_sample(root, values, pairs, options.samples, options.seed)
+        return drawn or draw_sorted(Formula(root, values, pairs), options.samples, options.seed)
 
     if options.method == "sample" or (obstacle is not None and not without):
         return sampled(sample(), options, input_notes)
@@ -271,13 +266,16 @@ def _enclosed(
 
 
 def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
-    """The distribution of which a sample was drawn, with its standard errors."""
+    """Return the distribution of which a sample was drawn, with its standard errors."""
     rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
-    has_moments = not (drawn.reaches_zero and _is_endless(rows))
-    figures = {
-        **({} if not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
-        **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
-    }
+    has_moments = True
+    if drawn.reaches_zero:  # of what has no mean (tail index 1) the largest of a sample grows with its size
+        off = np.abs(rows - np.median(rows))
+        has_moments = float(off.max()) <= _SHARE_OF_SIZE * rows.size * float(np.median(off))
+    quantiles = np.quantile(rows, options.quantile, axis=1, method="hazen")
+    figures = dict(zip(map(quantile_name, options.quantile), quantiles, strict=True))
+    if has_moments:
+        figures = {"mean": rows.mean(axis=1), "std": np.array([row.std() for row in rows]), **figures}
     finite = {name: figure for name, figure in figures.items() if np.isfinite(figure).all()}
     errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in finite.items()}
     sample = rows.reshape(-1)
@@ -286,40 +284,14 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     sample.sort(kind="stable")  # which merges what is sorted
     value = default_representation("distributions").from_draws(sample, options.bins)
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    few = [_too_few(rows.size, level) for level in options.quantile]
-    all_notes = (*notes, *drawn.notes, *filter(None, few))
+    few = []
+    for level in options.quantile:
+        if (in_tail := sample.size * min(level, 1.0 - level)) < _FEWEST_BEYOND:
+            needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
+            of_points = f"rests on {in_tail:.3g} of {sample.size:,} points"
+            few.append(f"{quantile_name(level)} {of_points}; --samples {needed} is enough")
+    all_notes = (*notes, *drawn.notes, *few)
     return Evaluation(value, method, all_notes, errors, sample, options.quantile, options.below, has_moments)
-
-
-def _is_endless(rows: Floats) -> bool:
-    """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
-    off = np.abs(rows - np.median(rows))
-    return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
-
-
-def _std(values: Floats) -> float:
-    """Standard deviation, in blocks: millions of numbers are not copied."""
-    mean, total = values.mean(), 0.0
-    for begin in range(0, len(values), _BLOCK):
-        total += float(np.square(values[begin : begin + _BLOCK] - mean).sum())
-    return math.sqrt(total / len(values))
-
-
-def _too_few(points: int, level: float) -> str:
-    """What to say where a quantile rests on few points; empty where it does not."""
-    tail_points = points * min(level, 1.0 - level)
-    if tail_points >= _FEWEST_BEYOND:
-        return ""
-    needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
-    return f"{quantile_name(level)} rests on {tail_points:.3g} of {points:,} points; --samples {needed} is enough"
-
-
-def _row_quantiles(rows: Floats, probability: float) -> Floats:
-    """A quantile of each sorted row, as numpy's method ``hazen``, without going through all of it."""
-    place = min(max(probability * rows.shape[1] - 0.5, 0.0), rows.shape[1] - 1.0)
-    below = int(place)
-    above = min(below + 1, rows.shape[1] - 1)
-    return np.asarray(rows[:, below] + (place - below) * (rows[:, above] - rows[:, below]))
 
 
 def resolved(
@@ -328,7 +300,7 @@ def resolved(
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
 ) -> tuple[list[Expression], tuple[str, ...]]:
-    """Expressions without quantiles, and a note for each quantile with its value."""
+    """Return expressions without quantiles, and a note for each quantile with its value."""
     nodes = sorted({node for root in roots for node in ordered(root)}, key=lambda node: node.number)
     if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
         return list(roots), ()
@@ -365,7 +337,7 @@ def _quantile(
 
 
 def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:
-    """A node of another algebra, of operands that may have become numbers."""
+    """Return a node of another algebra, of operands that may have become numbers."""
     match node:
         case Constant():
             return algebra.constant(node.value)
@@ -416,11 +388,12 @@ class Prediction(Result):
         lowest, highest = evaluation.support
         below = evaluation.limit
         limit = {} if below is None else {f"P(<= {below:g})": evaluation.cdf(below)}
-        figures = {"mean": evaluation.mean, "std": evaluation.std, **evaluation.quantiles}
+        quantiles = {quantile_name(level): evaluation.quantile(level) for level in evaluation.levels}
+        figures = {"mean": evaluation.mean, "std": evaluation.std, **quantiles}
         return {**figures, "lowest": lowest, "highest": highest, **limit}
 
     def to_dict(self) -> dict[str, Any]:
-        """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
+        """Return the prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
         return {
             "name": self.name,
             "unit": self.unit,
@@ -443,14 +416,14 @@ class Part:
     own: Collection[str] = ()  # inputs that are another quantity here than in other parts
 
     def keys(self) -> dict[str, str]:
-        """Prefix that separates its quantities from others of the same name."""
+        """Return the prefix that separates its quantities from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
         own = [leaf for leaf in self.composition.values if leaf.partition("[")[0] in self.own]
         return {leaf: f"{self.label}: {leaf}" for leaf in own if leaf not in correlated}
 
 
 def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:
-    """The distribution of each copy of each part's result, all of them drawn at the same points.
+    """Return the distribution of each copy of each part's result, all of them drawn at the same points.
 
     Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
     """
@@ -474,7 +447,7 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
 
 
 def _within_support(part: Part, support: tuple[float, float]) -> Part:
-    """A part whose divisors are made of quantities within bounds."""
+    """Return a part whose divisors are made of quantities within bounds."""
     composition, values = part.composition, dict(part.composition.values)
     nodes = {node for cell in composition.result.cells.values() for node in ordered(cell) if isinstance(node, Product)}
     divisors = [each for node in nodes for each, power in zip(node.operands, node.powers, strict=True) if power < 0]
@@ -485,7 +458,7 @@ def _within_support(part: Part, support: tuple[float, float]) -> Part:
 
 
 def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
-    """A part with the numbers that its quantiles are."""
+    """Return a part with the numbers that its quantiles are."""
     composition = part.composition
     cells = composition.result.cells
     with error_context(part.source, part.label):
@@ -507,7 +480,7 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
     fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
     if have_distributions and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
-            drawn = list(draw_together(formulas, options.samples, options.seed))
+            drawn = list(draw(formulas, options.samples, options.seed))
     ends = np.cumsum([0, *(len(part.composition.result.cells) for part in parts)])
     return [drawn[start:end] for start, end in itertools.pairwise(ends)]
 

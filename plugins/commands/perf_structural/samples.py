@@ -52,7 +52,7 @@ FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
 
 
 def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
-    """The values of a file: one JSON document after another, each a value or a list of them."""
+    """Return the values of a file: one JSON document after another, each a value or a list of them."""
     name, values = os.fspath(path), []
     for number, entry in enumerate(_entries(path), start=1):
         try:
@@ -65,23 +65,20 @@ def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
 
 
 def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
-    """The first value of a file of predictions, by which it is recognised."""
+    """Return the first value of a file of predictions, by which it is recognised."""
     for entry in _entries(path):
         return _value(entry)
     raise InputError(path, f"holds no predictions; {_ACCEPTED}")
 
 
 def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """What the documents hold, lists entry by entry; commands print those below ``rows``."""
-    for document in _documents(path):
-        entries = document.get("rows", document) if isinstance(document, dict) else document
-        yield from entries if isinstance(entries, list) else [entries]
+    """Return what the JSON documents of a file hold, lists entry by entry; commands print those below ``rows``."""
 
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is met; a prediction is made of finite numbers")
 
-def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
-    name = os.fspath(path)
-    text = read_text(path)
-    decoder, position = json.JSONDecoder(parse_constant=_refuse_constant), 0
+    name, text = os.fspath(path), read_text(path)
+    decoder, position = json.JSONDecoder(parse_constant=refuse), 0
     while text[position:].strip():
         position += len(text[position:]) - len(text[position:].lstrip())
         try:
@@ -93,11 +90,8 @@ def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
             line = text.count("\n", 0, position) + 1
             problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InputError(name, f"is not JSON: {problem}", line=line) from None
-        yield document
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(f"{word} is met; a prediction is made of finite numbers")
+        entries = document.get("rows", document) if isinstance(document, dict) else document
+        yield from entries if isinstance(entries, list) else [entries]
 
 
 def _value(entry: Any) -> StochasticValue:
@@ -117,7 +111,7 @@ def _value(entry: Any) -> StochasticValue:
 def read_actual(
     path: str | os.PathLike[str], column: str | None = None, at: str | None = None
 ) -> tuple[str, Floats, Floats | None]:
-    """Measured values from one column of a CSV table, a row for each run, in the order of the predictions."""
+    """Return measured values from one column of a CSV table, a row for each run, in the order of the predictions."""
     name = os.fspath(path)
     if read_text(path).lstrip()[:1] in ("[", "{"):
         raise InputError(
@@ -139,30 +133,26 @@ def read_actual(
 
 
 def read_rows(path: str | os.PathLike[str], name: str = "") -> list[tuple[int, Mapping[str, str]]]:
-    """The rows of a table of text, by the names in its first line, and the line of each."""
+    """Return the rows of a table of text, by the names in its first line, and the line of each."""
     name, text = name or os.fspath(path), read_text(path)
     first = text.lstrip().partition("\n")[0]
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True
-    )
-    rows = list(_rows(reader, name))
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True)
+    rows: list[tuple[int, Mapping[str, str]]] = []
+    titles: list[str] = []
+    try:
+        for row in filter(None, lines):
+            if titles and len(row) != len(titles):
+                number = "more" if len(row) > len(titles) else "fewer"
+                problem = f"the row has {number} fields than there are columns ({', '.join(titles)[:120]})"
+                raise InputError(name, problem, line=lines.line_num)
+            if titles:
+                rows.append((lines.line_num, dict(zip(titles, row, strict=True))))
+            titles = titles or [title.strip() for title in row]
+    except csv.Error as error:
+        raise InputError(name, f"the table cannot be read: {error}", line=lines.line_num) from None
     if not rows:
         raise InputError(name, "holds no rows; a line of column names and a row for each run are expected", line=1)
     return rows
-
-
-def _rows(reader: csv.DictReader[str], name: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                number = "more" if None in row else "fewer"
-                problem = (
-                    f"the row has {number} fields than there are columns ({', '.join(reader.fieldnames or ())[:120]})"
-                )
-                raise InputError(name, problem, line=reader.line_num)
-            yield reader.line_num, {title.strip(): text for title, text in row.items()}
-    except csv.Error as error:
-        raise InputError(name, f"the table cannot be read: {error}", line=reader.line_num) from None
 
 
 def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -> Floats:
@@ -173,7 +163,7 @@ def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
+    """Return whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -181,7 +171,7 @@ def is_number(text: str) -> bool:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Contents of a text file; errors take one line."""
+    """Return contents of a text file; errors take one line."""
     name = os.fspath(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -210,7 +200,7 @@ class RunSamples:
         return float(np.ptp(self.values))
 
     def describe(self) -> str:
-        """One line: how many samples, of what, from where."""
+        """Return one line: how many samples, of what, from where."""
         gaps = f", {self.missing} missing" if self.missing else ""
         count = self.counted or len(self.values)
         return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
@@ -219,7 +209,7 @@ class RunSamples:
 def read_numbers(
     source: Source, column: str | None = None, where: str | Iterable[str] | None = None
 ) -> RunSamples | None:
-    """A file of one number a line, each with the same unit or none; None of any other.
+    """Return a file of one number a line, each with the same unit or none; None of any other.
 
     Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name, without one the
     file's. A unit, as in ``3.1 ms``, is added to the name.
@@ -328,7 +318,7 @@ class _Sketch:
 
 
 def _quantity(line: str) -> tuple[float, str] | None:
-    """A number and its unit, empty where there is none; None of any other text."""
+    """Return a number and its unit, empty where there is none; None of any other text."""
     number = _NUMBER.match(line)
     with contextlib.suppress(ValueError):
         return float(line), ""
@@ -341,7 +331,7 @@ def _quantity(line: str) -> tuple[float, str] | None:
 def samples_of_table(
     table: pd.DataFrame, column: str | None, where: str | Iterable[str] | None, source: str, factors: Sequence[str] = ()
 ) -> RunSamples:
-    """One column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
+    """Return one column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
     import pandas as pd
 
     if column is None:
@@ -385,7 +375,7 @@ def read_samples(
     read: Read | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of a file, and warnings about them."""
+    """Return samples of a file, and warnings about them."""
     data = _read_any(path, column, where, read or _read)
     if isinstance(data, Series) and where is not None:
         import pandas as pd
@@ -396,7 +386,7 @@ def read_samples(
 
 
 def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Read) -> Any:
-    """Numbers, a column of a table of text, or what a reader gives."""
+    """Return numbers, a column of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
         with Source(path) as source:
             samples = read_numbers(source, column, where)
@@ -416,7 +406,7 @@ def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Ite
 
 
 def _plain_table(source: Source, path: str | os.PathLike[str], read: Read) -> Any:
-    """A table of text as its reader reads cells, or, where none knows the file, as it is."""
+    """Return a table of text as its reader reads cells, or, where none knows the file, as it is."""
     import pandas as pd
 
     try:
@@ -467,7 +457,7 @@ def samples_of(
     where: str | Iterable[str] | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of data, and warnings about them."""
+    """Return samples of data, and warnings about them."""
     samples, warnings = _samples_in_window(data, window, column, until, where)
     try:
         check_within(samples.values, within, samples.column, samples.source)
@@ -512,8 +502,6 @@ def _samples_in_window(
 
 
 def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
-    """The warning where a value is made of few samples."""
-    if count >= FEWEST:
-        return ()
-    warning = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} would do"
-    return (f"{warning}{enough}",)
+    """Return the warning about a value that is made of few samples."""
+    of_few = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} would do"
+    return (f"{of_few}{enough}",) if count < FEWEST else ()

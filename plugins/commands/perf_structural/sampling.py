@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +54,7 @@ _MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
 def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Mapping[Place, str]]) -> dict[Pair, float]:
-    """Correlations of names as correlations of quantities."""
+    """Return correlations of names as correlations of quantities."""
     coefficients = {}
     known: dict[str, Mapping[Place, str]] = {leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()}
     known.update(copies)
@@ -72,7 +71,7 @@ def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Map
 
 
 def _names(key: str) -> tuple[str, str]:
-    """The two names; a comma within brackets counts copies and separates nothing."""
+    """Return the two names; a comma within brackets counts copies and separates nothing."""
     for index, character in enumerate(key):
         if character == "," and key[:index].count("[") == key[:index].count("]"):
             return key[:index].strip(), key[index + 1 :].strip()
@@ -92,7 +91,7 @@ def _pairs(key: str, first: Mapping[Place, str], second: Mapping[Place, str]) ->
 
 
 def factor_of(names: Sequence[str], pairs: Mapping[Pair, float]) -> npt.NDArray[np.float64]:
-    """A matrix that makes independent normal scores correlated."""
+    """Return a matrix that makes independent normal scores correlated."""
     matrix = np.eye(len(names))
     for i, j in itertools.combinations(range(len(names)), 2):
         matrix[i, j] = matrix[j, i] = pairs.get(frozenset((names[i], names[j])), 0.0)
@@ -121,27 +120,28 @@ class _Crossing:
     high: float = -math.inf
 
     def add(self, values: Floats) -> None:
-        below, zero, above = (int(np.count_nonzero(where)) for where in (values < 0.0, values == 0.0, values > 0.0))
-        self.below, self.zero, self.above = self.below + below, self.zero + zero, self.above + above
+        self.below += int(np.count_nonzero(values < 0.0))
+        self.zero += int(np.count_nonzero(values == 0.0))
+        self.above += int(np.count_nonzero(values > 0.0))
         self.low = min(self.low, values.min(initial=math.inf))
         self.high = max(self.high, values.max(initial=-math.inf))
-
-    @property
-    def beyond(self) -> float:
-        """Share of the values on the side of zero where fewer are."""
-        return min(self.below, self.above) / (self.below + self.zero + self.above)
 
     @property
     def both(self) -> bool:
         """Whether there are values on both sides."""
         return self.below > 0 and self.above > 0
 
+    def share(self, count: int) -> float:
+        """Return the share of so many values among all."""
+        return count / (self.below + self.zero + self.above)
+
     def note(self, divisor: str) -> str:
-        """A warning about it; empty where it stays away from zero."""
+        """Return a warning about it; empty if it stays away from zero."""
         if self.both:
             return (
-                f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
-                "go by the quantiles; unless it keeps away from zero, there is no mean and no standard deviation"
+                f"the divisor {divisor} is beyond zero with probability "
+                f"{self.share(min(self.below, self.above)):.2g}: go by the quantiles; unless it keeps away from zero, "
+                "there is no mean and no standard deviation"
             )
         if self.zero:
             return f"the divisor {divisor} comes down to zero: the result has quantiles, but perhaps no mean"
@@ -162,7 +162,7 @@ class PointwiseEvaluation:
         self.branches = _only_in_branches(root, self.nodes)
 
     def values_at(self, quantities: Mapping[str, Floats]) -> Floats:
-        """The expression at each point."""
+        """Return the expression at each point."""
         node_values: dict[Expression, Floats] = {}
         with np.errstate(all="ignore"):
             for node in self.nodes:
@@ -192,7 +192,11 @@ class PointwiseEvaluation:
                     best = choose(best, operand)
                 return best
             case Call():
-                return self._defined(node, self._called(node, operands), operands)
+                try:
+                    called = compute(node.ufunc, *operands)
+                except DataError as error:
+                    raise DataError(f"{shown(node)}: {error}") from None
+                return self._defined(node, called, operands)
         raise TypeError(node)
 
     def _product(self, node: Product, operands: Sequence[Floats]) -> Floats:
@@ -206,25 +210,16 @@ class PointwiseEvaluation:
                 result = result * (operand if power == 1 else operand**power)
         return self._defined(node, result, operands)
 
-    def _called(self, node: Call, operands: Sequence[Floats]) -> Floats:
-        """A function of arrays; its errors name the call."""
-        try:
-            return compute(node.ufunc, *operands)
-        except DataError as error:
-            raise DataError(f"{shown(node)}: {error}") from None
-
     def _watched_divisor(self, divisor: Expression, values: Floats) -> Floats:
         """Refuse a bounded divisor that comes to both sides of zero; count how often an unbounded one does."""
-        crossing = self.crossings.setdefault(divisor, _Crossing())
+        crossing, names = self.crossings.setdefault(divisor, _Crossing()), leaves(divisor)
         crossing.add(values)
         if isinstance(divisor, Leaf):
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
-        if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
-            beyond = (min(crossing.below, crossing.above) + crossing.zero) / (
-                crossing.below + crossing.zero + crossing.above
-            )
-            names = leaves(divisor)
+        ends = [end for name in names for end in self.supports[name]]
+        if (values == 0.0).any() or (crossing.both and all(map(math.isfinite, ends))):
+            beyond = crossing.share(min(crossing.below, crossing.above) + crossing.zero)
             share = f"for {100.0 * beyond:.2g}% of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
@@ -246,12 +241,8 @@ class PointwiseEvaluation:
         ends = (root, high) if is_above else (min(low, 0.0), root)
         return f"--support {ends[0]:.4g},{ends[1]:.4g} leaves these out"
 
-    def _bounds(self, node: Expression) -> list[float]:
-        """Ends of the supports of all quantities below a node."""
-        return [end for name in leaves(node) for end in self.supports[name]]
-
     def _defined(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
-        """The result, unless an operation is not defined at some point."""
+        """Return the result, unless an operation is not defined at some point."""
         if node in self.branches or np.isfinite(result).all():
             return result
         ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
@@ -264,7 +255,7 @@ class PointwiseEvaluation:
         return any(crossing.both or crossing.zero > 0 for crossing in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
-        """A warning about divisors that reach zero."""
+        """Return a warning about divisors that reach zero."""
         return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
 
 
@@ -282,14 +273,6 @@ def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozense
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
 
 
-class Nets(NamedTuple):
-    """Points by which formulas are evaluated."""
-
-    number: int
-    size: int  # points of each, a power of 2
-    seed: int
-
-
 @dataclass(frozen=True)
 class Formula:
     """An expression, and the quantities that its leaves stand for."""
@@ -301,7 +284,7 @@ class Formula:
     name: str = ""  # for messages, where there are several
 
     def key(self, leaf: str) -> str:
-        """The quantity that a leaf stands for."""
+        """Return the quantity that a leaf stands for."""
         return self.keys.get(leaf, leaf)
 
 
@@ -315,20 +298,23 @@ class Sample:
     is_sorted: bool = False  # whether each row is
 
 
-def quantities_of(formulas: Sequence[Formula]) -> list[str]:
-    """What is drawn for formulas, each quantity once."""
-    return list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+def draw(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
+    """Values of formulas at the same points, which fill the space of all their inputs evenly; a row for each net.
 
-
-def draw(formulas: Sequence[Formula], nets: Nets) -> list[Sample]:
-    """Values of formulas at the points of all nets."""
-    keys = quantities_of(formulas)
+    As many points are drawn as are asked for, or somewhat more.
+    """
+    keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+    if len(keys) > _MOST_INPUTS:
+        raise DataError(f"{len(keys):,} uncertain inputs; sampling takes at most {_MOST_INPUTS:,}")
+    samples = points_for(samples, len(keys))
+    size = 2 ** int(math.log2(samples / FEWEST_NETS))
+    n_nets = math.ceil(samples / size)
     correlated, factor = _correlation_of(keys, formulas)
-    parts = [_Evaluated(formula, keys, np.empty((nets.number, nets.size))) for formula in formulas]
-    rng = np.random.default_rng(nets.seed)
-    shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)
+    parts = [_Evaluated(formula, keys, np.empty((n_nets, size))) for formula in formulas]
+    rng = np.random.default_rng(seed)
+    shifts = rng.integers(2**_DIGITS, size=(n_nets, len(keys), 1), dtype=np.uint32)
     offset = 0
-    for digits in _net(len(keys), nets.size, rng):
+    for digits in _net(len(keys), size, rng):
         for row, shift in enumerate(shifts):
             # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
             uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
@@ -358,7 +344,7 @@ class _Evaluated:
 
 
 def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
-    """The binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
+    """Yield the binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
     from scipy.stats import qmc  # half a second that exact arithmetic does not need
 
     engine = qmc.Sobol(dimensions, scramble=True, bits=_DIGITS, rng=rng)
@@ -370,7 +356,7 @@ def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.N
 
 
 def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[list[int], Floats]:
-    """Which quantities are correlated, and the matrix that makes their normal scores so."""
+    """Return which quantities are correlated, and the matrix that makes their normal scores so."""
     pairs = ((f, pair, value) for f in formulas for pair, value in f.correlations.items() if pair <= f.values.keys())
     present = {frozenset(map(formula.key, pair)): value for formula, pair, value in pairs}
     present = {pair: value for pair, value in present.items() if pair <= set(keys)}
@@ -378,17 +364,9 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     return rows, factor_of([keys[k] for k in rows], present)
 
 
-def draw_sample(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    samples: int | None,
-    seed: int,
-) -> Sample:
-    """Values of one expression, each row sorted; see `draw_together`."""
-    formula = Formula(root, values, correlations)
-    nets = _nets_for([formula], samples, seed)
-    (drawn,) = draw([formula], nets)
+def draw_sorted(formula: Formula, samples: int | None, seed: int) -> Sample:
+    """Return values of one formula, each row sorted."""
+    (drawn,) = draw([formula], samples, seed)
     sort_at_once(list(drawn.values))
     return replace(drawn, is_sorted=True)
 
@@ -400,23 +378,8 @@ def sort_at_once(arrays: Sequence[Floats]) -> None:
 
 
 def points_for(samples: int | None, inputs: int) -> int:
-    """How many points are drawn: those asked for, or as many as so many inputs can have in a second."""
+    """Return how many points are drawn: those asked for, or as many as so many inputs can have in a second."""
     if samples is not None:
         return samples
     most = 1 << int(math.log2(_NUMBERS / max(inputs, 1)))
     return max(min(_POINTS, most), _FEWEST_POINTS)
-
-
-def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
-    """Values of expressions at the same points, which fill the space of all their inputs evenly."""
-    return draw(formulas, _nets_for(formulas, samples, seed))
-
-
-def _nets_for(formulas: Sequence[Formula], samples: int | None, seed: int) -> Nets:
-    """As many points as are asked for, or somewhat more."""
-    inputs = len(quantities_of(formulas))
-    if inputs > _MOST_INPUTS:
-        raise DataError(f"{inputs:,} uncertain inputs; sampling takes at most {_MOST_INPUTS:,}")
-    samples = points_for(samples, inputs)
-    size = 2 ** int(math.log2(samples / FEWEST_NETS))
-    return Nets(math.ceil(samples / size), size, seed)

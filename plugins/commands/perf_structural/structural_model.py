@@ -94,7 +94,7 @@ class StructuralModel(Result):
         return report_of_model(self)
 
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
-        """The same model with some inputs replaced or added, given as for the constructor."""
+        """Return the same model with some inputs replaced or added, given as for the constructor."""
         definitions = self._read(inputs)
         for name, definition in definitions.items():
             if definition.unit is None and name in self.inputs:
@@ -102,7 +102,7 @@ class StructuralModel(Result):
         return replace(self, inputs={**self.inputs, **definitions})
 
     def compose(self) -> Composition:
-        """The equation written out in uncertain quantities."""
+        """Return the equation written out in uncertain quantities."""
         composition = self._composed(self.equation, self.unit)
         if composition.result.indices:
             index = composition.result.indices[0]
@@ -116,16 +116,15 @@ class StructuralModel(Result):
         """Predict the result, with some inputs replaced; options as of `perf_structural.EvaluationOptions`."""
         model = self.with_inputs(as_quantities(inputs))
         prediction = model.recalibrated(predict_jointly([model.part()], options)[0][0])
-        return replace(prediction, next=self._next(inputs)) if self.source.endswith(".toml") else prediction
-
-    def _next(self, inputs: Mapping[str, Any] | Sequence[str] | None) -> str:
-        """Return the command that follows a prediction: choose among candidates, or keep it to be validated."""
+        if not self.source.endswith(".toml"):
+            return prediction
+        source = shlex.quote(self.source)
         if self.candidates:
-            return f"perf stochastic schedule {shlex.quote(self.source)} --by quantile:0.95"
-        return f"perf predict {shlex.quote(self.source)}{with_words(inputs)} --json"
+            return replace(prediction, next=f"perf stochastic schedule {source} --by quantile:0.95")
+        return replace(prediction, next=f"perf predict {source}{with_words(inputs)} --json")
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
-        """A prediction of the result as the model's recalibration corrects it; without one as it is.
+        """Return a prediction of the result as the model's recalibration corrects it; without one as it is.
 
         Figures are those of its histogram then, and draws keep their order.
         """
@@ -133,7 +132,7 @@ class StructuralModel(Result):
             return prediction
         evaluation, draws = prediction.evaluation, prediction.draws
         value = self.recalibration.corrected(evaluation.value)
-        notes = (*evaluation.notes, self.recalibration.note)
+        notes = (*evaluation.notes, f"corrected by what {self.recalibration.runs} past runs taught")
         if draws is not None:
             ordered = np.sort(draws, axis=None)
             levels = 0.5 * (ordered.searchsorted(draws) + ordered.searchsorted(draws, side="right")) / draws.size
@@ -146,7 +145,7 @@ class StructuralModel(Result):
         return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
 
     def part_named(self, name: str) -> Part:
-        """A replicated component or input as a part of a prediction."""
+        """Return a replicated component or input as a part of a prediction."""
         return Part(name, "equation", self.source, self._composed(name, None))
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
@@ -222,7 +221,7 @@ def predict_candidates(
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:
-    """The candidate with the smallest statistic."""
+    """Return the candidate with the smallest statistic."""
     figures = {name: statistic(prediction.evaluation, name) for name, prediction in predictions.items()}
     chosen = min(figures, key=figures.__getitem__)
     best = predictions[chosen].draws

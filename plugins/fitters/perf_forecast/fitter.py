@@ -28,6 +28,9 @@ from perfcore.models.model import Origin
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
 _KEPT = 3000  # samples whose forecasts are looked at: those that judge, and the thousand before each of them
+# Samples from which seasons and predictors are learned: a day of a sample every two seconds. Earlier ones say little of
+# the next, and time and memory would grow with them.
+_LEARNED = 43_200
 _FAR, _STEPS_TO_FAR = 240, 60  # steps; farther ahead means of so many samples are forecast that it takes fewer
 # And every 12 from there: what is chosen for one serves those up to the next.
 _CHOSEN_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
@@ -90,6 +93,9 @@ class ForecastFitter(Fitter):
         if factor > 1:
             values = _means_of(values, factor)
             progress.note(f"{window.source}: means over {factor} samples are forecast, {target} steps ahead")
+        if len(values) > _LEARNED:
+            values = values[-_LEARNED:]
+            progress.note(f"{window.source}: the last {_LEARNED:,} samples are looked at")
         most = min(len(values), _KEPT) - 2
         if most < target:
             raise DataError(
@@ -178,6 +184,7 @@ def mean_ahead(values: Floats, count: int, bounds: Bounds) -> tuple[Floats, Floa
         )
     factor = max(1, count // _STEPS_TO_FAR)
     values, steps = (_means_of(values, factor) if factor > 1 else values), round(count / factor)
+    values = values[-_LEARNED:]
     first = max(0, len(values) - _KEPT)
     paths = forecasts_ahead(values, steps, find_seasons(values), first)
     sums = np.concatenate([[0.0], np.cumsum(values[first:])])

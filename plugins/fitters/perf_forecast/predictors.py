@@ -12,7 +12,6 @@ K. Nikolopoulos, "The theta model" (2000), as R. J. Hyndman and B. Billah (2003)
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -104,8 +103,6 @@ def _chosen(table: Floats, known_errors: pd.DataFrame) -> Floats:
 
 def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) -> Floats:
     """Forecasts of the samples one to ``steps`` after each origin."""
-    from statsmodels.tsa.ar_model import AutoReg
-
     count, longest = len(values), lags[-1]
     forecasts = np.full((steps, count - first), np.nan)
     start = max(first, longest + _FEWEST_ROWS * (len(lags) + 1))
@@ -114,9 +111,10 @@ def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) 
     fits = np.unique(np.linspace(start, count, _FITS, endpoint=False).astype(int)).tolist()
     for fitted, after in zip(fits, [*fits[1:], count], strict=True):
         history = values[max(0, fitted + 1 - _MOST_FITTED - longest) : fitted + 1]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a constant or periodic history; the pseudo-inverse is right for these
-            coefficients = np.asarray(AutoReg(history, list(lags)).fit().params)
+        # Not by statsmodels' AutoReg, which makes a column of each lag up to the longest: thousands with a season. The
+        # pseudo-inverse is right for a constant or periodic history, too.
+        columns = [np.ones(len(history) - longest), *(history[longest - lag : len(history) - lag] for lag in lags)]
+        coefficients = np.linalg.pinv(np.stack(columns, axis=1)) @ history[longest:]
         paths = _continued(values, np.arange(fitted, after), lags, coefficients, steps)
         # A root outside of the unit circle must not lead far beyond what was seen.
         reach = np.ptp(history)

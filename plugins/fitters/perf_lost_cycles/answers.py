@@ -43,10 +43,8 @@ def lca_report(model: LcaModel, data: Any = None) -> Report:
     """Return the largest category with its model, all categories, and each over its factor."""
     factor, unit, total = model.factor_name, model.unit or "", sum(model.observations.total)
     part = [time / total if total > 0 else 0.0 for time in np.nansum(model.fitted_values, axis=1).tolist()]
-    column, held_text = (
-        model.factors[model.factor],
-        "".join(f", {name}={value:g}" for name, value in model.held.items()),
-    )
+    column = model.factors[model.factor]
+    held_text = "".join(f", {name}={value:g}" for name, value in model.held.items())
     categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories)} categories"
     name = f"{categories} of {Path(model.origin.source).name} over {column}{held_text}"
     largest = max(range(len(part)), key=lambda k: part[k])
@@ -98,50 +96,41 @@ def _fit_command(model: LcaModel | ModgenModel, asked: LcaOptions | ModgenOption
 
 def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
     factor = model.factor_name
-    order = sorted(range(len(part)), key=lambda k: -part[k])
-    fits = [model.categories[k].model for k in order]
-    columns = [
-        Column("category", [model.names[k] for k in order]),
-        Column("share", [part[k] for k in order], format=".1%"),
-        Column(f"model over {factor}", [fit.form(factor) for fit in fits], key=()),
-        Column("formula", [fit.text(factor) for fit in fits], importance="data"),
-        *_fit_columns(fits),
-        Column("note", [fit.note for fit in fits], key=()),
-    ]
-    categories = Table(columns, title="Best default model by category", importance="verbose")
-    formulas = Column("model", [fit.text(factor, _DIGITS) for fit in fits], model.unit or "")
-    brief = [*columns[:2], formulas, *columns[5:6], *columns[7:8]]
-    candidates = [
-        Table(
-            [
-                Column("model", [candidate.form(factor) for candidate in fit.candidates]),
-                *_fit_columns(fit.candidates),
-                Column("note", [candidate.note for candidate in fit.candidates]),
-                Column("where the form comes from", [candidate.origin for candidate in fit.candidates]),
-            ],
-            title=f"All default models of {fit.name}",
-        )
-        for fit in model.categories
-        if fit.name == model.origin.options.get("show")
-    ]
-    brief_table, data = Table(brief, importance="brief"), replace(categories, title="", importance="data")
-    return [brief_table, categories, *candidates, data]
 
-
-def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
-    coefficients = [
-        ", ".join(
+    def coefficients(fit: DefaultFit) -> str:
+        return ", ".join(
             "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
             for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
         )
-        for fit in fits
+
+    order = sorted(range(len(part)), key=lambda k: -part[k])
+    rows = [(model.names[k], part[k], model.categories[k].model) for k in order]
+    of_fit = [
+        Column("coefficients ± SE", lambda row: coefficients(row[2]), key=()),
+        Column("R^2", lambda row: row[2].r2, format=_plain, key="r2_centered"),
+        Column("adjusted R^2", lambda row: row[2].r2_adjusted, format=_plain, key="r2_adjusted"),
+        Column("leave-one-out R^2", lambda row: row[2].r2_leave_one_out, format=_plain, key="r2_leave_one_out"),
     ]
-    return [
-        Column("coefficients ± SE", coefficients, key=()),
-        Column("R^2", [fit.r2 for fit in fits], format=_plain, key="r2_centered"),
-        Column("adjusted R^2", [fit.r2_adjusted for fit in fits], format=_plain, key="r2_adjusted"),
-        Column("leave-one-out R^2", [fit.r2_leave_one_out for fit in fits], format=_plain, key="r2_leave_one_out"),
+    form, note = (lambda row: row[2].form(factor)), (lambda row: row[2].note)
+    columns = [
+        Column("category", 0),
+        Column("share", 1, format=".1%"),
+        Column(f"model over {factor}", form, key=()),
+        Column("formula", lambda row: row[2].text(factor), importance="data"),
+        *of_fit,
+        Column("note", note, key=()),
     ]
+    categories = Table(columns, rows, title="Best default model by category", importance="verbose")
+    formulas = Column("model", lambda row: row[2].text(factor, _DIGITS), model.unit or "")
+    where = Column("where the form comes from", lambda row: row[2].origin)
+    candidates = [
+        Table([Column("model", form), *of_fit, Column("note", note), where],
+              [(fit.name, None, candidate) for candidate in fit.candidates], f"All default models of {fit.name}")
+        for fit in model.categories
+        if fit.name == model.origin.options.get("show")
+    ]  # fmt: skip
+    brief = Table([*columns[:2], formulas, of_fit[1], of_fit[3]], rows, importance="brief")
+    return [brief, categories, *candidates, replace(categories, title="", importance="data")]
 
 
 def _plain(value: float) -> str:
@@ -178,16 +167,10 @@ def _category_plot(model: LcaModel, fit: CategoryCandidates, has_names: bool) ->
         values = term_values(candidate.terms, {VARIABLE: over}) @ np.array(candidate.coefficients, dtype=np.float64)
         r2 = "-" if candidate.r2 is None else f"{candidate.r2:.3f}"
         label = "chosen model" if number == 0 else "other default models"
-        marks.append(
-            Line(
-                over,
-                values,
-                f"{candidate.text(model.factor_name)}   R^2 {r2}" if has_names else label,
-                "model" if number == 0 else f"series:{number}" if has_names else "faint",
-                "dashed" if has_names and number >= _MOST_COLOURS else "solid",
-                2.0 if number == 0 else 0.8,
-            )
-        )
+        label = f"{candidate.text(model.factor_name)}   R^2 {r2}" if has_names else label
+        colour = "model" if number == 0 else f"series:{number}" if has_names else "faint"
+        style: Any = "dashed" if has_names and number >= _MOST_COLOURS else "solid"
+        marks.append(Line(over, values, label, colour, style, 2.0 if number == 0 else 0.8))
     errors = {"low": measured - spread, "high": measured + spread} if spread.any() else {}
     marks.append(Points(levels, measured, "measured", **errors))
     top, bottom = np.nanmax(measured + spread), min(0.0, float(np.nanmin(measured - spread)))
@@ -207,7 +190,9 @@ def _category_plot(model: LcaModel, fit: CategoryCandidates, has_names: bool) ->
 def modgen_report(model: ModgenModel, data: Any = None) -> Report:
     """Return the largest category with its model, all categories, and how far the total is from the measured one."""
     categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories):,} categories"
-    shares, errors = _category_figures(model)
+    (measured, total), (each, _) = model.measured(), model.predicted()
+    shares = np.nansum(measured, axis=0) / total.sum()  # of the total time
+    errors = np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)  # as a share of the total of its point
     largest = int(np.argmax(shares))
     fit, statistics = model.categories[largest], model.statistics
     share = Figure(f"share of {fit.name}", float(shares[largest]), format=".0%", key="largest_share")
@@ -233,39 +218,32 @@ def modgen_report(model: ModgenModel, data: Any = None) -> Report:
     )
 
 
-def _category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
-    """Return share of the total time, and median error as a share of the total of its point, of categories (C,)."""
-    measured, total = model.measured()
-    each, _ = model.predicted()
-    filled = np.where(np.isfinite(measured), measured, 0.0)
-    shares = filled.sum(axis=0) / total.sum()
-    return np.asarray(shares), np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)
-
-
 def _poor_fits(model: ModgenModel, shares: Floats) -> list[str]:
     """Return notable categories that are fitted badly, or as constants."""
-    flat, errors = _constants(model)
-    notable = (shares >= _NOTABLE).tolist()
-    poor = [
-        fit.name
-        for fit, is_notable, is_flat in zip(model.categories, notable, flat, strict=True)
-        if fit.r2_centered is not None and fit.r2_centered < POOR_R2 and is_notable and not is_flat
-    ]
-    constant = [
-        (error, fit.name)
-        for fit, error, is_notable, is_flat in zip(model.categories, errors, notable, flat, strict=True)
-        if is_notable and is_flat
-    ]
+    measured, predicted = model.measured()[0].T, model.predicted()[0].T
+    poor, constant = [], []
+    for fit, share, values, times in zip(model.categories, shares.tolist(), predicted, measured, strict=True):
+        if share < _NOTABLE:
+            continue
+        known, positive = values[np.isfinite(values)], times > 0.0
+        if known.size and np.ptp(known) <= 1e-9 * np.abs(known).max():
+            errors = np.abs(values[positive] / times[positive] - 1.0)
+            errors = errors[np.isfinite(errors)]
+            constant.append((float(np.median(errors)) if len(errors) else 0.0, fit.name))
+        elif fit.r2_centered is not None and fit.r2_centered < POOR_R2:
+            poor.append(fit.name)
     lines = []
     if poor:
-        more = f" and {len(poor) - 8} more" if len(poor) > 8 else ""
         limits = f"R^2 < {POOR_R2:g}, >= {_NOTABLE:.0%} of time"
-        lines.append(f"poor fits ({limits}): {', '.join(poor[:8])}{more}")
+        lines.append(f"poor fits ({limits}): {_first(poor)}")
     if constant:
-        more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
-        names = ", ".join(f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)[:8])
-        lines.append(f"constant, R^2 undefined (median error): {names}{more}")
+        names = [f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)]
+        lines.append(f"constant, R^2 undefined (median error): {_first(names)}")
     return lines
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _modgen_details(model: ModgenModel) -> list[str]:
@@ -300,20 +278,6 @@ def _r2(value: float | int | str | None) -> str:
     return f"{value:.4f}" if isinstance(value, float) else "-"
 
 
-def _constants(model: ModgenModel) -> tuple[list[bool], list[float]]:
-    """Return whether each category is the same at all points, and its median relative error where it was measured."""
-    measured, _ = model.measured()
-    each, _ = model.predicted()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.where(measured > 0.0, np.abs(each / measured - 1.0), np.nan)
-    flat, medians = [], []
-    for values, error in zip(each.T, errors.T, strict=True):
-        known = values[np.isfinite(values)]
-        flat.append(known.size > 0 and bool(np.ptp(known) <= 1e-9 * np.abs(known).max()))
-        medians.append(float(np.median(error[np.isfinite(error)])) if np.isfinite(error).any() else 0.0)
-    return flat, medians
-
-
 def _modgen_tables(model: ModgenModel, shares: Floats, errors: Floats) -> list[Table]:
     r2 = [np.inf if fit.r2_centered is None else fit.r2_centered for fit in model.categories]
     order = sorted(range(len(r2)), key=lambda k: r2[k])
@@ -333,24 +297,20 @@ def _modgen_tables(model: ModgenModel, shares: Floats, errors: Floats) -> list[T
     sizes = [Column("share", share, format=".1%"), Column("error of total", error, format=".2%")]
     kept = f" (the worst {_MOST_SHOWN} of {len(fits):,}; --json has all)" if len(fits) > _MOST_SHOWN else ""
     title = f"R^2 by category, averaged over 1-D slices and level combinations{kept}"
+    largest = np.argsort(-share, kind="stable").tolist()
+    brief = [
+        Column("category", [fits[k].name for k in largest]),
+        Column("share", share[largest], format=".1%"),
+        Column("leave-one-out R^2", [fits[k].r2_leave_one_out for k in largest], format=".3f"),
+        Column("error of total", error[largest], format=".2%"),
+        Column("model", [fits[k].text(model.shown_names, _DIGITS) for k in largest]),
+    ]
     return [
-        _largest_first(fits, share, error, model),
+        Table(brief, importance="brief"),
         Table([category, *lines, *of_all], title=title, limit=_MOST_SHOWN, drops_empty=False, importance="verbose"),
         Table([category, *sizes, formula], title=f"Models{kept}", limit=_MOST_SHOWN, importance="verbose"),
         Table([category, *sizes, *lines, *of_all, formula], importance="data"),
     ]
-
-
-def _largest_first(fits: Sequence[Any], share: Any, error: Any, model: ModgenModel) -> Table:
-    order = np.argsort(-share, kind="stable").tolist()
-    columns = [
-        Column("category", [fits[k].name for k in order]),
-        Column("share", share[order], format=".1%"),
-        Column("leave-one-out R^2", [fits[k].r2_leave_one_out for k in order], format=".3f"),
-        Column("error of total", error[order], format=".2%"),
-        Column("model", [fits[k].text(model.shown_names, _DIGITS) for k in order]),
-    ]
-    return Table(columns, importance="brief")
 
 
 def _modgen_plots(model: ModgenModel, shares: Floats) -> list[Plot]:
@@ -359,7 +319,10 @@ def _modgen_plots(model: ModgenModel, shares: Floats) -> list[Plot]:
     named, rest = order[:_MOST_NAMED], order[_MOST_NAMED:]
     parts = [([k], shortened(model.names[k]), f"series:{number}") for number, k in enumerate(named.tolist())]
     parts += [(rest.tolist(), f"{len(rest)} more", "faint")] if len(rest) else []
-    return [_against(model, parts), _total_errors(model), _share_areas(model, parts)]
+    total, predicted = model.measured()[1], model.predicted()[1]
+    marks = [Rule([0.0], "y", style="solid"), *_total_points(model, predicted, predicted / total - 1.0)]
+    x, y = Axis("model, total", model.unit or "", "log"), Axis("relative error of the total", format=".0%")
+    return [_against(model, parts), Plot("residuals", marks, x, y, legend="below"), _share_areas(model, parts)]
 
 
 def _total_points(model: ModgenModel, x: Floats, y: Floats) -> list[Mark]:
@@ -383,13 +346,6 @@ def _against(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) ->
     marks += [*_total_points(model, total, predicted), Line([low, high], [low, high], colour="muted", width=0.7)]
     x, y = (Axis(name, model.unit or "", "log", (low, high)) for name in ("measured", "model"))
     return Plot("against", marks, x, y, legend="below")
-
-
-def _total_errors(model: ModgenModel) -> Plot:
-    total, predicted = model.measured()[1], model.predicted()[1]
-    marks = [Rule([0.0], "y", style="solid"), *_total_points(model, predicted, predicted / total - 1.0)]
-    x = Axis("model, total", model.unit or "", "log")
-    return Plot("residuals", marks, x, Axis("relative error of the total", format=".0%"), legend="below")
 
 
 def _share_areas(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) -> Plot:

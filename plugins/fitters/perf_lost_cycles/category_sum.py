@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,15 +50,6 @@ def category_points(
     return points, index[CATEGORY] - 1
 
 
-@dataclass(frozen=True)
-class Part:
-    """The model of one category."""
-
-    terms: tuple[str, ...]
-    coefficients: Floats
-    values: Floats  # measured; NaN where it was not
-
-
 def one_category(
     points: Points, columns: Mapping[str, str], categories: Sequence[str]
 ) -> tuple[dict[str, Floats], int | None]:
@@ -68,74 +59,6 @@ def one_category(
     if len(numbers) > 1:
         raise OptionError("points of several categories: one, or the total, is expected")
     return coordinates, None if numbers[0] < 0 else int(numbers[0])
-
-
-def rows_of_sum(
-    parts: Sequence[Part],
-    measured: Callable[[tuple[str, ...]], Floats],
-    new_rows: Callable[[tuple[str, ...]], Floats],
-    root_weights: Floats,
-    new_weights: Floats,
-    points: Mapping[str, Floats],
-    repetitions: Ints,
-    unit: str | None,
-) -> DesignRows:
-    """Rows of all parts; those that have the same terms and points are one.
-
-    The covariance of the errors is estimated as in `total_uncertainty`, so that the variance of the total at hand is
-    the one of its prediction bounds.
-    """
-    together: dict[tuple[tuple[str, ...], bytes], list[Part]] = {}
-    for part in parts:
-        together.setdefault((part.terms, np.isfinite(part.values).tobytes()), []).append(part)
-    rows, new, errors = [], [], []
-    for (terms, pattern), members in together.items():
-        is_measured = np.frombuffer(pattern, dtype=np.bool_)
-        freedom = int(is_measured.sum()) - len(terms)
-        if freedom <= 0:
-            raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
-        # A term may be infinite where none of these categories was measured.
-        design = np.where(is_measured[:, None], measured(terms), 0.0) * root_weights[:, None]
-        values = np.where(is_measured, sum(part.values for part in members), 0.0) * root_weights
-        coefficients = np.sum([part.coefficients for part in members], axis=0)
-        rows.append(design)
-        new.append(new_rows(terms) * new_weights[:, None])
-        errors.append((values - design @ coefficients) / np.sqrt(freedom))
-    return DesignRows(
-        measured=tuple(rows),
-        asked=tuple(new),
-        errors=np.asarray(np.array(errors) @ np.array(errors).T),
-        scale=1.0 / new_weights,
-        points=points,
-        repetitions=repetitions,
-        unit=unit,
-    )
-
-
-def observed_by_category(model: Model, names: Sequence[str], data: Any, where: str | None = None) -> Observed:
-    """Totals of a model's points, and what of them the model's categories took."""
-    options = model.origin.options
-    roles = {role: options.get(role) for role in ("value", "category", "unit")}
-    runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
-    table = by_category(
-        runs, absent="zero" if options.get("absent") == "zero" else "unknown",
-        **{name: options[name] for name in ("total", "aggregate", "duplicates") if name in options},
-    )  # fmt: skip
-    if not set(names) & set(table.categories):
-        raise DataError(f"{table.source}: has none of the model's categories ({', '.join(names[:5])})")
-    of_part = np.full((len(table), len(names)), 0.0 if options.get("absent") == "zero" else np.nan)
-    for number, name in enumerate(names):
-        if name in table.categories:
-            of_part[:, number] = table.values[:, table.categories.index(name)]
-    return Observed(
-        points={**table.points, CATEGORY: np.full(len(table), TOTAL)},
-        labels=tuple(table.describe(number) for number in range(len(table))),
-        value=table.total,
-        unit=table.unit,
-        source=table.source,
-        parts=tuple(names),
-        of_part=of_part,
-    )
 
 
 def run_bounds(
@@ -205,7 +128,7 @@ def _category(model: CategorySum, number: int, new_points: Mapping[str, Floats])
 def _of_category(
     model: CategorySum, number: int, new_points: Mapping[str, Floats], values: Floats
 ) -> tuple[Shapes | None, Floats, Ints]:
-    """The shapes of one category, its measured values that are not 0, and where these are."""
+    """Return the shapes of one category, its measured values that are not 0, and where these are."""
     fitted = _category(model, number, new_points)
     shapes = fitted.shapes
     if shapes is None and len(fitted.used) >= _FEWEST:
@@ -219,7 +142,7 @@ def _of_category(
 
 
 def _of_total(model: CategorySum, new_points: Mapping[str, Floats]) -> tuple[Shapes | None, Floats, Ints]:
-    """Sums of formulas, the measured totals, and where these are.
+    """Return sums of formulas, the measured totals, and where these are.
 
     At measured points each category is predicted from its other points: dozens of coefficients fit the totals better
     than they predict them.
@@ -276,7 +199,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     @classmethod
     def of(cls, table: CategoryTable, has_spread: bool = False) -> Measured:
-        """Those of a table by category."""
+        """Return the observations of a table by category."""
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
             values=_columns(table.values),
@@ -301,7 +224,7 @@ class Line:
 
 
 def form_text(terms: Sequence[str], names: Mapping[str, str]) -> str:
-    """A form without its constants, its factors as texts call them."""
+    """Return a form without its constants, its factors as texts call them."""
     shown = [renamed(term, names) for term in terms]
     return " + ".join(f"({term})" if " " in term else term for term in shown)
 
@@ -332,11 +255,11 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         raise NotImplementedError
 
     def candidate_terms(self, category: int) -> Sequence[tuple[str, ...]]:
-        """Terms of each formula that a category may have, the chosen one first."""
+        """Return terms of each formula that a category may have, the chosen one first."""
         raise NotImplementedError
 
     def texts(self) -> tuple[str, ...]:
-        """The model of each category as a person reads it (C,)."""
+        """Return the model of each category as a person reads it (C,)."""
         raise NotImplementedError
 
     def averages(self) -> dict[str, list[float | None]]:
@@ -344,7 +267,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         raise NotImplementedError
 
     def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
-        """The lines of a category over a factor."""
+        """Return the lines of a category over a factor."""
         raise NotImplementedError
 
     def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
@@ -388,7 +311,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.array(self.observations.repetitions)[self.fitted]
 
     def category_table(self) -> CategoryTable:
-        """The observations as the model was fitted to them."""
+        """Return the observations as the model was fitted to them."""
         points, values = self.observations.points, np.array(self.observations.values, dtype=np.float64).T
         spread = np.array(self.observations.spread, dtype=np.float64).T
         return CategoryTable(
@@ -405,7 +328,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
-        """Values of terms (n, F); None if one is not finite."""
+        """Return values of terms (n, F); None if one is not finite."""
         values = term_values(terms, points)
         return values if np.isfinite(values).all() else None
 
@@ -453,10 +376,30 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.column_stack([values, run_bounds(self, coordinates, which, values, interval)])
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        return observed_by_category(self, self.names, data, where)
+        options, names = self.origin.options, self.names
+        roles = {role: options.get(role) for role in ("value", "category", "unit")}
+        runs = measurements_for(self, data, options.get("where") if where is None else where, roles)
+        is_zero = options.get("absent") == "zero"
+        joining = {name: options[name] for name in ("total", "aggregate", "duplicates") if name in options}
+        table = by_category(runs, absent="zero" if is_zero else "unknown", **joining)
+        if not set(names) & set(table.categories):
+            raise DataError(f"{table.source}: has none of the model's categories ({', '.join(names[:5])})")
+        of_part = np.full((len(table), len(names)), 0.0 if is_zero else np.nan)
+        for number, name in enumerate(names):
+            if name in table.categories:
+                of_part[:, number] = table.values[:, table.categories.index(name)]
+        return Observed(
+            points={**table.points, CATEGORY: np.full(len(table), TOTAL)},
+            labels=tuple(table.describe(number) for number in range(len(table))),
+            value=table.total,
+            unit=table.unit,
+            source=table.source,
+            parts=tuple(names),
+            of_part=of_part,
+        )
 
     def design(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats:
-        """Values of terms (n, F), at factors by symbol (n,)."""
+        """Return values of terms (n, F), at factors by symbol (n,)."""
         values = term_values(terms, points)
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -466,25 +409,43 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return values
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Rows of the categories' models, those of one form added up; see `perfcore.models.points.DesignRows`."""
+        """Return rows of the categories' models; those that have the same terms and points are one.
+
+        The covariance of the errors is estimated from the residuals, so that the variance of the total at hand is the
+        one of its prediction bounds.
+        """
         coordinates, chosen = one_category(points, self.factors, self.names)
         total = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0).sum(axis=1)
         relative = self.origin.options["weights"] == "relative"
         with np.errstate(divide="ignore"):
             weights = 1.0 / total if relative else np.ones(len(total))
         measured, values, formulas = self.fitted_points, self.fitted_values, self.formulas
-        return rows_of_sum(
-            [
-                Part(*formulas[category], values[category])
-                for category in (range(len(formulas)) if chosen is None else (chosen,))
-            ],
-            lambda terms: term_values(terms, measured),
-            lambda terms: self.design(terms, coordinates),
-            np.array(self.root_weights)[self.fitted],
-            weights,
-            measured,
-            self.fitted_repetitions,
-            self.unit,
+        root = np.array(self.root_weights)[self.fitted]
+        together: dict[tuple[tuple[str, ...], bytes], list[int]] = {}
+        for category in range(len(formulas)) if chosen is None else (chosen,):
+            key = formulas[category][0], np.isfinite(values[category]).tobytes()
+            together.setdefault(key, []).append(category)
+        rows, new, errors = [], [], []
+        for (terms, pattern), members in together.items():
+            is_measured = np.frombuffer(pattern, dtype=np.bool_)
+            freedom = int(is_measured.sum()) - len(terms)
+            if freedom <= 0:
+                raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
+            # A term may be infinite where none of these categories was measured.
+            design = np.where(is_measured[:, None], term_values(terms, measured), 0.0) * root[:, None]
+            of_members = np.where(is_measured, values[members].sum(axis=0), 0.0) * root
+            coefficients = np.sum([formulas[category][1] for category in members], axis=0)
+            rows.append(design)
+            new.append(self.design(terms, coordinates) * weights[:, None])
+            errors.append((of_members - design @ coefficients) / np.sqrt(freedom))
+        return DesignRows(
+            measured=tuple(rows),
+            asked=tuple(new),
+            errors=np.asarray(np.array(errors) @ np.array(errors).T),
+            scale=1.0 / weights,
+            points=measured,
+            repetitions=self.fitted_repetitions,
+            unit=self.unit,
         )
 
     def remarks(self, points: Points) -> list[str]:
@@ -510,7 +471,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
 
 def figures_of_total(measured: Floats, predicted: Floats, prefix: str = "") -> dict[str, float | None]:
-    """Relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error."""
+    """Return the relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error."""
     squares = float(((measured - predicted) ** 2).sum())
     total = float((measured**2).sum())
     centered = float(((measured - measured.mean()) ** 2).sum())

@@ -63,7 +63,7 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.formula if factor in self.names else self._substituted(factor, {})
 
     def text(self, factor: str, digits: int = 6) -> str:
-        """The formula with its coefficients, as a person reads it."""
+        """Return the formula with its coefficients, as a person reads it."""
         numbers = {n: Formula(f"{c or 0.0:.{digits}g}") for n, c in zip(self.names, self.coefficients, strict=True)}
         return self._substituted(factor, numbers).replace("+ -", "- ")
 
@@ -117,7 +117,7 @@ def fit_default_models(
 
 @functools.cache
 def in_factor(term: str, factor: str) -> str:
-    """A term of a default model in a factor's own symbol."""
+    """Return a term of a default model in a factor's own symbol."""
     return Formula(term).substituted({VARIABLE: Formula(factor)}).canonical
 
 

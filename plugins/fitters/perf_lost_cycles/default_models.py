@@ -43,7 +43,7 @@ _ONE = Number(1.0)
 
 
 def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str, str]:
-    """What each coefficient of a formula multiplies."""
+    """Return what each coefficient of a formula multiplies."""
     formula = Formula(text)
     called = {name.casefold() for name in factor}
     names = {name: Variable(variable) for name in formula.names if name.casefold() in called}
@@ -63,7 +63,7 @@ def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str,
 
 
 def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:
-    """The tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
+    """Return the tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
     if not coefficients.intersection(variables(node)):
         return {} if node == Number(0.0) else {"": node}
     match node:
@@ -147,17 +147,15 @@ class DefaultModel:
     coefficients: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        terms = linear_terms(self.formula, [*_words(self.factor), VARIABLE], VARIABLE)
+        terms = linear_terms(self.formula, [*words_of(self.factor), VARIABLE], VARIABLE)
         object.__setattr__(self, "coefficients", tuple(terms))
         object.__setattr__(self, "terms", tuple(terms.values()))
 
     @classmethod
     def rows(cls, entry: Entry) -> list[dict[str, str]]:
-        """The models of a registered set, as ``perf plugins NAME`` lists them."""
-        return [
-            {"category": each.category, "factor": each.factor, "formula": each.formula, "origin": each.origin}
-            for each in read_models(entry.name)
-        ]
+        """Return the models of a registered set, as ``perf plugins NAME`` lists them."""
+        keys = ("category", "factor", "formula", "origin")
+        return [{key: getattr(each, key) for key in keys} for each in read_models(entry.name)]
 
 
 class _ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,7 +174,7 @@ class _ModelsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_models(path_or_name: str | os.PathLike[str]) -> tuple[DefaultModel, ...]:
-    """Default models of a file, or of a set that is registered."""
+    """Return the default models of a file, or of a set that is registered."""
     name = os.fspath(path_or_name)
     sets = registry().entries("default_models")
     if name not in sets:
@@ -190,19 +188,19 @@ def read_models(path_or_name: str | os.PathLike[str]) -> tuple[DefaultModel, ...
 
 
 def find_models(names: Iterable[str | os.PathLike[str]]) -> tuple[DefaultModel, ...]:
-    """Default models of several files and sets, in their order."""
+    """Return the default models of several files and sets, in their order."""
     return tuple(model for name in names for model in read_models(name))
 
 
 def models_for(models: Sequence[DefaultModel], category: str, factor: str, *also: str) -> tuple[DefaultModel, ...]:
-    """The models of a category over a factor, in order; of equal terms the first.
+    """Return the models of a category over a factor, in order; of equal terms the first.
 
     A category that is named has its own models; every other one has those of ``*``. So has one whose own models are all
     of other factors. Names are compared without regard to case; ``_`` and ``-`` are blanks.
     """
     called = {plain_name(name) for name in (factor, *also)}
-    matching = [model for model in models if model.factor == ANY or called & _plain_words(model.factor)]
-    specific = [m for m in matching if m.category != ANY and plain_name(category) in _plain_words(m.category)]
+    matching = [model for model in models if model.factor == ANY or called & plain_words(model.factor)]
+    specific = [m for m in matching if m.category != ANY and plain_name(category) in plain_words(m.category)]
     chosen = specific or [model for model in matching if model.category == ANY]
     first: dict[tuple[str, ...], DefaultModel] = {}
     for model in chosen:
@@ -214,10 +212,10 @@ def write_models(models: Iterable[DefaultModel], path: str | os.PathLike[str]) -
     """Write models to a TOML file that `read_models` reads, in their order, whole or not at all."""
     tables = []
     for model in models:
-        values = {"category": model.category, "factor": model.factor, "formula": model.formula, "origin": model.origin}
+        values = {"category": model.category, "factor": model.factor, "formula": model.formula}
+        values |= {"origin": model.origin} if model.origin else {}
         # JSON's escapes are those of TOML's basic strings.
-        quoted = {key: msgspec.json.encode(value).decode() for key, value in values.items()}
-        lines = [f"{key} = {quoted[key]}" for key, value in values.items() if value or key != "origin"]
+        lines = [f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items()]
         tables.append("\n".join(["[[model]]", *lines]))
     write_bytes(path, ("\n\n".join(tables) + "\n" if tables else "model = []\n").encode())
 
@@ -232,24 +230,25 @@ def _read_file(name: str) -> tuple[DefaultModel, ...]:
         ) from None
     if not tables:
         raise InputError(name, "there is no [[model]] in it")
-    return tuple(_model(table, number, name) for number, table in enumerate(tables, 1))
+    models = []
+    for number, table in enumerate(tables, 1):
+        where = f"model {number} ({table.category})"
+        for key in ("category", "factor"):
+            if not all(words_of(getattr(table, key))):
+                raise InputError(name, f"{where}: {key} is empty; give a name, or {ANY} for every {key}")
+        try:
+            models.append(DefaultModel(table.category, table.factor, table.formula, table.origin))
+        except PerfError as error:
+            raise InputError(name, f"{where}: {error}") from None
+    return tuple(models)
 
 
-def _model(table: _ModelTable, number: int, source: str) -> DefaultModel:
-    where = f"model {number} ({table.category})"
-    for key in ("category", "factor"):
-        if not all(_words(getattr(table, key))):
-            raise InputError(source, f"{where}: {key} is empty; give a name, or {ANY} for every {key}")
-    try:
-        return DefaultModel(table.category, table.factor, table.formula, table.origin)
-    except PerfError as error:
-        raise InputError(source, f"{where}: {error}") from None
-
-
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Return alternatives with ``|`` between them."""
     return [word.strip() for word in text.split("|")]
 
 
 @functools.lru_cache
-def _plain_words(alternatives: str) -> frozenset[str]:
-    return frozenset(plain_name(word) for word in _words(alternatives))
+def plain_words(alternatives: str) -> frozenset[str]:
+    """Return `words_of` in the spelling by which they are compared."""
+    return frozenset(plain_name(word) for word in words_of(alternatives))

@@ -52,7 +52,7 @@ class Terms:
         return tuple(math.prod(sizes[:k]) for k in range(len(sizes)))
 
     def text(self, number: int) -> str:
-        """A term as a canonical formula of the factors."""
+        """Return a term as a canonical formula of the factors."""
         parts = []
         for symbol, functions, stride in zip(self.symbols, self.functions, self.strides, strict=True):
             digit = number // stride % len(functions)
@@ -61,11 +61,11 @@ class Terms:
         return Formula("*".join(f"({part})" for part in parts) or "1").canonical
 
     def values(self, points: Sequence[Floats]) -> list[Floats]:
-        """Values of each factor's functions (n, number of functions), at its values (n,)."""
+        """Return values of each factor's functions (n, number of functions), at its values (n,)."""
         return [term_values(functions, {"x": x}) for functions, x in zip(self.functions, points, strict=True)]
 
     def columns(self, values: Sequence[Floats], numbers: Ints) -> Floats:
-        """Values of terms."""
+        """Return values of terms."""
         products = np.ones((*numbers.shape, len(values[0])))
         for of_factor, stride in zip(values, self.strides, strict=True):
             products *= of_factor.T[numbers // stride % of_factor.shape[1]]
@@ -80,14 +80,14 @@ class FormList:
     _index: dict[Form, int] = field(default_factory=dict)
 
     def index(self, form: Form) -> int:
-        """The index of a form; a new one is added."""
+        """Return the index of a form; a new one is added."""
         number = self._index.setdefault(form, len(self.forms))
         if number == len(self.forms):
             self.forms.append(form)
         return number
 
     def sizes(self) -> Ints:
-        """Terms of each form (number of forms,)."""
+        """Return terms of each form (number of forms,)."""
         return np.array([len(form) for form in self.forms], dtype=np.int64)
 
 
@@ -101,7 +101,7 @@ class Candidate:
 
 
 def partitions(items: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """All ways to divide items into blocks, single items first."""
+    """Yield all ways to divide items into blocks, single items first."""
     if not items:
         yield ()
         return
@@ -114,7 +114,7 @@ def partitions(items: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 
 def product_form(forms: Sequence[Form]) -> Form:
-    """All products of one term of each form; the forms are of different factors."""
+    """Return all products of one term of each form; the forms are of different factors."""
     numbers = {0}
     for form in forms:
         numbers = {one + other for one in numbers for other in form}
@@ -122,7 +122,7 @@ def product_form(forms: Sequence[Form]) -> Form:
 
 
 def candidates(univariate: Sequence[Form]) -> list[Candidate]:
-    """Sums of products of univariate forms, one for each partition of the factors into products."""
+    """Return sums of products of univariate forms, one for each partition of the factors into products."""
     by_form: dict[Form, Candidate] = {}
     for blocks in partitions(range(len(univariate))):
         members = [[univariate[factor] for factor in block] for block in blocks]
@@ -134,7 +134,7 @@ def candidates(univariate: Sequence[Form]) -> list[Candidate]:
 
 
 def union(forms: Sequence[Form]) -> Form:
-    """The terms of all forms."""
+    """Return the terms of all forms."""
     return tuple(sorted(set().union(*forms)))
 
 
@@ -199,7 +199,7 @@ def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints
 
 
 def _project(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, Floats, Ints]:
-    """Squared residuals, squared leave-one-out errors, and rank (B,), of series with designs (G, n, m).
+    """Return the squared residuals, squared leave-one-out errors, and rank (B,), of series with designs (G, n, m).
 
     With columns of unit norm, ``|R^-1|`` times the root of m bounds the ratio of the singular values from above. Where
     it is small the orthonormal Q of X = QR is all that the figures need; elsewhere `fit_subsets` finds the rank.
@@ -250,7 +250,7 @@ def criterion(scores: Scores, name: str) -> Floats:
 
 
 def weighted_r2(sum_of_squares: Floats, values: Floats, root_weight: Floats) -> Floats:
-    """Centered R^2 of series (..., n) about their weighted mean; NaN where a series is constant."""
+    """Return centered R^2 of series (..., n) about their weighted mean; NaN where a series is constant."""
     weight = root_weight**2
     mean = (weight * values).sum(axis=-1, keepdims=True) / weight.sum(axis=-1, keepdims=True)
     centered = (weight * (values - mean) ** 2).sum(axis=-1)
@@ -260,7 +260,7 @@ def weighted_r2(sum_of_squares: Floats, values: Floats, root_weight: Floats) -> 
 
 
 def term_values(terms: Sequence[str], points: Mapping[str, Floats]) -> Floats:
-    """Values of terms (n, F), at factors by symbol (n,); not finite if a term is not."""
+    """Return values of terms (n, F), at factors by symbol (n,); not finite if a term is not."""
     return np.stack([_parsed(term).evaluate(points) for term in terms], axis=1)
 
 

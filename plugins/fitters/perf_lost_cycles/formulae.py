@@ -19,7 +19,9 @@ from perf_lost_cycles.default_models import (
     DefaultModel,
     find_models,
     models_for,
+    plain_words,
     read_models,
+    words_of,
     write_models,
 )
 from perf_lost_cycles.forms import term_values
@@ -53,18 +55,18 @@ _MOST_ROWS = 200
 
 
 def fitting_path(category: str, symbol: str, *line: str) -> ViewPath:
-    """The view of all lines of a category over a factor, of one of them, or of its formulas."""
+    """Return the view of all lines of a category over a factor, of one of them, or of its formulas."""
     return (CATEGORY, category, OVER, symbol, *line)
 
 
 def r2_cell(value: float | None, link: Link | None = None) -> Cell:
-    """A determination coefficient with its colour."""
+    """Return a determination coefficient with its colour."""
     shade = None if value is None else min(max((value - _DARKEST) / (1.0 - _DARKEST), 0.0), 1.0)
     return Cell("-" if value is None else f"{value:.4f}", link, shade)
 
 
 def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultModel]) -> CategorySum:
-    """The model that the fitter would make of the same observations."""
+    """Return the model that the fitter would make of the same observations."""
     table, root = model.category_table(), np.array(model.root_weights)
     new_model: CategorySum
     if isinstance(model, LcaModel):
@@ -81,7 +83,7 @@ def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultMode
 
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
-    """The file that edits go to: the last one of the model, or a new one next to the model's file."""
+    """Return the file that edits go to: the last one of the model, or a new one next to the model's file."""
     files = [name for name in names if name.lower().endswith(".toml")]
     if files:
         return Path(files[-1])
@@ -141,55 +143,48 @@ def edited_models(
     # The order in which a fit reads them decides of which of two equal models the origin is shown.
     everything = find_models(names) if len(others) < len(names) else (*foreign, *file_models)
     present = models_for(everything, category, factor)
-    by_terms = {_terms(model.formula, factor): model for model in present}
-    kept = {_terms(line, factor) for line in formulas} & set(by_terms)
-    shared = bool(present) and all(model.category == ANY for model in present)
-    added = [DefaultModel(category, factor, line, origin) for line in formulas if _terms(line, factor) not in by_terms]
-    if shared and (added or len(kept) < len(present)):
+    by_terms = {_terms(DefaultModel(ANY, factor, model.formula)): model for model in present}
+    typed = {line: _terms(DefaultModel(ANY, factor, line)) for line in formulas}
+    kept, gone = set(typed.values()) & set(by_terms), set(by_terms) - set(typed.values())
+    added = [DefaultModel(category, factor, line, origin) for line, terms in typed.items() if terms not in by_terms]
+    if present and all(model.category == ANY for model in present) and (added or gone):
         # A category that is named has its own models only, so that it keeps of the shared ones what it is given.
         copies = [_narrowed(model, category, [factor]) for terms, model in by_terms.items() if terms in kept]
         return (*others, str(file)), (*file_models, *copies, *added)
-    gone = {terms for terms in by_terms if terms not in kept}
-    if any(_serves(model, category, factor) and _terms_of(model) in gone for model in foreign):
+
+    def is_gone(model: DefaultModel) -> bool:
+        return _serves(model, category, factor) and _terms(model) in gone
+
+    if any(map(is_gone, foreign)):
         others, file_models = [], list(everything)
-    rest = [
-        part
-        for model in file_models
-        for part in (
-            _without(model, category, factor, symbols)
-            if _serves(model, category, factor) and _terms_of(model) in gone
-            else [model]
-        )
-    ]
+    rest: list[DefaultModel] = []
+    for model in file_models:
+        rest += _without(model, category, factor, symbols) if is_gone(model) else [model]
     content = (*rest, *added)
     return (*others, *([str(file)] if content else [])), content
 
 
-def _terms(formula: str, factor: str) -> tuple[str, ...]:
-    return tuple(sorted(DefaultModel(ANY, factor, formula).terms))
-
-
-def _terms_of(model: DefaultModel) -> tuple[str, ...]:
+def _terms(model: DefaultModel) -> tuple[str, ...]:
     return tuple(sorted(model.terms))
 
 
 def _serves(model: DefaultModel, category: str, factor: str) -> bool:
-    """Whether it is one of the category's own models over the factor."""
-    return plain_name(category) in _plain(model.category) and (
-        model.factor == ANY or plain_name(factor) in _plain(model.factor)
+    """Return whether it is one of the category's own models over the factor."""
+    return plain_name(category) in plain_words(model.category) and (
+        model.factor == ANY or plain_name(factor) in plain_words(model.factor)
     )
 
 
 def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[str]) -> list[DefaultModel]:
-    """The model for everything but one category over one factor."""
+    """Return the model for everything but one category over one factor."""
     remaining = []
-    left = [word for word in _words(model.category) if plain_name(word) != plain_name(category)]
+    left = [word for word in words_of(model.category) if plain_name(word) != plain_name(category)]
     if left:
         remaining.append(DefaultModel("|".join(left), model.factor, model.formula, model.origin))
     if model.factor == ANY:
         factors = [symbol for symbol in symbols if symbol != factor]
     else:
-        factors = [word for word in _words(model.factor) if plain_name(word) != plain_name(factor)]
+        factors = [word for word in words_of(model.factor) if plain_name(word) != plain_name(factor)]
         if not any(plain_name(word) == plain_name(symbol) for word in factors for symbol in symbols):
             factors = []  # names that other programs give to the same factor, as P and procs
     if factors:
@@ -198,22 +193,14 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
 
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
-    """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
-    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in _plain(model.factor)}
+    """Return the model for one category and some factors; in ``x``, since it may call the factor by another name."""
+    names = {n: Formula(VARIABLE) for n in Formula(model.formula).names if plain_name(n) in plain_words(model.factor)}
     formula = Formula(model.formula).substituted(names).canonical if names else model.formula
     return DefaultModel(category, "|".join(factors), formula, model.origin)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split("|")]
-
-
-def _plain(text: str) -> list[str]:
-    return [plain_name(word) for word in _words(text)]
-
-
 def difference_blocks(before: CategorySum, after: CategorySum, category: str, symbol: str) -> tuple[Block, ...]:
-    """Tables of what changes."""
+    """Return tables of what changes."""
     names, old, new = before.names, before.averages(), after.averages()
     factors = before.shown_names
     changed = {
@@ -275,12 +262,12 @@ def _row(heads: tuple[str, ...], one: float | None, other: float | None) -> tupl
 
 
 def _differ(one: float | None, other: float | None) -> bool:
-    """Whether four digits show it."""
+    """Return whether four digits show it."""
     return r2_cell(one).text != r2_cell(other).text
 
 
 def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
-    """The candidates with where they are from and how often each was chosen, and the form to change them."""
+    """Return the candidates with where they are from and how often each was chosen, and the form to change them."""
     names = tuple(model.origin.options["models"])
     try:
         models = models_for(find_models(names), category, symbol)
@@ -290,28 +277,15 @@ def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path |
     fits = [pair for number in range(count) for pair in model.fits_on(category, symbol, number)]
     chosen = [fit.formula for fit, is_chosen in fits if is_chosen]
     rows = tuple((one.formula, f"{chosen.count(one.formula)} of {count}", one.origin or "-") for one in models)
-    action = Action(
-        (
-            Field(
-                _FORMULAS,
-                "one formula on each line",
-                "\n".join(one.formula for one in models),
-                "lines",
-                help=f"{symbol} (also in lower case) or x is {model.shown_names[symbol]}; "
-                f"other names are constants: a + b*{symbol}^2",
-            ),
-            Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
-            Field(
-                _FILE,
-                "your models file",
-                str(models_file(names, file)),
-                help="TOML, written when you keep the change; sets such as `standard` stay as they are",
-            ),
-        ),
-        fitting_path(category, symbol, FORMULAE),
-        "Refit and preview",
-        "Change them",
-    )  # fmt: skip
+    what = f"{symbol} (also in lower case) or x is {model.shown_names[symbol]}; "
+    what += f"other names are constants: a + b*{symbol}^2"
+    where = "TOML, written when you keep the change; sets such as `standard` stay as they are"
+    fields = (
+        Field(_FORMULAS, "one formula on each line", "\n".join(one.formula for one in models), "lines", help=what),
+        Field(_ORIGIN, "where new ones come from", help="saved with the formula, such as what the program does"),
+        Field(_FILE, "your models file", str(models_file(names, file)), help=where),
+    )
+    action = Action(fields, fitting_path(category, symbol, FORMULAE), "Refit and preview", "Change them")
     return (
         Table(("formula", "chosen on lines", "where it comes from"), rows, "Candidates"),
         action,
@@ -346,8 +320,8 @@ def formulae_edit(
     path = form.get(_FILE, "").strip() or str(models_file(names, file))
     if not path.lower().endswith(".toml"):
         raise OptionError(f"your models file is {path!r}; its name must end with .toml")
-    present = {tuple(sorted(one.terms)): one.formula for one in models_for(find_models(names), category, symbol)}
-    typed = {tuple(sorted(DefaultModel(category, symbol, line).terms)): line for line in lines}
+    present = {_terms(one): one.formula for one in models_for(find_models(names), category, symbol)}
+    typed = {_terms(DefaultModel(category, symbol, line)): line for line in lines}
     if set(present) == set(typed):
         raise OptionError("nothing would change: these are its formulas already")
     target, origin = Path(path), form.get(_ORIGIN, "").strip()
@@ -376,7 +350,7 @@ def formulae_edit(
 
 
 def _written(write: Callable[[Path], None]) -> bytes:
-    """What a function writes into a file; the page writes it when the change is kept."""
+    """Return what a function writes into a file; the page writes it when the change is kept."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "written"
         write(path)

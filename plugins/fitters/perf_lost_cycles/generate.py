@@ -72,7 +72,7 @@ class Lines:
 
 
 def lines_of(points: Sequence[Floats], factor: int) -> Lines:
-    """The lines along a factor that have enough levels."""
+    """Return the lines along a factor that have enough levels."""
     others = [values for k, values in enumerate(points) if k != factor]
     group = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].ravel() if others else None
     group = np.zeros(len(points[factor]), dtype=np.int64) if group is None else group
@@ -88,7 +88,7 @@ def lines_of(points: Sequence[Floats], factor: int) -> Lines:
 def univariate_forms(
     grid: Grid, lines: Lines, defaults: Sequence[Sequence[tuple[Form, ...]]], forms: FormList, name: str
 ) -> tuple[Ints, Floats]:
-    """The best default model of each category on each line, and its R^2 (number of lines, K)."""
+    """Return the best default model of each category on each line, and its R^2 (number of lines, K)."""
     n_categories = len(grid.values)
     chosen = np.full((len(lines.points), n_categories), -1, dtype=np.int64)
     r2 = np.full(chosen.shape, np.nan)
@@ -120,7 +120,7 @@ def univariate_forms(
 def _judge_models(
     designs: Floats, group: Ints, targets: Floats, models: list[list[int]], name: str
 ) -> tuple[Floats, Floats]:
-    """Criterion and squared residuals of every series with every model (B, H); simple models win ties."""
+    """Return the criterion and squared residuals of every series with every model (B, H); simple models win ties."""
     score, squares = np.empty((len(targets), len(models))), np.empty((len(targets), len(models)))
     total = np.einsum("bn,bn->b", targets, targets)
     sizes = np.array([len(model) for model in models])
@@ -153,7 +153,7 @@ class Steps:
 
 
 def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats:
-    """Criterion of categories with forms (2, B) on all points; infinite where these do not determine a fit."""
+    """Return criterion of categories with forms (2, B) on all points; infinite where these do not determine a fit."""
     every = np.arange(grid.values.shape[1])[None]
     scores = score_forms(grid, forms.forms, every, (pairs[1], np.zeros(pairs.shape[1], dtype=np.int64), pairs[0]))
     return np.where(scores.rank == scores.n_terms, criterion(scores, name), np.inf)
@@ -236,14 +236,14 @@ def _shorten(grid: Grid, forms: FormList, chosen: Ints, name: str) -> list[tuple
 
 
 def _leaders(category: Ints) -> Ints:
-    """Where each category begins, in order of categories."""
+    """Return where each category begins, in order of categories."""
     return np.flatnonzero(np.diff(category, prepend=-1))
 
 
 def tuple_forms(
     grid: Grid, lines: Sequence[Lines], instances: Sequence[Ints], tuples: Ints, forms: FormList, name: str
 ) -> tuple[Ints, Floats]:
-    """The best combination for each tuple and category, and its R^2 (T, K)."""
+    """Return the best combination for each tuple and category, and its R^2 (T, K)."""
     univariate = np.stack(
         [of_factor[line.through[tuples]] for of_factor, line in zip(instances, lines, strict=True)], axis=2
     )
@@ -278,7 +278,7 @@ def tuple_forms(
 def _on_lines(
     grid: Grid, sets: Sequence[Ints], jobs: tuple[Ints, Ints], ways: tuple[Ints, Ints], cross_forms: FormList, name: str
 ) -> tuple[Floats, Floats]:
-    """Criterion of each candidate of B jobs on the points of its tuple (B, W), and R^2 of the best (B,).
+    """Return the criterion of each candidate of B jobs on the points of its tuple (B, W), and R^2 of the best (B,).
 
     Jobs are pairs of tuple and category; their ways (B, W) are indices of forms and of what these span on lines.
     """
@@ -326,7 +326,7 @@ def common(usable: npt.NDArray[np.bool_], univariate: Ints) -> npt.NDArray[np.bo
 
 
 def _keys(rows: Ints) -> Ints:
-    """One number for each different row; numbers sort ten times as fast as rows."""
+    """Return one number for each different row; numbers sort ten times as fast as rows."""
     return np.asarray(np.ravel_multi_index(tuple(rows.T), tuple(rows.max(axis=0) + 1)))
 
 

@@ -92,7 +92,7 @@ def generate_model(
 
 
 def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]], notes: list[str]) -> Terms:
-    """The functions of all default models; models that are not finite at a measured point are taken out."""
+    """Return the functions of all default models; models that are not finite at a measured point are taken out."""
     functions = []
     left_out: dict[str, None] = {}
     for number, (symbol, values) in enumerate(table.points.items()):
@@ -191,11 +191,11 @@ def _model(
                     r2_centered=finite(float(r2[row])),
                     r2_leave_one_out=finite(float(loo[row])),
                 )
-    used = {
-        (category, symbol): models
-        for category, of_category in zip(table.categories, defaults, strict=True)
-        for symbol, models in zip(table.points, of_category, strict=True)
-    }
+    tried: dict[tuple[str, DefaultModel], list[str]] = {}  # categories that each default model was tried for
+    for category, of_category in zip(table.categories, defaults, strict=True):
+        for symbol, models in zip(table.points, of_category, strict=True):
+            for model in models:
+                tried.setdefault((symbol, model), []).append(category)
     return ModgenModel(
         origin=Origin("modgen", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
         columns=dict(table.columns),
@@ -206,20 +206,11 @@ def _model(
         observations=Measured.of(table),
         root_weights=tuple(root.tolist()),
         set_aside=tuple(np.flatnonzero(aside).tolist()),
-        default_models=_used_models(used),
+        default_models=tuple(
+            UsedModel(tuple(names), symbol, model.formula, model.terms, model.coefficients, model.origin)
+            for (symbol, model), names in tried.items()
+        ),
         generations=tuple(generations),
-    )
-
-
-def _used_models(used: dict[tuple[str, str], tuple[DefaultModel, ...]]) -> tuple[UsedModel, ...]:
-    """Default models, each once, with the categories and the factor that they were tried for."""
-    categories_of: dict[tuple[str, DefaultModel], list[str]] = {}
-    for (category, symbol), models in used.items():
-        for model in models:
-            categories_of.setdefault((symbol, model), []).append(category)
-    return tuple(
-        UsedModel(tuple(categories), symbol, model.formula, model.terms, model.coefficients, model.origin)
-        for (symbol, model), categories in categories_of.items()
     )
 
 

@@ -113,11 +113,11 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def in_factor(self, terms: Sequence[str]) -> tuple[str, ...]:
-        """Terms in the factor's own symbol."""
+        """Return terms in the factor's own symbol."""
         return tuple(in_factor(term, self.factor) for term in terms)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
-        """Terms of each default model of a category whose coefficients its points determine, best first."""
+        """Return terms of each default model of a category whose coefficients its points determine, best first."""
         n_points = int(np.isfinite(self.fitted_values[category]).sum())
         known = [c for c in self.categories[category].candidates if None not in c.coefficients]
         return tuple(dict.fromkeys(self.in_factor(c.terms) for c in known if len(c.terms) < n_points))
@@ -181,7 +181,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         return {self.factor: [fit.r2 for fit in models], LEFT_OUT: [fit.r2_leave_one_out for fit in models]}
 
     def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
-        """The only line of a category: all of its points."""
+        """Return the only line of a category: all of its points."""
         number = self.names.index(category)
         fit = self.categories[number].model
         label = ", ".join(f"{name}={value:g}" for name, value in self.held.items()) or ALL_POINTS
@@ -229,7 +229,7 @@ class LcaFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether one factor varies, and each category was measured at levels enough; see `Fitter.suits`."""
+        """Return whether one factor varies, and each category was measured at levels enough; see `Fitter.suits`."""
         try:
             cls().fit(data, LcaOptions(duplicates="drop"))
         except PerfError:
@@ -258,11 +258,9 @@ class LcaFitter(Fitter):
         categories = fit_categories(chosen, factor, find_models(options.models), options, root, column)
         candidates = []
         for category, values in zip(categories, chosen.values.T, strict=True):
-            total = float(np.nansum((values * root) ** 2))
+            total, prefix = float(np.nansum((values * root) ** 2)), f"{category.name}: " if several else ""
             for fit in category.candidates:
-                form = fit.form(name)
-                text = f"{category.name}: {form}" if several else form
-                candidates.append(Candidate((text,), _figures(fit, total, several), fit.note))
+                candidates.append(Candidate((prefix + fit.form(name),), _figures(fit, total, several), fit.note))
         kinds = "each category" if several else categories[0].name
         summary = (
             f"{len(candidates)} default models of {kinds} over {name}: {len(table)} points of "
@@ -348,10 +346,9 @@ def _factor(table: CategoryTable, name: str | None) -> str:
 def _figures(fit: DefaultFit, total_squares: float, several: bool) -> dict[str, float | int | None]:
     """Return what a ranking shows of one model; coefficients if all models are of one category."""
     squares = fit.sum_of_squares
-    is_known = squares is not None and total_squares > 0
     figures: dict[str, float | int | None] = {
         "n_parameters": len(fit.terms),
-        "r2_uncentered": float(r_squared(squares, total_squares)) if is_known else None,
+        "r2_uncentered": None if squares is None or total_squares <= 0 else float(r_squared(squares, total_squares)),
         "r2_centered": fit.r2,
         "r2_adjusted": fit.r2_adjusted,
         "r2_leave_one_out": fit.r2_leave_one_out,

@@ -101,7 +101,7 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def generation_of(
     generated: Generated, terms: Terms, categories: Sequence[int], points: npt.NDArray[np.int64]
 ) -> Generation:
-    """The steps as a file keeps them."""
+    """Return the steps as a file keeps them."""
     arrays = [*generated.instances, generated.tuple_forms, generated.steps.form, generated.steps.result]
     used = np.unique(np.concatenate([array.ravel() for array in arrays]))
     used = used[used >= 0]
@@ -136,10 +136,7 @@ def generation_of(
 def mean_r2(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Average over lines or tuples (R, K) of each category's R^2; None where none is defined."""
     table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-    defined = np.isfinite(table)
-    counts = defined.sum(axis=0)
-    sums = np.where(defined, table, 0.0).sum(axis=0)
-    return [float(total / count) if count else None for total, count in zip(sums, counts, strict=True)]
+    return [float(column[np.isfinite(column)].mean()) if np.isfinite(column).any() else None for column in table.T]
 
 
 def _rows(array: npt.NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
@@ -201,11 +198,11 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return tuple(dict.fromkeys((self.categories[category].terms, *(generation.forms[k] for k in numbers))))
 
     def measured(self) -> tuple[Floats, Floats]:
-        """Measured times of each category (n, C), NaN where there are none, and of the total (n,)."""
+        """Return measured times of each category (n, C), NaN where there are none, and of the total (n,)."""
         return np.array(self.observations.values, dtype=np.float64).T, np.array(self.observations.total)
 
     def predicted(self) -> tuple[Floats, Floats]:
-        """The model at the measured points: each category (n, C), and the total (n,)."""
+        """Return the model at the measured points: each category (n, C), and the total (n,)."""
         points = {symbol: np.array(values) for symbol, values in self.observations.points.items()}
         each = np.maximum(self.design(self.terms, points) @ self.coefficients, 0.0)
         return each, each.sum(axis=1)
@@ -247,7 +244,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return tuple(sorted(zip(fits, chosen, strict=True), key=lambda pair: not pair[1]))
 
     def _generation(self, category: str) -> tuple[Generation, int]:
-        """How a category came about, and its place among the categories of that."""
+        """Return how a category came about, and its place among the categories of that."""
         number = self.names.index(category)
         generation = next(each for each in self.generations if number in each.categories)
         return generation, generation.categories.index(number)

@@ -66,7 +66,7 @@ class LcaOptions(CategoryOptions):
 
 
 def parse_share(value: Any) -> float:
-    """A share of the points, ``20%`` or 0.2."""
+    """Return a share of the points, ``20%`` or 0.2."""
     text = str(value).strip()
     try:
         share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)

@@ -22,7 +22,7 @@ _FITTERS = ("lca", "modgen", "scaling")  # that take times by category, the simp
 
 
 def category_facts(data: Measurements) -> dict[str, Any]:
-    """Points, categories and totals, of the code and the system that most rows are of."""
+    """Return points, categories and totals, of the code and the system that most rows are of."""
     conditions = [
         f"{column}={data.table[column].mode().iloc[0]}"
         for column in (*data.roles.code, *data.roles.system)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,36 +25,30 @@ from perf_lost_cycles.formulae import (
     formulae_edit,
     r2_cell,
 )
+from perf_statistics.goodness import normal_quantiles
 from perf_views import contents as page
-from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.drawable import answer_blocks
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, draw_quantile_line, set_plain
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from perfcore.report import Axis, Line, Mark, Plot, Points, Rule
 
 _NAME = "name"
 _MOST_ROWS = 40
 _MOST_DRAWN = 6  # candidates with a curve: the chosen one and the best of the others
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _CURVE_POINTS = 100
 _MOST_ACROSS = 7  # categories that stand side by side, as in the paper; more stand below one another
 
 
 def worst_first(model: CategorySum) -> list[str]:
-    """The categories, those first whose model of all points fits worst; constant ones last."""
+    """Return the categories, those first whose model of all points fits worst; constant ones last."""
     *_, of_points = [column for name, column in model.averages().items() if name != LEFT_OUT]
     order = np.argsort([np.inf if r2 is None else r2 for r2 in of_points], kind="stable")
     return [model.names[k] for k in order.tolist()]
 
 
 def overview_blocks(model: CategorySum, query: page.Query) -> tuple[page.Block, ...]:
-    """The table, how to choose its rows where there are many, and the ways to all else."""
+    """Return the table, how to choose its rows where there are many, and the ways to all else."""
     part = query.get(_NAME, "")
     found = [model.names.index(name) for name in worst_first(model) if part.casefold() in name.casefold()]
     chosen = found[:_MOST_ROWS]
@@ -105,7 +98,7 @@ def _to_category(name: str) -> page.Link:
 
 
 def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page.Block, ...]:
-    """The R^2 of each instance: each combination of levels of the other factors."""
+    """Return the R^2 of each instance: each combination of levels of the other factors."""
     lines, name = model.lines(category, symbol), model.shown_names[symbol]
     links = (
         page.Link("Formulae", fitting_path(category, symbol, FORMULAE)),
@@ -131,7 +124,7 @@ def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page
 
 
 def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]:
-    """The model of a category over all factors: its constants, how well it does, and where it is from."""
+    """Return the model of a category over all factors: its constants, how well it does, and where it is from."""
     number = model.names.index(category)
     averages = [
         (
@@ -159,13 +152,12 @@ def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]
 
 
 def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
-    """Candidates with their constants, picture, and points."""
+    """Return candidates with their constants, plots, and points."""
     on_line, name, observed = model.lines(category, symbol)[line], model.shown_names[symbol], model.category_table()
     candidates, number = model.fits_on(category, symbol, line), model.names.index(category)
     points = on_line.points[np.argsort(observed.points[symbol][on_line.points], kind="stable")]
     x, y, spread = observed.points[symbol][points], observed.values[points, number], observed.spread[points, number]
     drawn = [pair for pair in candidates if None not in pair[0].coefficients][:_MOST_DRAWN]
-    root = np.array(model.root_weights)[points]
     unit = f" [{model.unit}]" if model.unit else ""
     predicted = [_curve(fit, x) for fit, _ in drawn]
     rows = []
@@ -173,16 +165,27 @@ def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tup
         residual = [f"{y[place] - predicted[0][place]:.3g}"] if predicted else []
         rows.append((f"{level:g}", f"{y[place]:.5g}", *(f"{curve[place]:.5g}" for curve in predicted), *residual))
     heads = [*(fit.form(name) for fit, _ in drawn), *(["residual of the first"] if predicted else [])]
-    table = page.Table((name, f"measured{unit}", *heads), tuple(rows))
-
-    def draw(figure: Figure) -> None:
-        curves, residuals, quantiles = figure.subplots(1, 3, width_ratios=[1.7, 1.0, 1.0])
-        _draw_curves(figure, curves, name, drawn, (x, y), spread)
-        curves.set_ylabel(f"time{unit}", fontsize=LABEL_POINTS)
-        if predicted:
-            _draw_residuals(residuals, quantiles, x, (y - predicted[0]) * root)
-        residuals.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
-
+    fine = np.linspace(x.min(), x.max(), _CURVE_POINTS)
+    marks: list[Mark] = [
+        Line(fine, _curve(fit, fine), shortened(fit.form(name), 30) + " (chosen)" * is_chosen, f"series:{k}",
+             "solid" if is_chosen else "dashed", 2.2 if is_chosen else 1.2)
+        for k, (fit, is_chosen) in enumerate(drawn)
+    ]  # fmt: skip
+    errors = np.nan_to_num(spread)
+    ends = {"low": y - errors, "high": y + errors} if errors.any() else {}
+    marks.append(Points(x, y, "measured", is_filled=False, **ends))
+    curves = Plot("curves", marks, Axis(name), Axis("time", model.unit or ""), height=4.0, legend="below")
+    residuals: list[page.Graph] = []
+    if predicted:
+        values = (y - predicted[0]) * np.array(model.root_weights)[points]
+        quantiles, across, along, correlation = normal_quantiles(values)
+        known = "" if np.isnan(correlation) else f", correlation {correlation:.3f}"
+        zero, y_axis = Rule([0.0], "y", style="solid"), Axis("weighted residual")
+        of_normal: list[Mark] = [zero, Line(across, along, colour="dark", width=0.9), Points(quantiles, values)]
+        residuals = [
+            page.Graph(Plot("residuals", [zero, Points(x, values)], Axis(name), y_axis), "Residuals, weighted"),
+            page.Graph(Plot("quantiles", of_normal, Axis("normal quantile"), y_axis), f"Normal Q-Q{known}"),
+        ]
     links = (
         page.Link("Formulae: add, change or remove one", fitting_path(category, symbol, FORMULAE)),
         page.Link("All lines", fitting_path(category, symbol)),
@@ -194,9 +197,10 @@ def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tup
         page.Text((what,), links=links),
         page.Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), shown, "Candidates", SHADES),
         *((page.Text(remarks, "Remarks"),) if remarks else ()),
-        page.Chart(draw, f"{category} over {name}: measured points, candidates, residuals and their quantiles",
-              (table,), "Graph", (10.0, 4.2)),
-    )  # fmt: skip
+        page.Graph(curves, f"{category} over {name}"),
+        *((page.Graphs(tuple(residuals)),) if residuals else ()),
+        page.Table((name, f"measured{unit}", *heads), tuple(rows), "Points"),
+    )
 
 
 def _row(fit: DefaultFit, is_chosen: bool, name: str) -> tuple[page.Cell | str, ...]:
@@ -210,43 +214,6 @@ def _row(fit: DefaultFit, is_chosen: bool, name: str) -> tuple[page.Cell | str, 
 
 def _curve(fit: DefaultFit, x: Floats) -> Floats:
     return np.asarray(term_values(fit.terms, {VARIABLE: x}) @ np.array(fit.coefficients, dtype=np.float64))
-
-
-def _draw_curves(
-    figure: Figure,
-    axes: Axes,
-    name: str,
-    drawn: Sequence[tuple[DefaultFit, bool]],
-    measured: tuple[Floats, Floats],
-    spread: Floats,
-) -> None:
-    x, y = measured
-    fine = np.linspace(x.min(), x.max(), _CURVE_POINTS)
-    handles, names = [], []
-    for number, (fit, is_chosen) in enumerate(drawn):
-        style: dict[str, Any] = {"linestyle": _DASHES[number], "linewidth": 2.2 if is_chosen else 1.2}
-        handles += axes.plot(fine, _curve(fit, fine), color=SERIES[number], zorder=2, **style)
-        names.append(shortened(fit.form(name), 30) + (" (chosen)" if is_chosen else ""))
-    if np.isfinite(spread).any():
-        axes.errorbar(x, y, np.nan_to_num(spread), fmt="none", ecolor=DARK, capsize=3, zorder=3)
-    (joined,) = axes.plot(x, y, "o", color=INK, markersize=5, markerfacecolor=PAPER, zorder=4)
-    handles.append(joined)
-    names.append("measured")
-    axes.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
-    axes.margins(y=0.1)
-    set_plain(axes)
-    add_legend(figure, names, handles, loc="outside lower left", ncols=3, fontsize=SMALL_POINTS)
-
-
-def _draw_residuals(residuals: Axes, quantiles: Axes, x: Floats, values: Floats) -> None:
-    """Weighted residuals of one model over the factor, and against quantiles of the normal distribution."""
-    residuals.plot(x, values, "o", color=SERIES[0], markersize=4)
-    residuals.set_title("Residuals, weighted", fontsize=LABEL_POINTS)
-    quantiles.plot(draw_quantile_line(quantiles, values), values, "o", color=SERIES[0], markersize=4)
-    for axes in (residuals, quantiles):
-        axes.axhline(0.0, color=RULE, linewidth=0.7)
-        axes.margins(x=0.08, y=0.12)
-        set_plain(axes)
 
 
 class LostCyclesViews:
@@ -267,7 +234,7 @@ class LostCyclesViews:
         return self._model
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The overview, or what it leads to; see `perf_views.Viewable.view`."""
+        """Return the overview, or what it leads to; see `perf_views.Viewable.view`."""
         if path == ():
             return page.View(self.title, overview_blocks(self._model, query))
         trail: tuple[page.Link, ...] = (page.Link("Fitting overview", ()),)
@@ -289,14 +256,14 @@ class LostCyclesViews:
         return page.View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """Overview, then the categories with their lines, each from the worst to the best."""
+        """Return the overview, then the categories with their lines, each from the worst to the best."""
         yield ()
         for category in worst_first(self._model):
             yield (CATEGORY, category)
             yield from (link.path for link in self._below(category))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """The categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
+        """Return the categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
         yield page.Link(self.title, ())
         for category in worst_first(self._model):
             yield page.Link(category, (CATEGORY, category))
@@ -304,7 +271,7 @@ class LostCyclesViews:
                 yield from self._below(category)
 
     def _below(self, category: str) -> Iterable[page.Link]:
-        """All lines over each factor where there are several, and the worst of them."""
+        """Return all lines over each factor where there are several, and the worst of them."""
         for symbol in self._model.factors:
             factor = self._model.shown_names[symbol]
             lines = self._model.lines(category, symbol)

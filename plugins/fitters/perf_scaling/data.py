@@ -26,7 +26,7 @@ from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import is_processors, is_run_identifier, is_speed, shown_names
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, points_of, values_of, without_duplicates
 from perfcore.data.units import unit_of
 from perfcore.models.points import Observed, measurements_for
 
@@ -152,6 +152,13 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     roles = data.roles
     notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
+    if options.parameter is None and (factors := _further_parameters(data)):
+        several = (*roles.parameters.values(), *factors)
+        if len(several) <= _MOST_PARAMETERS:
+            wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
+            if wider.paths:
+                named = f"parameters {', '.join(several)} (set with --parameter)"
+                return replace(wider, notes=(*notes, named, *wider.notes))
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
@@ -160,24 +167,16 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
             f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to {_MOST_PARAMETERS}: "
             "name these with --parameter, and hold the others with --where"
         )
-    if data.table.drop(columns="file", errors="ignore").duplicated().any():
-        kept &= without_duplicates(data, kept, options.duplicates, notes)
+    kept &= without_duplicates(data, kept, options.duplicates, notes)
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
-    levels = np.stack([column[kept] for column in points.values()], axis=1)
-    distinct, point = _distinct(levels)
+    at_rows = {symbol: column[kept] for symbol, column in points.items()}
+    first, point = points_of(data, kept)
+    distinct = np.stack([column[first] for column in at_rows.values()], axis=1)
     _refuse_both_kinds(data, kept)
-    if options.parameter is None and (factors := unnamed_factors(data, kept, point, path)):
-        several = (*roles.parameters.values(), *factors)
-        if len(several) <= _MOST_PARAMETERS:
-            wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
-            if wider.paths:
-                named = f"parameters {', '.join(several)} (set with --parameter)"
-                return replace(wider, notes=(*notes, named, *wider.notes))
-    refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
+    refuse_unnamed_factors(data, kept, point, path, at_rows)
     shape = (len(names), len(distinct))
     measured = value[kept]
-    at_rows = {symbol: column[kept] for symbol, column in points.items()}
     while (found := unnamed_text(data, kept, point, path, measured, at_rows)) is not None:
         if options.path is not None:
             refuse_unnamed_text(data, found, "path")
@@ -224,6 +223,14 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
+
+
+def _further_parameters(data: Measurements) -> list[str]:
+    """Return what was varied besides the parameters in rows that would pass for repeated runs."""
+    kept = ~np.isnan(values_of(data, [], zeros=True, signed=True))
+    for column in data.roles.parameters.values():
+        numbers_of(data, column, kept)
+    return list(unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1]))
 
 
 def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | None:
@@ -274,19 +281,6 @@ def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
         if len(kinds) > 1 and all("weak" in word.lower() or "strong" in word.lower() for word in words):
             choices = " or ".join(f"--where '{name}={word}'" for word in words[:2])
             raise OptionError(f"{data.source}: {name} holds runs of both weak and strong scaling: choose {choices}")
-
-
-def _distinct(levels: Floats) -> tuple[Floats, Ints]:
-    """Rows that differ, in their order, and the number of each row among them; `np.unique` takes 30 times as long."""
-    import pandas as pd
-
-    number = np.zeros(len(levels), dtype=np.int64)
-    for column in levels.T:
-        of_column, values = pd.factorize(column, sort=True)
-        number = pd.factorize(number * len(values) + of_column, sort=True)[0]
-    first = np.empty(number.max() + 1, dtype=np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]
-    return levels[first], number
 
 
 def _without_held(data: Measurements, notes: list[str]) -> Measurements:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # A run further from the median of its point than this many robust standard deviations counts less; of few runs these
 # are known so badly that the limit is wider. Of paths with normal noise then less than 1 % have such a run.
 _OUTLYING, _FEW = 5.0, 3.0
+_LONG = 10_000  # runs that are sorted alone
 _NORMAL = 1.4826  # a standard deviation in medians of the distance
 
 
@@ -68,22 +69,23 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
     """Weight of each run: 1, or less where it is far from the median of its point."""
     order = _in_order(cell, value, size)
     first = np.cumsum(size) - size
-    sorted_values = value[order]
     low = np.minimum(first + (size - 1) // 2, len(value) - 1)
     high = np.minimum(first + size // 2, len(value) - 1)
-    median = 0.5 * (sorted_values[low] + sorted_values[high])
+    median = 0.5 * (value[order[low]] + value[order[high]])
     with np.errstate(invalid="ignore", divide="ignore"):
         distance = np.abs(value / median[cell] - 1.0)
     distance[~np.isfinite(distance)] = 0.0
-    several = size[cell] > 2
+    several = (size > 2)[cell]
     # One run of each point is as near to the median as can be, whatever the noise: the others tell how far is usual.
     telling = several.copy()
     telling[order[low[size > 2]]] = False
+    del order
     typical = _medians(path[telling], distance[telling], n_paths)
     limit = _OUTLYING * _NORMAL * typical * (1.0 + _FEW / np.maximum(np.bincount(path[telling], minlength=n_paths), 1))
-    limit = limit[path]
-    far = several & (distance > limit) & (limit > 0.0)
-    return np.where(far, limit / np.where(far, distance, 1.0), 1.0)
+    far = np.flatnonzero(several & (distance > limit[path]) & (limit > 0.0)[path])
+    weight = np.ones(len(value))
+    weight[far] = limit[path[far]] / distance[far]
+    return weight
 
 
 def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
@@ -100,9 +102,12 @@ def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
 
 def _in_order(group: Ints, value: Floats, size: Ints) -> Ints:
     """Numbers of values, group by group, the smallest of each first; groups of one size are sorted at once."""
-    order = np.argsort(group, kind="stable")
+    order = np.argsort(group.astype(np.min_scalar_type(len(size))), kind="stable")  # the smallest type sorts fastest
     first = np.cumsum(size) - size
-    for count in np.unique(size[size > 1]).tolist():
+    for start, count in zip(first[size > _LONG].tolist(), size[size > _LONG].tolist(), strict=True):
+        rows = order[start : start + count]
+        order[start : start + count] = rows[np.argsort(value[rows], kind="stable")]
+    for count in np.unique(size[(size > 1) & (size <= _LONG)]).tolist():
         places = first[size == count][:, None] + np.arange(count)
         rows = order[places]
         order[places] = np.take_along_axis(rows, np.argsort(value[rows], axis=1, kind="stable"), axis=1)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_statistics.goodness import finite
+from perf_timing.individual_fits import LEAST_FREEDOM, freedom_warning
+from perf_timing.joint_solver import JointStatus
+from perf_timing.plots import scaling_plots
 from perf_views.names import existing_file
 from perfcore.models.ranking import candidate_table
 from perfcore.report import Column, Figure, Note, Report, Table
@@ -33,8 +36,6 @@ _FAR_APART = 1.0  # relative standard error from which an asymptotic interval is
 
 def individual_report(model: IndividualModel, data: Any = None) -> Report:
     """Return the errors of the fits, and each pair with its coefficients."""
-    from perf_timing.individual_fits import LEAST_FREEDOM, freedom_warning
-
     count = len(model.pairs)
     name = f"{count} individual fit{'s' if count > 1 else ''} of {Path(model.origin.source).name}"
     mean, worst = _error_figures(model)
@@ -49,7 +50,7 @@ def individual_report(model: IndividualModel, data: Any = None) -> Report:
             *_ranking(model, "The same functions for all pairs" if count > 1 else "All models", _MOST_CANDIDATES),
             _coefficients(model),
         ],
-        draw=lambda: _plots(model, data),
+        draw=lambda: scaling_plots(model, data),
         notes=[Note("Uncertain", freedom_warning(few, count).removeprefix("warning: "))] if few else [],
         details=[*model.data_lines(), _fit_line(model.statistics)],
         formula=model.formula,
@@ -85,7 +86,7 @@ def joint_report(model: JointModel, data: Any = None) -> Report:
             *_ranking(model, "Model selection", _MOST_JOINT_CANDIDATES),
             replace(parameters, title="", importance="data"),
         ],
-        draw=lambda: _plots(model, data),
+        draw=lambda: scaling_plots(model, data),
         notes=[Note("Uncertain", text) for text in _uncertain(model)],
         next=f"perf rank {file}" if file and not model.ranking else "",
         details=[
@@ -97,12 +98,6 @@ def joint_report(model: JointModel, data: Any = None) -> Report:
         ],
         formula=model.formula,
     )
-
-
-def _plots(model: IndividualModel | JointModel, data: Any) -> Sequence[Any]:
-    from perf_timing.plots import scaling_plots
-
-    return scaling_plots(model, data)
 
 
 def _error_figures(model: IndividualModel | JointModel) -> tuple[Figure, Figure]:
@@ -128,8 +123,6 @@ def _fit_line(figures: dict[str, Any]) -> str:
 
 def _uncertain(model: JointModel) -> list[str]:
     """Return what could make the answer wrong, most important first."""
-    from perf_timing.joint_solver import JointStatus
-
     lines: list[str] = []
     if model.status in (JointStatus.NOT_CONVERGED.value, JointStatus.NO_REFERENCE.value):
         lines.append("model not usable for prediction")
@@ -238,14 +231,13 @@ def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
     refitted = {interval.name: interval for interval in model.intervals}
     ends = []
     for parameter in model.parameters:
-        if parameter.name in refitted:
-            interval = refitted[parameter.name]
+        half = quantile * (np.nan if parameter.standard_error is None else parameter.standard_error)
+        lower, upper, is_complete = parameter.estimate - half, parameter.estimate + half, True
+        if (interval := refitted.get(parameter.name)) is not None:
             lower = -np.inf if interval.lower is None else interval.lower
             upper = np.inf if interval.upper is None else interval.upper
-            ends.append((lower, upper, interval.converged))
-        else:
-            half = quantile * (np.nan if parameter.standard_error is None else parameter.standard_error)
-            ends.append((parameter.estimate - half, parameter.estimate + half, True))
+            is_complete = interval.converged
+        ends.append((lower, upper, is_complete))
     return ends
 
 
@@ -266,75 +258,63 @@ def _parameters(model: JointModel) -> Table:
         Column("estimate", estimates),
         Column("standard error", errors, format=".2g"),
         Column("t", [x / e if e else math.nan for x, e in zip(estimates, errors, strict=True)], format=".1f", key=()),
-        Column(
-            f"{options['level']:.0%} interval",
-            [None if math.isnan(low) else (low, high) for low, high in zip(lower, upper, strict=True)],
-            format=lambda end: "open" if np.isinf(end) else f"{end:.4g}",
-            key=(),
-        ),
+        Column(f"{options['level']:.0%} interval",
+               [None if math.isnan(low) else (low, high) for low, high in zip(lower, upper, strict=True)],
+               format=lambda end: "open" if np.isinf(end) else f"{end:.4g}", key=()),
         Column("", ["" if done else "at least" for done in converged], key=()),
         Column("lower", lower, importance="data"),
         Column("upper", upper, importance="data"),
         Column("unit", [each.unit or "" for each in model.parameters], importance="data"),
-    ]
+    ]  # fmt: skip
     names = ", ".join(f"{i}: {function}" for i, function in enumerate(model.functions, 1))
     return Table(columns, title=f"Parameters ({names}; {options['intervals']} intervals)")
 
 
 def _work_and_speed(model: JointModel) -> Table:
-    """Work of each code and relative speed of each system, a column for each function."""
+    """Return the work of each code and relative speed of each system, a column for each function."""
     theta = {each.name: (each.estimate, each.standard_error) for each in model.parameters}
-    rows = [(code, "code", f"^{code}") for code in model.codes]
-    rows += [(system, "system", f"^{system}") for system in model.systems]
-    numbers = range(1, len(model.functions) + 1)
+    rows = [*((code, "code") for code in model.codes), *((system, "system") for system in model.systems)]
 
-    def shown(number: int, kind: str, name: str) -> str:
-        estimate, error = theta.get(f"{'w' if kind == 'code' else 'r'}_{number}{name}", (1.0, None))
+    def shown(row: tuple[str, str], number: int) -> str:
+        estimate, error = theta.get(f"{'w' if row[1] == 'code' else 'r'}_{number}^{row[0]}", (1.0, None))
         return f"{estimate:.3g}" + ("" if error is None else f" ± {error:.2g}")
 
-    columns = [
-        Column("name", [row[0] for row in rows]),
-        Column("kind", [row[1] for row in rows]),
-        *(
-            Column(f"{name} (work or speed)", [shown(number, row[1], row[2]) for row in rows])
-            for number, name in zip(numbers, model.functions, strict=True)
-        ),
-    ]
-    return Table(columns, importance="brief")
+    columns = [Column("name", 0), Column("kind", 1)]
+    for number, name in enumerate(model.functions, 1):
+        columns.append(Column(f"{name} (work or speed)", partial(shown, number=number)))
+    return Table(columns, rows, importance="brief")
 
 
 def _cells(model: JointModel) -> Table:
-    """The pairs, worst first."""
-    observed, errors, left = model.observations, model.errors(), model.left_out_errors()
-    cell = np.array(observed.code) * len(model.systems) + np.array(observed.system)
-    pairs = []
-    for number in np.unique(cell):
-        mask = cell == number
-        code, system = divmod(int(number), len(model.systems))
-        defined = left[mask][np.isfinite(left[mask])]
-        left_out = f"{defined.mean():.1%}" if len(defined) else "not identifiable"
-        names = model.codes[code], model.systems[system]
-        pairs.append((*names, int(mask.sum()), errors[mask].mean(), float(errors[mask].max()), left_out))
-    pairs.sort(key=lambda pair: -pair[4])
+    """Return the pairs, worst first."""
+    import pandas as pd
+
+    observed = model.observations
+    frame = pd.DataFrame({"code": observed.code, "system": observed.system, "error": model.errors()})
+    frame["left_out"] = model.left_out_errors()
+    pairs = frame.groupby(["code", "system"], as_index=False).agg(
+        points=("error", "size"), mean=("error", "mean"), max=("error", "max"), left_out=("left_out", "mean")
+    )
+    pairs = pairs.sort_values("max", ascending=False, kind="stable")
     columns = [
-        Column("code", 0),
-        Column("system", 1),
-        Column("points", 2),
-        Column("mean error", 3, format=".1%"),
-        Column("max error", 4, format=".1%"),
-        *([Column("CV error", 5)] if model.left_out else []),
+        Column("code", [model.codes[k] for k in pairs["code"]]),
+        Column("system", [model.systems[k] for k in pairs["system"]]),
+        Column("points", pairs["points"].to_numpy()),
+        Column("mean error", pairs["mean"].to_numpy(), format=".1%"),
+        Column("max error", pairs["max"].to_numpy(), format=".1%"),
     ]
+    if model.left_out:
+        left_out = ["not identifiable" if math.isnan(error) else f"{error:.1%}" for error in pairs["left_out"]]
+        columns.append(Column("CV error", left_out))
     more = "" if len(pairs) <= _MOST_CELLS else f" (the worst {_MOST_CELLS} of {len(pairs):,})"
-    return Table(columns, pairs, title=f"Fit error by code and system{more}", limit=_MOST_CELLS, importance="verbose")
+    return Table(columns, title=f"Fit error by code and system{more}", limit=_MOST_CELLS, importance="verbose")
 
 
 def _correlations(model: JointModel) -> list[Table]:
     names = model.parameter_names
     if not 1 < len(names) <= _MOST_CORRELATED or model.covariance is None:
         return []
-    matrix = model.correlation
+    lower = np.where(np.tri(len(names), dtype=bool), model.correlation, np.nan)
     columns = [Column("", names, key="parameter")]
-    for k in range(len(names)):
-        values = [None if k > row else finite(float(matrix[row, k])) for row in range(len(names))]
-        columns.append(Column(str(k + 1), values, format=".2f"))
+    columns += [Column(str(k), [*map(finite, row.tolist())], format=".2f") for k, row in enumerate(lower.T, 1)]
     return [Table(columns, title="Correlations of the parameters", drops_empty=False, importance="verbose")]

@@ -24,7 +24,7 @@ LEAST_FREEDOM = 2
 
 
 def freedom_warning(few: int, pairs: int, cause: str = "") -> str:
-    """One line about pairs with hardly more points than coefficients."""
+    """Return one line about pairs with hardly more points than coefficients."""
     which = f"{few} of {pairs} pairs {'has' if few == 1 else 'have'}" if pairs > 1 else "there are"
     shortage = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
     return f"warning: {which} {shortage}: no bounds there, and a good fit says little"
@@ -111,7 +111,7 @@ class IndividualFits:
 
 
 def subsets(n_functions: int, sizes: Iterable[int]) -> tuple[tuple[int, ...], ...]:
-    """All subsets of these sizes, small ones first."""
+    """Return all subsets of these sizes, small ones first."""
     return tuple(part for size in sizes for part in itertools.combinations(range(n_functions), size))
 
 
@@ -159,7 +159,7 @@ def fit_individually(
 
 
 def _shared(designs: Floats) -> tuple[Floats, Ints]:
-    """The designs that differ (G, n, F), and which of them each series has (K,)."""
+    """Return the designs that differ (G, n, F), and which of them each series has (K,)."""
     flat = designs.reshape(len(designs), -1)
     if (flat == flat[0]).all():
         return designs[:1], np.zeros(len(designs), dtype=np.int64)
@@ -168,7 +168,7 @@ def _shared(designs: Floats) -> tuple[Floats, Ints]:
 
 
 def _positions(active: Booleans, members: Ints, hypotheses: Sequence[tuple[int, ...]]) -> Ints:
-    """Which hypothesis consists of the active functions (K, H); -1 for none."""
+    """Return which hypothesis consists of the active functions (K, H); -1 for none."""
     masks = {sum(1 << function for function in hypothesis): h for h, hypothesis in enumerate(hypotheses)}
     table = np.full(1 + max(masks), -1, dtype=np.int64)
     table[list(masks)] = list(masks.values())
@@ -176,7 +176,7 @@ def _positions(active: Booleans, members: Ints, hypotheses: Sequence[tuple[int, 
 
 
 def _bounded(fits: IndividualFits, effective: Ints) -> IndividualFits:
-    """Each hypothesis replaced by the part of it that has positive coefficients."""
+    """Return the hypotheses, each replaced by the part of it that has positive coefficients."""
     squares = fits.total[:, None]
     place, none = (np.arange(len(squares))[:, None], effective), effective < 0
     return replace(

@@ -79,10 +79,8 @@ class Comparison:
             free, bounded = fitted(True)  # all subsets of many named functions are worth it only where one is needed
         self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
         preferred = bounded if options.sign == "bounded" else free
-        self._free, self._taken = (
-            free,
-            preferred if options.sign == "any" else preferred.instead(free.negative, bounded),
-        )
+        self._free = free
+        self._taken = preferred if options.sign == "any" else preferred.instead(free.negative, bounded)
         # A function that a pair or two of many would need below 0 must not discredit it for all the others: held at 0
         # there it costs what it costs. Of a single pair that would only repeat a smaller model.
         is_free = options.sign == "any" or (options.sign == "nonnegative" and len(self._cells) == 1)
@@ -97,13 +95,13 @@ class Comparison:
             )
 
     def chosen(self) -> Ints:
-        """The hypothesis of each pair (K,)."""
+        """Return the hypothesis of each pair (K,)."""
         if self.options.functions == ("all",) and len(self._cells) > 1:
             return np.full(len(self._cells), self._order()[0])
         return self._best()
 
     def _best(self) -> Ints:
-        """The best hypothesis for each pair alone (K,)."""
+        """Return the best hypothesis for each pair alone (K,)."""
         fits, columns = self._taken, self._shown
         values = fits.criterion(self.options.criterion)[:, columns]
         # Where nothing can be compared, the smallest determined hypothesis with the least error; among exact fits,
@@ -126,7 +124,7 @@ class Comparison:
         return np.asarray(np.zeros_like(short) if self.is_named else np.maximum(short, 0))
 
     def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
-        """The fit of each pair by its chosen hypothesis."""
+        """Return the fit of each pair by its chosen hypothesis."""
         observed, fits = self.prepared.seen, self._taken
         uncentered, centered = self._totals()
         remarks = _remarks(fits)
@@ -163,16 +161,15 @@ class Comparison:
         return tuple(fitted_pairs)
 
     def ranking(self) -> Ranking:
-        """Every hypothesis used for all pairs (Table 2), for a single pair with its coefficients (Table 1)."""
+        """Return every hypothesis used for all pairs (Table 2), for a single pair with its coefficients (Table 1)."""
         observed = self.prepared.seen
         alone = len(self._cells) == 1
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
             candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
-        where = f" of {len(self._cells):,} pairs of a code and a system"
-        if alone:  # a table without codes and systems is called "all"
-            name = observed.cell_name(int(self._cells[0]))
-            where = "" if name == "all" else f" of {name}"
+        several = f"{len(self._cells):,} pairs of a code and a system"
+        name = observed.cell_name(int(self._cells[0])) if alone else several
+        where = "" if name == "all" else f" of {name}"  # a table without codes and systems is called "all"
         total, centered = (float(values.sum()) for values in self._totals())
         most = int(self.fits.sizes[self._shown].max())
         few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
@@ -213,7 +210,7 @@ class Comparison:
         return functions if self.is_named else by_growth(functions, variables)
 
     def _order(self) -> Ints:
-        """Hypotheses from best to worst for all pairs together."""
+        """Return hypotheses from best to worst for all pairs together."""
         every = [np.full(len(self._cells), h) for h in self._shown]
         values = [self._raw_figures(self.fits, chosen)[self.options.criterion] for chosen in every]
         squares = self.fits.sum_of_squares[:, self._shown].sum(axis=0)
@@ -229,10 +226,9 @@ class Comparison:
         extra: dict[str, float | int | None] = {}
         if alone:
             fitted = int(fits.effective[0, h])
-            values = dict(
-                zip(fits.hypotheses[fitted] if fitted >= 0 else (), fits.coefficients[0, fitted], strict=False)
-            )
-            extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
+            members = fits.hypotheses[fitted] if fitted >= 0 else ()
+            values = dict(zip(members, fits.coefficients[0, fitted].tolist(), strict=False))
+            extra = {f"c{i}": values.get(f, 0.0) for i, f in enumerate(fits.hypotheses[h], 1)}
         names = tuple(self.names[f] for f in fits.hypotheses[h])
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
 
@@ -248,7 +244,7 @@ class Comparison:
         return {"sse": float(squares.sum()), "aicc": aicc, "bic": bic, "loo": loo}
 
     def _figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float | int | None]:
-        """Figures of all pairs together, each with its own hypothesis, as a table shows them."""
+        """Return figures of all pairs together, each with its own hypothesis, as a table shows them."""
         raw = self._raw_figures(fits, chosen)
         uncentered, centered = (float(values.sum()) for values in self._totals())
         return {
@@ -271,21 +267,21 @@ class Comparison:
         return _remarks(self.fits)
 
     def _note(self, h: int) -> str:
-        """Remarks on a hypothesis over all pairs, with how many pairs they concern."""
+        """Return remarks on a hypothesis over all pairs, with how many pairs they concern."""
         if len(self._cells) == 1:
             return ", ".join(text for text, applies in self._remarks.items() if applies[0, h])
         counts = {text: int(applies[:, h].sum()) for text, applies in self._remarks.items()}
         return ", ".join(f"{text}: {count}" for text, count in counts.items() if count)
 
     def _totals(self) -> tuple[Floats, Floats]:
-        """Sums of squares of each pair, about zero and about its weighted mean (K,)."""
+        """Return sums of squares of each pair, about zero and about its weighted mean (K,)."""
         weight = self.prepared.root_weight**2
         sums = [np.add.reduceat(part, self._first) for part in (self._target**2, weight * self.prepared.target, weight)]
         return sums[0], np.maximum(sums[0] - sums[1] ** 2 / sums[2], 0.0)
 
 
 def _remarks(fits: IndividualFits) -> dict[str, Booleans]:
-    """What may stand against a fit, and where it does (K, H)."""
+    """Return what may stand against a fit, and where it does (K, H)."""
     n, sizes = fits.n_observations[:, None], fits.sizes
     few = n < sizes
     return {
@@ -321,7 +317,7 @@ class IndividualFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`.
+        """Return whether some code on some system was measured often enough for two functions; see `Fitter.suits`.
 
         The usual functions are of the first parameter alone: where others were varied, functions of them must be named.
         """

@@ -46,7 +46,7 @@ def shapes_of(
     signed: bool,
     expected: Floats,
 ) -> Shapes:
-    """Every shape of some sums of functions.
+    """Return every shape of some sums of functions.
 
     Of two functions all proportions are taken, from one where the first hides the second everywhere to the opposite; of
     more functions, and of negative coefficients, those about the coefficients of least relative squares.
@@ -92,71 +92,8 @@ def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: 
     gathered.add(*sums, tilt[:, None], tilt_new[:, None], _TILT, prior - float(np.log(len(half))))
 
 
-def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Points) -> DesignRows:
-    """Rows of the pairs that the points belong to."""
-    places, measured_places = model.places(points), model.measured_places
-    cells, measured_cells = _cells(model, places), _cells(model, measured_places)
-    rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
-    root = np.array(model.root_weights)
-    basis, measured = model.scaled_design(places), model.scaled_design(measured_places)
-    for cell in np.unique(cells).tolist():
-        pair = _pair(model, pairs, cell)
-        freedom = pair.degrees_of_freedom
-        if freedom <= 0:
-            raise DataError(f"{pair.code} on {pair.system}: as many coefficients as points; measure more points first")
-        columns = [model.functions.index(name) for name in pair.functions]
-        rows.append(measured[:, columns] * (root * (measured_cells == cell))[:, None])
-        new_rows.append(basis[:, columns] * (cells == cell)[:, None])
-        noise.append(pair.sum_of_squares / freedom)
-        scaled += new_rows[-1] @ np.array(pair.coefficients)
-    weights = model.new_weights(scaled)
-    return DesignRows(
-        measured=tuple(rows),
-        asked=tuple(part * weights[:, None] for part in new_rows),
-        errors=np.diag(noise),
-        scale=1.0 / (weights * model.factor(places)),
-        points=model.fitted_points,
-        repetitions=np.array(model.observations.repetitions),
-        unit=model.unit,
-    )
-
-
-def individual_rivals(
-    model: ScalingModel, pairs: tuple[PairFit, ...], ranking: tuple[Candidate, ...], points: Points
-) -> tuple[Rival, ...]:
-    """Other combinations of the ranking for the one pair that the points belong to, fitted again to its data."""
-    places = model.places(points)
-    cells = np.unique(_cells(model, places)).tolist()
-    if not ranking or len(cells) > 1:
-        return ()
-    pair = _pair(model, pairs, cells[0])
-    others = [
-        candidate
-        for candidate in ranking
-        if set(candidate.functions) != set(pair.functions) and candidate.functions != BEST_OF_EACH
-    ]
-    chosen = next((candidate for candidate in ranking if set(candidate.functions) == set(pair.functions)), None)
-    if chosen is None:  # a ranking over all pairs need not have what one of them was given
-        return ()
-    measured_places = model.measured_places
-    in_pair = _cells(model, measured_places) == cells[0]
-    root = np.array(model.root_weights)[in_pair]
-    target = (np.array(model.observations.value) * model.factor(measured_places))[in_pair] * root
-    rivals: list[Rival] = []
-    for other in others:
-        figure = _compared(chosen, other)
-        if figure is None or len(rivals) == _MOST:
-            continue
-        measured_design = _design(model, other.functions, measured_places)[in_pair] * root[:, None]
-        new_design = _design(model, other.functions, places)
-        if np.isfinite(measured_design).all() and np.isfinite(new_design).all():
-            values = new_design @ np.linalg.lstsq(measured_design, target, rcond=None)[0]
-            rivals.append(Rival(" + ".join(other.functions), figure, values / model.factor(places)))
-    return tuple(rivals)
-
-
 def _compared(chosen: Candidate, other: Candidate) -> str | None:
-    """How well another combination does, in words; None where it does clearly worse or cannot be judged."""
+    """Return how well another combination does, in words; None where it does clearly worse or cannot be judged."""
     if other.note:
         return None
     figures = [(candidate.figures.get("aicc"), candidate.figures.get("loo_rmse")) for candidate in (chosen, other)]
@@ -172,14 +109,6 @@ def _cells(model: ScalingModel, places: Places) -> Ints:
     return places.code * len(model.systems) + places.system
 
 
-def _pair(model: ScalingModel, pairs: tuple[PairFit, ...], cell: int) -> PairFit:
-    code, system = model.codes[cell // len(model.systems)], model.systems[cell % len(model.systems)]
-    for pair in pairs:
-        if (pair.code, pair.system) == (code, system):
-            return pair
-    raise DataError(f"{code} was never measured on {system}, so no fit can suggest a point to measure")
-
-
 def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> Floats:
     values = design(characteristics(functions, model.columns), places.points)
     codes, systems = [model.codes[k] for k in places.code], [model.systems[k] for k in places.system]
@@ -189,9 +118,9 @@ def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> 
 def pair_bounds(
     model: ScalingModel, pairs: Sequence[PairFit], places: Places, values: Floats, interval: float
 ) -> Floats:
-    """Values with the bounds of single runs, in the user's unit."""
+    """Return values with the bounds of single runs, in the user's unit."""
     bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
-    cells = places.code * len(model.systems) + places.system
+    cells = _cells(model, places)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for pair in pairs:
         cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
@@ -209,9 +138,9 @@ def pair_bounds(
 def _bounds(
     model: ScalingModel, pair: PairFit, cell: int, places: Places, values: Floats, shares: tuple[float, float]
 ) -> Floats:
-    """Quantiles (2, k) of single runs of one pair at k points."""
+    """Return quantiles (2, k) of single runs of one pair at k points."""
     measured_places = model.measured_places
-    rows = np.flatnonzero(measured_places.code * len(model.systems) + measured_places.system == cell)
+    rows = np.flatnonzero(_cells(model, measured_places) == cell)
     pair_places, observed = _some(measured_places, rows), model.observations
     functions = characteristics(model.functions, model.columns)
     measured = np.array(observed.value)[rows]
@@ -223,9 +152,7 @@ def _bounds(
         signed=min(pair.coefficients, default=0.0) < 0.0,
         expected=values,
     )
-    spread = np.array(
-        [np.nan if observed.spread[k] is None else observed.spread[k] for k in rows.tolist()], dtype=np.float64
-    )
+    spread = np.array(observed.spread, dtype=np.float64)[rows]
     repetitions = np.array(observed.repetitions, dtype=np.float64)[rows]
     runs = expected_runs(measured, repetitions, spread / measured, pair_places.points, places.points, shapes)
     return runs.ratio_quantiles(shares)
@@ -293,7 +220,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def remarks(self, points: Points) -> list[str]:
         lines, places = super().remarks(points), self.places(points)
-        pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
+        pair_at = self._pair_of_cell()[_cells(self, places)]
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
                 lines[place] = "not identifiable from the points of this pair"
@@ -303,15 +230,72 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        return individual_rows(self, self.pairs, points)
+        """Return rows of the pairs that the points belong to."""
+        places, measured_places = self.places(points), self.measured_places
+        cells, measured_cells = _cells(self, places), _cells(self, measured_places)
+        rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
+        root = np.array(self.root_weights)
+        basis, measured = self.scaled_design(places), self.scaled_design(measured_places)
+        for cell in np.unique(cells).tolist():
+            pair = self._pair(cell)
+            freedom = pair.degrees_of_freedom
+            if freedom <= 0:
+                raise DataError(
+                    f"{pair.code} on {pair.system}: as many coefficients as points; measure more points first"
+                )
+            columns = [self.functions.index(name) for name in pair.functions]
+            rows.append(measured[:, columns] * (root * (measured_cells == cell))[:, None])
+            new_rows.append(basis[:, columns] * (cells == cell)[:, None])
+            noise.append(pair.sum_of_squares / freedom)
+            scaled += new_rows[-1] @ np.array(pair.coefficients)
+        weights = self.new_weights(scaled)
+        return DesignRows(
+            measured=tuple(rows),
+            asked=tuple(part * weights[:, None] for part in new_rows),
+            errors=np.diag(noise),
+            scale=1.0 / (weights * self.factor(places)),
+            points=self.fitted_points,
+            repetitions=np.array(self.observations.repetitions),
+            unit=self.unit,
+        )
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        return individual_rivals(self, self.pairs, self.ranking, points)
+        """Other combinations of the ranking for the one pair that the points belong to, fitted again to its data."""
+        places, measured_places = self.places(points), self.measured_places
+        cells = np.unique(_cells(self, places)).tolist()
+        if len(cells) > 1:
+            return ()
+        used = set(self._pair(cells[0]).functions)
+        chosen = next((candidate for candidate in self.ranking if set(candidate.functions) == used), None)
+        if chosen is None:  # a ranking over all pairs need not have what one of them was given
+            return ()
+        in_pair = _cells(self, measured_places) == cells[0]
+        root = np.array(self.root_weights)[in_pair]
+        target = (np.array(self.observations.value) * self.factor(measured_places))[in_pair] * root
+        rivals: list[Rival] = []
+        for other in self.ranking:
+            if set(other.functions) == used or other.functions == BEST_OF_EACH or len(rivals) == _MOST:
+                continue
+            if (figure := _compared(chosen, other)) is None:
+                continue
+            measured_design = _design(self, other.functions, measured_places)[in_pair] * root[:, None]
+            new_design = _design(self, other.functions, places)
+            if np.isfinite(measured_design).all() and np.isfinite(new_design).all():
+                values = new_design @ np.linalg.lstsq(measured_design, target, rcond=None)[0]
+                rivals.append(Rival(" + ".join(other.functions), figure, values / self.factor(places)))
+        return tuple(rivals)
+
+    def _pair(self, cell: int) -> PairFit:
+        code, system = self.codes[cell // len(self.systems)], self.systems[cell % len(self.systems)]
+        for pair in self.pairs:
+            if (pair.code, pair.system) == (code, system):
+                return pair
+        raise DataError(f"{code} was never measured on {system}, so no fit can suggest a point to measure")
 
     def _parts(self, places: Places) -> Iterator[_Part]:
         """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
         design = self.scaled_design(places)
-        pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
+        pair_at = self._pair_of_cell()[_cells(self, places)]
         indices: dict[tuple[str, ...], list[int]] = {}
         for k, pair in enumerate(self.pairs):
             indices.setdefault(pair.functions, []).append(k)
@@ -331,16 +315,12 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             )
 
     def _pair_of_cell(self) -> Ints:
-        """Index of the pair of each cell, code by code (C * S,); -1 for cells that were never measured."""
-        codes = {code: k for k, code in enumerate(self.codes)}
-        systems = {system: k for k, system in enumerate(self.systems)}
-        table = np.full(len(codes) * len(systems), -1, dtype=np.int64)
-        for k, pair in enumerate(self.pairs):
-            table[codes[pair.code] * len(systems) + systems[pair.system]] = k
-        return table
+        """Return the index of the pair of each cell, code by code (C * S,); -1 for cells that were never measured."""
+        numbers = {(pair.code, pair.system): k for k, pair in enumerate(self.pairs)}
+        return np.array([numbers.get((code, system), -1) for code in self.codes for system in self.systems])
 
     def outliers(self) -> Outliers:
-        """Residuals that identify outliers, each against the fit of its pair."""
+        """Return residuals that identify outliers, each against the fit of its pair."""
         places, root = self.measured_places, np.array(self.root_weights)
         residuals, leverage = np.zeros(len(places)), np.ones(len(places))
         squares, freedom = np.zeros(len(places)), np.zeros(len(places))

@@ -79,7 +79,12 @@ class JointComparison:
         self.names = tuple(function.name for function in candidates)
         self._design = measured_design(candidates, data) * (prepared.by_point * prepared.root_weight)[:, None]
         self.target = prepared.target * prepared.root_weight
-        self.reference = _reference(data, options.reference)
+        if options.reference is None:
+            self.reference = int(np.bincount(data.system, minlength=len(data.systems)).argmax())
+        elif options.reference not in data.systems:
+            raise UnknownNameError("system", options.reference, data.systems)
+        else:
+            self.reference = data.systems.index(options.reference)
         if self.is_named:
             spelt = (function.name for function in characteristics(requested, data.columns))
             self.combinations = [tuple(self.names.index(name) for name in spelt)]
@@ -92,13 +97,13 @@ class JointComparison:
         self._check_counts()
 
     def problem(self, members: tuple[int, ...]) -> JointProblem:
-        """The least-squares problem of one combination."""
+        """Return the least-squares problem of one combination."""
         data = self.prepared.seen
         basis, sizes = self._design[:, members], (len(data.codes), len(data.systems))
         return JointProblem(basis, self.target, data.code, data.system, *sizes, self.reference)
 
     def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
-        """The fit of one combination, with the loss and the bounds of the options."""
+        """Return the fit of one combination, with the loss and the bounds of the options."""
         return fitted(self.problem(members), self._how(starts))
 
     def _how(self, starts: int) -> How:
@@ -106,11 +111,12 @@ class JointComparison:
         return How(starts, options.seed, options.sign == "bounded", options.loss)
 
     def compare(self, executor: Executor | None = None) -> list[_Compared]:
-        """Every combination, best first; parts of them are fitted by an executor, or here."""
+        """Return every combination, best first; parts of them are fitted by an executor, or here."""
         count = -(-len(self.combinations) // _COMBINATIONS_OF_A_PART)
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
-        message = packed(self.problem(tuple(range(len(self.names)))), self._how(self.options.starts))
+        how = msgspec.structs.asdict(self._how(self.options.starts))
+        message = packed(self.problem(tuple(range(len(self.names)))), **how)
         compared: dict[tuple[int, ...], _Compared] = {}
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
             for number, answer in as_they_end(executor, compare_part, [(message, part) for part in parts]):
@@ -129,7 +135,7 @@ class JointComparison:
         return failed, comes_last, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
 
     def ranking(self, executor: Executor | None = None) -> Ranking:
-        """Every combination with its figures, best first (Table 3); see `compare`."""
+        """Return every combination with its figures, best first (Table 3); see `compare`."""
         data = self.prepared.seen
         total, centered = self.totals()
         summary = (
@@ -144,7 +150,7 @@ class JointComparison:
         return Ranking(summary, tuple(compared.candidate for compared in self.compare(executor)))
 
     def totals(self) -> tuple[float, float]:
-        """Sums of squares of the weighted values, about zero and about their mean."""
+        """Return sums of squares of the weighted values, about zero and about their mean."""
         weight = self.prepared.root_weight**2
         mean = float(weight @ self.prepared.target / weight.sum())
         return float(self.target @ self.target), float(weight @ (self.prepared.target - mean) ** 2)
@@ -198,14 +204,6 @@ def _check_table(data: Observations) -> None:
         f"{data.source}: code {listing(other_codes, 5)} was measured on no system that the others share (only on "
         f"{listing(other_systems, 5)}); measure one of them on a shared system, or leave it out with --where"
     )
-
-
-def _reference(data: Observations, name: str | None) -> int:
-    if name is None:
-        return int(np.bincount(data.system, minlength=len(data.systems)).argmax())
-    if name not in data.systems:
-        raise UnknownNameError("system", name, data.systems)
-    return data.systems.index(name)
 
 
 class JointFitter(Fitter):
@@ -268,7 +266,7 @@ class JointFitter(Fitter):
 
 
 def _worst_outlier(fit: JointFit) -> int | None:
-    """The outlier with the largest leave-out residual; None where there is none."""
+    """Return the outlier with the largest leave-out residual; None where there is none."""
     leave_out = leave_one_out_residuals(fit.residuals, fit.jacobian[:, ~fit.at_bound])
     judged = find_outliers(fit.residuals, leave_out, fit.degrees_of_freedom)
     if not judged.flagged.any():
@@ -277,7 +275,7 @@ def _worst_outlier(fit: JointFit) -> int | None:
 
 
 def _chosen(compared: JointComparison, executor: Executor | None) -> tuple[tuple[int, ...], Any]:
-    """The combination to fit, and the ranking that it was chosen from."""
+    """Return the combination to fit, and the ranking that it was chosen from."""
     if compared.is_named:
         return compared.combinations[0], ()
     every = compared.compare(executor)
@@ -346,7 +344,7 @@ def _model(
 def _intervals(
     model: JointModel, problem: JointProblem, fit: JointFit, options: JointOptions, executor: Executor | None
 ) -> tuple[Interval, ...]:
-    """Profile or bootstrap intervals of all parameters, speeds turned over from their inverses."""
+    """Return the profile or bootstrap intervals of all parameters, speeds turned over from their inverses."""
     count = problem.n_parameters
     if options.intervals == "profile":
         if options.loss != "linear":
@@ -362,20 +360,15 @@ def _intervals(
         lower, upper = sample.intervals(options.level)
         complete = np.full(count, sample.failed == 0)
     works = problem.n_functions * problem.n_codes
-    r_lower, r_upper = reciprocal(lower[works:], upper[works:], fit.theta[works:])
-    ends = zip(
-        [parameter.name for parameter in model.parameters],
-        [*lower[:works], *_unless_zero(fit.theta[works:], lower[works:], r_lower)],
-        [*upper[:works], *_unless_zero(fit.theta[works:], upper[works:], r_upper)],
-        complete.tolist(),
-        strict=True,
+    speeds = reciprocal(lower[works:], upper[works:], fit.theta[works:])
+    # Where the inverse speed is 0 it is reported itself, so its own ends.
+    ends = (
+        [*direct[:works], *np.where(fit.theta[works:] == 0.0, direct[works:], turned)]
+        for direct, turned in zip((lower, upper), speeds, strict=True)
     )
-    return tuple(Interval(name, finite(low), finite(high), is_complete) for name, low, high, is_complete in ends)
-
-
-def _unless_zero(inverse: Floats, direct: Floats, turned: Floats) -> Floats:
-    """Ends of speeds; where the inverse speed is 0 it is reported itself, so its own ends."""
-    return np.where(inverse == 0.0, direct, turned)
+    names = [parameter.name for parameter in model.parameters]
+    rows = zip(names, *ends, complete.tolist(), strict=True)
+    return tuple(Interval(name, finite(low), finite(high), is_complete) for name, low, high, is_complete in rows)
 
 
 def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:

@@ -296,25 +296,17 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         fitted = np.maximum(model.predict(self.theta), _LEAST * measured)
         expected = np.maximum(problem.predict(self.theta), 0.0)
         safe = np.where(expected > 0.0, expected, 1.0)
-        spread = np.array([np.nan if value is None else value for value in observed.spread]) / np.array(observed.value)
+        spread = np.array(observed.spread, dtype=np.float64) / np.array(observed.value)
         repetitions = np.array(observed.repetitions, dtype=np.float64)
         run = run_variance(repetitions, spread)
         systems = len(self.systems)
-        runs = expected_runs(
-            np.log(measured / fitted),
-            PairPoints(
-                measured_places.code * systems + measured_places.system,
-                measured_positions,
-                model.jacobian(self.theta)[:, free] / fitted[:, None],
-            ),
-            PairPoints(
-                places.code * systems + places.system,
-                new_positions,
-                problem.jacobian(self.theta)[:, free] / safe[:, None],
-            ),
-            run / repetitions,
-            run,
-        )
+        at_measured, at_new = (
+            PairPoints(at.code * systems + at.system, place, one.jacobian(self.theta)[:, free] / values_there[:, None])
+            for at, place, one, values_there in (
+                (measured_places, measured_positions, model, fitted), (places, new_positions, problem, safe)
+            )
+        )  # fmt: skip
+        runs = expected_runs(np.log(measured / fitted), at_measured, at_new, run / repetitions, run)
         ends = values[:, None] * runs.ratio_quantiles((0.5 - 0.5 * interval, 0.5 + 0.5 * interval)).T
         determined = (expected > 0.0) & self._determined(problem.jacobian(self.theta))
         ends = np.column_stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)])
@@ -342,7 +334,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         )
 
     def _determined(self, gradients: Floats) -> Booleans:
-        """Whether the data determine the predictions with these gradients (n, P)."""
+        """Return whether the data determine the predictions with these gradients (n, P)."""
         if not any(self.undetermined):
             return np.ones(len(gradients), dtype=np.bool_)
         free = ~np.array(self.at_bound)
@@ -350,18 +342,17 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return JacobianFactor.of(measured[:, free]).determines(gradients[:, free])
 
     def problem(self, places: Places) -> JointProblem:
-        """The bilinear problem at points, with targets of 0."""
+        """Return the bilinear problem at points, with targets of 0."""
         basis, sizes = self.scaled_design(places), (len(self.codes), len(self.systems))
         reference = self.systems.index(self.reference)
         return JointProblem(basis, np.zeros(len(places)), places.code, places.system, *sizes, reference)
 
     def weighted_problem(self) -> JointProblem:
-        """The least-squares problem that was solved."""
+        """Return the least-squares problem that was solved."""
         places, root = self.measured_places, np.array(self.root_weights)
         problem = self.problem(places)
         target = np.array(self.observations.value) * self.factor(places) * root
-        basis, sizes = problem.basis * root[:, None], (len(self.codes), len(self.systems))
-        return JointProblem(basis, target, places.code, places.system, *sizes, problem.reference)
+        return replace(problem, basis=problem.basis * root[:, None], target=target)
 
     @property
     def theta(self) -> Floats:
@@ -380,7 +371,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return -self.weighted_problem().residuals(self.theta)
 
     def outliers(self) -> Outliers:
-        """Residuals that identify outliers."""
+        """Return residuals that identify outliers."""
         # Residuals of an exact fit are rounding, among which there is always a largest.
         residuals = (
             self.residuals if self.sum_of_squares > _EXACT * self.total_squares else np.zeros(len(self.residuals))
@@ -388,7 +379,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return find_outliers(residuals, self.leave_one_out(), self.degrees_of_freedom)
 
     def leave_one_out(self) -> Floats:
-        """Residuals against the fit of all other observations, in one step (n,); NaN where one alone decides."""
+        """Return residuals against the fit of all other observations, in one step (n,); NaN where one alone decides."""
         jacobian = self.weighted_problem().jacobian(self.theta)
         return leave_one_out_residuals(self.residuals, jacobian[:, ~np.array(self.at_bound)])
 
@@ -398,36 +389,23 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
         A speed without end, of a system that a function does not touch, is given as its inverse 1/r = 0.
         """
-        errors = self.standard_errors()
-        unit = self.coefficient_unit
-        estimates = []
-        for name, value, error, is_speed in self._named_values(errors):
-            standard_error = None if np.isnan(error) else float(error)
-            if not is_speed:
-                estimates.append(Parameter(name, value, standard_error, unit))
+        works, estimates = len(self.functions) * len(self.codes), []
+        rows = zip(self.parameter_names, self.theta.tolist(), map(finite, self.standard_errors().tolist()), strict=True)
+        for place, (name, value, error) in enumerate(rows):
+            if place < works:
+                estimates.append(Parameter(name, value, error, self.coefficient_unit))
             elif value == 0.0:
-                estimates.append(Parameter(f"1/{name}", value, standard_error))
+                estimates.append(Parameter(f"1/{name}", value, error))
             else:
-                estimates.append(
-                    Parameter(name, 1.0 / value, None if standard_error is None else standard_error / value**2)
-                )
+                estimates.append(Parameter(name, 1.0 / value, None if error is None else error / value**2))
         return tuple(estimates)
 
     def standard_errors(self) -> Floats:
-        """Asymptotic standard errors of `theta` (P,); NaN where there are none."""
+        """Return asymptotic standard errors of `theta` (P,); NaN where there are none."""
         if self.covariance is None:
             return np.full(len(self.undetermined), np.nan)
         variance = np.diag(np.array(self.covariance))
         return np.where(np.array(self.undetermined) | np.array(self.at_bound), np.nan, np.sqrt(variance))
-
-    def _named_values(self, errors: Floats) -> list[tuple[str, float, float, bool]]:
-        """Name, value, error, and whether it is an inverse speed, in the order of `theta`."""
-        names = self.parameter_names
-        works = len(self.functions) * len(self.codes)
-        return [
-            (name, float(value), float(error), place >= works)
-            for place, (name, value, error) in enumerate(zip(names, self.theta, errors, strict=True))
-        ]
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -483,7 +461,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         }
 
     def _straightness(self) -> float | None:
-        """Correlation of the residuals' quantiles with those of a normal distribution."""
+        """Return the correlation of the residuals' quantiles with those of a normal distribution."""
         from scipy.special import ndtri
 
         n = len(self.residuals)
@@ -495,12 +473,11 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return float(np.corrcoef(ndtri(levels), np.sort(self.residuals))[0, 1])
 
     def left_out_errors(self) -> Floats:
-        """Relative error of each observation predicted from all other cells (n,); NaN where unknown."""
+        """Return the relative error of each observation predicted from all other cells (n,); NaN where unknown."""
         if not self.left_out:
             return np.full(len(self.observations.value), np.nan)
-        predicted = np.array([np.nan if value is None else value for value in self.left_out])
-        measured = np.array(self.observations.value)
-        return relative_errors(predicted, measured)
+        predicted = np.array(self.left_out, dtype=np.float64)
+        return relative_errors(predicted, np.array(self.observations.value))
 
     def report(self, data: Any = None) -> Report:
         """Return how well unmeasured pairs are predicted, work and speed, and all parameters."""

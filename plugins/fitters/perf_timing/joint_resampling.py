@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import msgspec
@@ -63,64 +63,33 @@ class Outcome(msgspec.Struct, frozen=True):
     has_negative: bool  # whether a parameter is negative; without one value for each, none is
 
 
-class _Table(msgspec.Struct, frozen=True):
-    """A joint problem as lists."""
-
-    basis: list[list[float]]
-    target: list[float]
-    code: list[int]
-    system: list[int]
-    n_codes: int
-    n_systems: int
-    reference: int
-
-    def problem(self, members: Sequence[int] | None = None) -> JointProblem:
-        basis = np.array(self.basis, dtype=np.float64).reshape(len(self.target), -1)
-        return JointProblem(
-            basis if members is None else basis[:, members],
-            np.array(self.target, dtype=np.float64),
-            np.array(self.code, dtype=np.int64),
-            np.array(self.system, dtype=np.int64),
-            self.n_codes,
-            self.n_systems,
-            self.reference,
-        )
+def packed(problem: JointProblem, **known: Any) -> bytes:
+    """Return a problem, and what is known of it, for a task of a worker."""
+    content = {each.name: getattr(problem, each.name) for each in fields(problem)}
+    return msgspec.json.encode([content, known], enc_hook=lambda array: array.tolist())
 
 
-class _Fit(msgspec.Struct, frozen=True):
-    """A joint problem with its fit, as far as refits need it."""
-
-    table: _Table
-    theta: list[float]
-    positive: bool
-    loss: str
-    loss_scale: float
-
-    def smaller(self, problem: JointProblem) -> JointProblem:
-        """The problem with few rows; a robust loss needs them all."""
-        return problem.compressed() if self.loss == "linear" else problem
-
-
-class _Combinations(msgspec.Struct, frozen=True):
-    """A joint problem of all functions, and how each combination of them is fitted."""
-
-    table: _Table
-    how: How
-
-
-def packed(problem: JointProblem, how: How) -> bytes:
-    """The problem of all functions, for `compare_part`."""
-    return msgspec.json.encode(_Combinations(_table(problem), how))
+def _unpacked(message: bytes | str) -> tuple[JointProblem, dict[str, Any]]:
+    content, known = msgspec.json.decode(message)
+    content["target"] = np.array(content["target"], dtype=np.float64)
+    content["basis"] = np.array(content["basis"], dtype=np.float64).reshape(len(content["target"]), -1)
+    content |= {name: np.array(content[name], dtype=np.int64) for name in ("code", "system")}
+    return JointProblem(**content), known
 
 
 def packed_fit(problem: JointProblem, fit: JointFit) -> bytes:
-    """A problem with its fit, for `bootstrap_part` and `left_out_part`."""
-    fit_document = _Fit(_table(problem), fit.theta.tolist(), fit.positive, fit.loss, fit.loss_scale)
-    return msgspec.json.encode(fit_document)
+    """Return a problem with its fit as far as refits need it, for `bootstrap_part` and `left_out_part`."""
+    how = {"positive": fit.positive, "loss": fit.loss, "loss_scale": fit.loss_scale}
+    return packed(problem, theta=fit.theta, how=how)
+
+
+def _smaller(problem: JointProblem, loss: str) -> JointProblem:
+    """Return the problem with few rows; a robust loss needs them all."""
+    return problem.compressed() if loss == "linear" else problem
 
 
 def fitted(problem: JointProblem, how: How) -> JointFit:
-    """The fit; a robust loss takes its scale from the residuals of least squares."""
+    """Return the fit; a robust loss takes its scale from the residuals of least squares."""
     options: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
     fit = solve(problem, **options)
     if how.loss == "linear":
@@ -132,68 +101,60 @@ def fitted(problem: JointProblem, how: How) -> JointFit:
 
 
 def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
-    """A task: an `Outcome` for each combination, as MessagePack."""
-    combined = msgspec.json.decode(message, type=_Combinations)
+    """Return an `Outcome` for each combination of the problem's functions, as MessagePack: a worker's task."""
+    problem, known = _unpacked(message)
+    how = How(**{**known, "starts": 1})  # the chosen model is fitted again with all starts
     with single_thread():
         outcomes = []
-        how = msgspec.structs.replace(combined.how, starts=1)  # the chosen model is fitted again with all starts
         for members in combinations:
-            problem = combined.table.problem(members)
-            fit = fitted(problem.compressed() if how.loss == "linear" else problem, how)
+            fit = fitted(_smaller(replace(problem, basis=problem.basis[:, members]), how.loss), how)
             negative = bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
             outcomes.append(Outcome(fit.status, fit.sum_of_squares, fit.rank, len(fit.theta), negative))
         return msgspec.msgpack.encode(outcomes)
 
 
 def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
-    """A task: the parameters (k, P) of the refits that converge, as bytes."""
-    fit = msgspec.json.decode(message, type=_Fit)
-    problem = fit.smaller(fit.table.problem())
+    """Return the parameters (k, P) of the refits that converge, as bytes: a worker's task."""
+    problem, known = _unpacked(message)
+    problem = _smaller(problem, known["how"]["loss"])
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
     cells, cell = np.unique(problem.cell, return_inverse=True)
     with single_thread():
         weights = (generator.standard_exponential(len(cells)) for _ in range(draws))
-        refits = [_refit(problem.weighted(weight[cell]), fit) for weight in weights]
+        refits = [_refit(problem.weighted(weight[cell]), **known) for weight in weights]
     estimates = [refit.theta for refit in refits if refit.status is trust_region.Status.CONVERGED]
     return np.array(estimates, dtype="<f8").tobytes()
 
 
 def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
-    """A task: predictions of the observations of each cell from all others, cell after cell, as bytes."""
-    fit = msgspec.json.decode(message, type=_Fit)
-    problem = fit.table.problem()
+    """Return predictions of each cell's observations from all others, cell after cell, as bytes: a worker's task.
+
+    They are NaN if the others do not determine them.
+    """
+    problem, known = _unpacked(message)
+    smaller = _smaller(problem, known["how"]["loss"])
+    predictions = []
     with single_thread():
-        predictions = [_without(one, problem, fit.smaller(problem), fit) for one in cells]
+        for cell in cells:
+            left = problem.cell == cell
+            predictions.append(np.full(int(left.sum()), np.nan))
+            if left.all():
+                continue
+            rest = _refit(smaller.subset(smaller.cell != cell), **known)
+            if rest.status is trust_region.Status.CONVERGED:
+                free, removed = ~rest.at_bound, problem.subset(left)
+                factor = JacobianFactor.of(rest.jacobian[:, free])
+                determined = factor.determines(removed.jacobian(rest.theta)[:, free])
+                predictions[-1] = np.where(determined, removed.predict(rest.theta), np.nan)
     return np.concatenate(predictions).astype("<f8").tobytes()
 
 
-def _without(cell: int, problem: JointProblem, smaller: JointProblem, fit: _Fit) -> Floats:
-    """Predictions of a cell's observations by all others; NaN where these do not determine them."""
-    left = problem.cell == cell
-    nothing = np.full(int(left.sum()), np.nan)
-    if left.all():
-        return nothing
-    rest = _refit(smaller.subset(smaller.cell != cell), fit)
-    free = ~rest.at_bound
-    removed = problem.subset(left)
-    determined = JacobianFactor.of(rest.jacobian[:, free]).determines(removed.jacobian(rest.theta)[:, free])
-    if rest.status is not trust_region.Status.CONVERGED:
-        return nothing
-    return np.where(determined, removed.predict(rest.theta), np.nan)
-
-
-def _refit(problem: JointProblem, known: _Fit) -> trust_region.Solution:
-    how: dict[str, Any] = {"positive": known.positive, "loss": known.loss, "loss_scale": known.loss_scale}
-    near = refine(problem, np.array(known.theta), **how, polish=False)
+def _refit(problem: JointProblem, theta: Sequence[float], how: dict[str, Any]) -> trust_region.Solution:
+    near = refine(problem, np.array(theta), **how, polish=False)
     if near.status is trust_region.Status.CONVERGED:
         return near
     # The optimum has moved far away, and the way there is lost more easily than found again.
     return search(problem, data_driven_start(problem), **how)
-
-
-def _table(problem: JointProblem) -> _Table:
-    rows = (problem.basis.tolist(), problem.target.tolist(), problem.code.tolist(), problem.system.tolist())
-    return _Table(*rows, problem.n_codes, problem.n_systems, problem.reference_system)
 
 
 @dataclass(frozen=True)
@@ -249,7 +210,7 @@ def profile_intervals(
 
 
 def reciprocal(lower: Floats, upper: Floats, estimate: Floats) -> tuple[Floats, Floats]:
-    """Intervals of speeds r = 1/v from those of inverse speeds v."""
+    """Return intervals of speeds r = 1/v from those of inverse speeds v."""
     with np.errstate(divide="ignore"):
         low, high = 1.0 / upper, 1.0 / lower
     open_above = (lower <= 0.0) & (estimate >= 0.0)
@@ -299,7 +260,7 @@ class _Profile:
         return self.known[value][0]
 
     def end(self, direction: float, limit: float) -> float:
-        """Where the distance first reaches the limit on one side; infinite where it does not."""
+        """Return where the distance first reaches the limit on one side; infinite where it does not."""
         from scipy.optimize import brentq
 
         bound = 0.0 if self.fit.positive else -np.inf
@@ -322,7 +283,7 @@ class Bootstrap:
     failed: int  # number of refits that did not; they are left out
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Percentile intervals, lower and upper (P,) float; NaN without draws."""
+        """Return the percentile intervals, lower and upper (P,) float; NaN without draws."""
         if len(self.draws) == 0:
             return np.full(self.draws.shape[1], np.nan), np.full(self.draws.shape[1], np.nan)
         lower, upper = np.quantile(self.draws, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)
@@ -375,7 +336,7 @@ def leave_one_cell_out(
 
 
 def leave_one_out_residuals(residuals: Floats, jacobian: Floats) -> Floats:
-    """Residuals (n,) of each observation against the fit of all others, in one step: e / (1 - h)."""
+    """Return residuals (n,) of each observation against the fit of all others, in one step: e / (1 - h)."""
     leverage = JacobianFactor.of(jacobian).leverage
     lone = leverage > _FULL_LEVERAGE
     return np.where(lone, np.nan, residuals / np.where(lone, 1.0, 1.0 - leverage))

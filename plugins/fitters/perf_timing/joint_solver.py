@@ -56,8 +56,6 @@ _SMALLEST_IN_GAUGE = 1e-9
 def single_thread() -> Iterator[None]:
     """Keep BLAS to one thread within; what it was set to comes back.
 
-    One thread for linear algebra on small matrices.
-
     A joint fit takes thousands of singular value decompositions of some hundred rows. OpenBLAS deals each out to all
     cores, which costs more than it gains: on two busy cores the 28 models of a table with 146 observations and 40
     parameters took 20 s with its own choice of threads, and 3 s with one.
@@ -68,7 +66,7 @@ def single_thread() -> Iterator[None]:
 
 @functools.cache
 def _controller() -> Any:
-    """The libraries that are loaded; scipy brings its BLAS, so it must be there first."""
+    """Return the libraries that are loaded; scipy brings its BLAS, so it must be there first."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -76,7 +74,7 @@ def _controller() -> Any:
 
 
 def data_driven_start(problem: JointProblem) -> Floats:
-    """Parameters (P,) from the data alone."""
+    """Return parameters (P,) from the data alone."""
     coefficients, information = cell_fits(problem)
     v = np.ones((problem.n_functions, problem.n_systems))
     for copies in same_functions(problem.basis):
@@ -92,7 +90,7 @@ def data_driven_start(problem: JointProblem) -> Floats:
 
 
 def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
-    """Parameters (P,) from inverse speeds of random size around the reference's, log-normal with sigma 1."""
+    """Return parameters (P,) from inverse speeds of random size around the reference's, log-normal with sigma 1."""
     v = np.exp(rng.standard_normal((problem.n_functions, problem.n_systems)))
     v[:, problem.reference_system] = 1.0
     return alternate(problem, v)
@@ -108,7 +106,7 @@ def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
 
 
 def rank_one(table: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Factors (C,), (S,) whose product is nearest to a table (C, S), by alternating weighted least squares."""
+    """Return factors (C,), (S,) whose product is nearest to a table (C, S), by alternating weighted least squares."""
     inverse_speed = np.ones(table.shape[1])
     # Signs may cancel in a row of ones (what a first pair of factors leaves): begin with the heaviest row instead.
     heaviest = int(np.argmax((weights * table**2).sum(axis=1)))
@@ -149,7 +147,7 @@ def _grouped_least_squares(design: Floats, target: Floats, group: Ints, n_groups
 
 
 def _grouped_sum(values: Floats, group: Ints, n_groups: int) -> Floats:
-    """Sums over the rows (n, k) of each group: (n_groups, k)."""
+    """Return sums over the rows (n, k) of each group: (n_groups, k)."""
     k = values.shape[1]
     places = group[:, None] * k + np.arange(k)
     sums = np.bincount(places.ravel(), weights=values.ravel(), minlength=n_groups * k)
@@ -183,7 +181,7 @@ def _apart(first: Floats, further: Floats) -> Floats:
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Quotient, 0 where nothing was observed."""
+    """Return the quotient, 0 where nothing was observed."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
 
@@ -294,23 +292,16 @@ def refine(
     polish: bool,
     tolerance: float = trust_region.TIGHT,
 ) -> trust_region.Solution:
-    """The optimum that is reached from one start theta (P,); the options are those of `trust_region.solve`."""
+    """Return the optimum that is reached from one start theta (P,); the options are those of `trust_region.solve`."""
     lower = np.zeros(problem.n_parameters) if positive else None
     return trust_region.solve(
-        problem.residuals,
-        problem.jacobian,
-        theta,
-        lower=lower,
-        loss=loss,
-        loss_scale=loss_scale,
-        max_evaluations=MOST_EVALUATIONS,
-        tolerance=tolerance,
-        polish=polish,
-    )
+        problem.residuals, problem.jacobian, theta, lower=lower, loss=loss, loss_scale=loss_scale,
+        max_evaluations=MOST_EVALUATIONS, tolerance=tolerance, polish=polish,
+    )  # fmt: skip
 
 
 def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, loss_scale: float) -> Floats:
-    """Covariance (P, P) of the parameters: s^2 (J'J)^+ with s^2 = SSE / (n - rank) for least squares.
+    """Return the covariance (P, P) of the parameters: s^2 (J'J)^+ with s^2 = SSE / (n - rank) for least squares.
 
     Source: P. J. Huber, "Robust Statistics", 1981, section 7.6, equation 6.5.
     """
@@ -327,24 +318,23 @@ def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, 
 def search(
     problem: JointProblem, theta: Floats, *, positive: bool, loss: str, loss_scale: float
 ) -> trust_region.Solution:
-    """The optimum from one start theta (P,): with the gauge open first, then in the gauge of the reference.
+    """Return the optimum from one start theta (P,): with the gauge open first, then in the gauge of the reference.
 
     With v of the reference held at 1 the way from a poor start to the optimum may lead through infinity, and the
     search ends there; without a reference there is no such place.
     """
+    how: dict[str, Any] = {"positive": positive, "loss": loss, "loss_scale": loss_scale}
     ungauged = replace(problem, reference=None)
     w, v = problem.unpack(theta)
     if positive:  # negative and tiny entries are raised to a part of the size of their function's others
         w, v = (np.maximum(part, _INSIDE * np.abs(part).mean(axis=1, keepdims=True)) for part in (w, v))
         w, v = problem.unpack(problem.pack(w, v))
     begin = ungauged.pack(w, v)
-    roughly = refine(
-        ungauged, begin, positive=positive, loss=loss, loss_scale=loss_scale, polish=False, tolerance=_ROUGH
-    )
+    roughly = refine(ungauged, begin, **how, polish=False, tolerance=_ROUGH)
     # Mixing the copies of a function would lead out of the bounds of a nonnegative fit.
     mixed = [] if positive else same_functions(problem.basis)
     gauged = problem.pack(*in_gauge(*ungauged.unpack(roughly.theta), problem.reference_system, mixed))
-    final = refine(problem, gauged, positive=positive, loss=loss, loss_scale=loss_scale, polish=True)
+    final = refine(problem, gauged, **how, polish=True)
     return replace(final, evaluations=final.evaluations + roughly.evaluations)
 
 
@@ -359,7 +349,7 @@ def _status(optimum: trust_region.Solution, undetermined: Booleans, first_speed:
 
 
 def same_functions(basis: Floats) -> list[list[int]]:
-    """Indices of the columns (n, m), those together that are one function."""
+    """Return indices of the columns (n, m), those together that are one function."""
     length = np.linalg.norm(basis, axis=0)
     unit = basis / np.where(length > 0.0, length, 1.0)
     same = unit.T @ unit > 1.0 - _SAME_FUNCTION
@@ -376,8 +366,11 @@ def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tu
             size = np.linalg.norm(v[copies], axis=1, keepdims=True)
             size[size == 0.0] = 1.0
             w[copies], v[copies] = w[copies] * size, v[copies] / size
-            reflection = _towards_equal(v[copies, reference])
-            w[copies], v[copies] = reflection @ w[copies], reflection @ v[copies]
+            # The Householder reflection that turns a vector into one of the same length with equal entries.
+            mirror = v[copies, reference] - np.linalg.norm(v[copies, reference]) / np.sqrt(len(copies))
+            if squared := mirror @ mirror:
+                reflection = np.eye(len(copies)) - 2.0 * np.outer(mirror, mirror) / squared
+                w[copies], v[copies] = reflection @ w[copies], reflection @ v[copies]
     scale = v[:, reference, None]
     smallest = _SMALLEST_IN_GAUGE * np.abs(v).max(axis=1, keepdims=True)
     smallest[smallest == 0.0] = 1.0
@@ -385,14 +378,6 @@ def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tu
     w, v = w * scale, v / scale
     v[:, reference] = 1.0
     return w, v
-
-
-def _towards_equal(row: Floats) -> Floats:
-    """The Householder reflection that turns a vector into one of the same length with equal entries."""
-    mirror = row - np.linalg.norm(row) / np.sqrt(len(row))
-    squared = mirror @ mirror
-    identity = np.eye(len(row))
-    return identity if squared == 0.0 else identity - 2.0 * np.outer(mirror, mirror) / squared
 
 
 @dataclass(frozen=True)
@@ -438,26 +423,19 @@ class JointProblem:
         """Systems whose v are parameters, in order: all but the reference."""
         return np.flatnonzero(np.arange(self.n_systems) != self.reference)
 
-    @cached_property
-    def place(self) -> Ints:
-        """(S,) int: place of each system among the fitted ones, -1 for the reference."""
-        place = np.full(self.n_systems, -1)
-        place[self.fitted_systems] = np.arange(len(self.fitted_systems))
-        return place
-
     def pack(self, w: Floats, v: Floats) -> Floats:
-        """Parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
+        """Return parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
         return np.concatenate([w.ravel(), v[:, self.fitted_systems].ravel()])
 
     def unpack(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Work w (m, C) and inverse speed v (m, S) from theta (P,)."""
+        """Return the work w (m, C) and inverse speed v (m, S) from theta (P,)."""
         m = self.n_functions
         v = np.ones((m, self.n_systems))
         v[:, self.fitted_systems] = theta[m * self.n_codes :].reshape(m, -1)
         return theta[: m * self.n_codes].reshape(m, self.n_codes), v
 
     def predict(self, theta: Floats) -> Floats:
-        """The model at the rows, (n,), with their factors."""
+        """Return the model at the rows, (n,), with their factors."""
         w, v = self.unpack(theta)
         return np.asarray(np.einsum("ni,in,in->n", self.basis, w[:, self.code], v[:, self.system]))
 
@@ -466,7 +444,7 @@ class JointProblem:
         return self.predict(theta) - self.target
 
     def jacobian(self, theta: Floats) -> Floats:
-        """Derivatives of the residuals, (n, P)."""
+        """Return derivatives of the residuals, (n, P)."""
         w, v = self.unpack(theta)
         work_columns, fitted, speed_columns = self._columns
         jacobian = np.zeros((self.n_rows, self.n_parameters))
@@ -478,13 +456,13 @@ class JointProblem:
     def _columns(self) -> tuple[Ints, Ints, Ints]:
         """Columns of each row's w; the rows not on the reference system; columns of their v."""
         m, functions = self.n_functions, np.arange(self.n_functions)
-        place = self.place[self.system]
-        fitted = np.flatnonzero(place >= 0)
-        speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[fitted, None]
+        fitted = np.flatnonzero(np.isin(self.system, self.fitted_systems))
+        place = np.searchsorted(self.fitted_systems, self.system[fitted])
+        speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[:, None]
         return functions * self.n_codes + self.code[:, None], fitted, speed_columns
 
     def subset(self, rows: Booleans) -> JointProblem:
-        """The same codes, systems and parameters with some of the rows (n,) bool."""
+        """Return the same codes, systems and parameters with some of the rows (n,) bool."""
         return replace(
             self, basis=self.basis[rows], target=self.target[rows], code=self.code[rows], system=self.system[rows]
         )
@@ -499,13 +477,13 @@ class JointProblem:
         return replace(self, basis=joined[:, :-1], target=joined[:, -1], code=code, system=system)
 
     def weighted(self, weights: Floats) -> JointProblem:
-        """The same problem with further weights (n,), >= 0, on the squared residuals of the rows."""
+        """Return the same problem with further weights (n,), >= 0, on the squared residuals of the rows."""
         root = np.sqrt(weights)
         return replace(self, basis=self.basis * root[:, None], target=self.target * root)
 
 
 def components(code: Ints, system: Ints, n_codes: int, n_systems: int) -> tuple[Ints, Ints]:
-    """Connected components of the table of observed cells."""
+    """Return connected components of the table of observed cells."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -28,7 +28,7 @@ _LOSSES = ("linear", "huber", "soft_l1", "cauchy")
 
 
 def parse_functions(value: Any) -> tuple[str, ...]:
-    """Names and formulas, separated by commas outside parentheses; formulas are checked."""
+    """Return names and formulas, separated by commas outside parentheses; formulas are checked."""
     words = split_formulas(value) if isinstance(value, str) else [str(word).strip() for word in value]
     words = [word for word in words if word]
     for word in words:
@@ -40,7 +40,7 @@ def parse_functions(value: Any) -> tuple[str, ...]:
 
 
 def parse_terms(value: Any) -> str:
-    """Number of functions in a model as ``"2"`` or ``"1..3"``."""
+    """Return the number of functions in a model as ``"2"`` or ``"1..3"``."""
     if isinstance(value, range) and value.step == 1 and len(value):
         value = f"{value[0]}..{value[-1]}"
     first, dots, last = str(value).strip().partition("..")
@@ -53,13 +53,13 @@ def parse_terms(value: Any) -> str:
 
 
 def number_of_terms(text: str) -> range:
-    """What `parse_terms` checked, as numbers."""
+    """Return what `parse_terms` checked, as numbers."""
     first, _, last = text.partition("..")
     return range(int(first), int(last or first) + 1)
 
 
 def parse_prepare(value: Any) -> tuple[str, ...]:
-    """Steps of the preparation by name, or ``auto`` or ``none`` alone."""
+    """Return steps of the preparation by name, or ``auto`` or ``none`` alone."""
     words: Iterable[str] = value.split(",") if isinstance(value, str) else map(str, value)
     steps = tuple(word.strip() for word in words)
     for step in steps:
@@ -71,7 +71,7 @@ def parse_prepare(value: Any) -> tuple[str, ...]:
 
 
 def parse_quantities(quantities: Any) -> tuple[str, ...]:
-    """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word."""
+    """Return quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word."""
     if isinstance(quantities, Mapping):
         return tuple(f"{name}={float(value)!r}" for name, value in quantities.items())
     if isinstance(quantities, (list, tuple)):
@@ -130,7 +130,7 @@ class ScalingOptions:
 
 
 def registered_functions() -> tuple[str, ...]:
-    """What is combined when nothing is named: the registered functions of the number of processors."""
+    """Return what is combined when nothing is named: the registered functions of the number of processors."""
     return functions_of(("p",), constant=True)
 
 
@@ -152,7 +152,7 @@ class IndividualOptions(ScalingOptions):
 
 
 def parse_coverage(value: Any) -> float:
-    """A coverage above 0 and below 1."""
+    """Return a coverage above 0 and below 1."""
     try:
         coverage = float(value)
     except (TypeError, ValueError):

@@ -44,6 +44,7 @@ class _Selection:
     are_own: bool  # whether the model was fitted to exactly these points
     codes: tuple[int, ...]  # one plot for each
     systems: dict[int, int]  # number of the style of each; points of all other systems are grey
+    everywhere: bool  # whether codes are drawn also on systems where they never ran
     others: dict[str, float]  # parameters but the first, and the values at which the plots show the model
     in_panels: Booleans  # points at these values
     remarks: tuple[str, ...]  # what a reader must know about the plots
@@ -82,7 +83,8 @@ def _select(model: IndividualModel | JointModel, data: Any) -> _Selection:
     codes = _most_frequent(places.code[in_panels], _MOST_CODES)
     drawn = in_panels & np.isin(places.code, codes)
     systems = _most_frequent(places.system[drawn], _MOST_SYSTEMS)
-    if _is_drawn_everywhere(model):
+    everywhere = model.is_joint and len(model.systems) <= _MOST_PREDICTED
+    if everywhere:
         systems = tuple(range(len(model.systems)))
     pairs = np.unique(np.column_stack([places.code[drawn], places.system[drawn]]), axis=0)
     crowded = np.unique(pairs[:, 0], return_counts=True)[1] > _MOST_BANDS
@@ -95,12 +97,9 @@ def _select(model: IndividualModel | JointModel, data: Any) -> _Selection:
         left_out["functions whose w and r are not shown"] = len(model.functions) - _MOST_FUNCTIONS
     remarks += [f"{reason}: {number:,}" for reason, number in left_out.items() if number > 0]
     styles = {system: k for k, system in enumerate(systems)}
-    return _Selection(model, places, value, spread, are_own, codes, styles, others, in_panels, tuple(remarks))
-
-
-def _is_drawn_everywhere(model: IndividualModel | JointModel) -> bool:
-    """Whether codes are drawn also on systems where they never ran."""
-    return model.is_joint and len(model.systems) <= _MOST_PREDICTED
+    return _Selection(
+        model, places, value, spread, are_own, codes, styles, everywhere, others, in_panels, tuple(remarks)
+    )
 
 
 def _named_places(model: IndividualModel | JointModel, places: Places) -> dict[str, Any]:
@@ -121,12 +120,11 @@ def _measured(model: IndividualModel | JointModel, data: Any) -> tuple[Places, F
         spread = np.array([np.nan if s is None else s for s in observations.spread])
         return model.measured_places, np.array(observations.value), spread, True, remarks
     code, system = (
-        np.array([places.get(name, -1) for name in names], dtype=np.int64)[index]
-        for index, names, places in (
-            (observed.code, observed.codes, {name: k for k, name in enumerate(model.codes)}),
-            (observed.system, observed.systems, {name: k for k, name in enumerate(model.systems)}),
+        np.array([known.index(name) if name in known else -1 for name in names], dtype=np.int64)[index]
+        for index, names, known in (
+            (observed.code, observed.codes, model.codes), (observed.system, observed.systems, model.systems)
         )
-    )
+    )  # fmt: skip
     kept = (code >= 0) & (system >= 0)
     if set(observed.points) != set(model.columns) or not kept.any():
         raise DataError(f"{observed.source}: no code on a system over {', '.join(model.columns)} that the model has")
@@ -161,7 +159,7 @@ def _predicted_curves(selection: _Selection) -> list[_Curve]:
     """Return the model of each code on each system that is drawn, from one prediction of all.
 
     A line runs from a fourth of the least to four times the largest value, and below 1 only as far as was measured;
-    pairs that were never measured have one only where `_is_drawn_everywhere` says so.
+    pairs that were never measured have one only if the selection says so.
     """
     model, shown_places, first = selection.model, selection.at, selection.first
     measured_places = model.measured_places
@@ -173,7 +171,7 @@ def _predicted_curves(selection: _Selection) -> list[_Curve]:
         drawn = selection.in_panels & (shown_places.code == code)
         for system in selection.systems:
             of_pair = drawn & (shown_places.system == system)
-            if not (of_pair.any() or _is_drawn_everywhere(model)):
+            if not (of_pair.any() or selection.everywhere):
                 continue
             measured = measured_places.points[first][
                 matching & (measured_places.code == code) & (measured_places.system == system)
@@ -197,7 +195,7 @@ def _predicted_curves(selection: _Selection) -> list[_Curve]:
 
 
 def _predicted(model: Any, places: Places) -> Floats:
-    """Return value, lower and upper bound (n, 3); NaN if not finite or not determined."""
+    """Return the value, lower and upper bound (n, 3); NaN if not finite or not determined."""
     bounds = np.full((len(places), 3), np.nan)
     able = np.isfinite(design(characteristics(model.functions, model.columns), places.points)).all(axis=1)
     if able.any():
@@ -336,16 +334,9 @@ def _residual_plots(selection: _Selection) -> list[Plot]:
     known = "" if np.isnan(correlation) else f", correlation {correlation:.3f}"
     return [
         Plot("residuals", marks(across), x, y, "Residuals", 2.9, 0.5, note),
-        Plot(
-            "quantiles",
-            [Line(ends, line, colour="dark", width=0.9), *marks(quantiles)],
-            Axis("normal quantile"),
-            y,
-            f"Normal Q-Q{known}",
-            2.9,
-            0.5,
-        ),
-    ]
+        Plot("quantiles", [Line(ends, line, colour="dark", width=0.9), *marks(quantiles)], Axis("normal quantile"), y,
+             f"Normal Q-Q{known}", 2.9, 0.5),
+    ]  # fmt: skip
 
 
 def _residual_marks(selection: _Selection, values: Floats, system: Ints, outliers: Ints) -> Any:
@@ -371,7 +362,7 @@ def _residual_marks(selection: _Selection, values: Floats, system: Ints, outlier
 
 
 def _estimate_plots(selection: _Selection, model: Any) -> list[Plot]:
-    """Return work of the codes and speed of the systems with their standard errors."""
+    """Return the work of the codes and speed of the systems with their standard errors."""
     systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
     blocks = [("work", "w", [model.codes[code] for code in selection.codes], "work", model.coefficient_unit or "")]
     if systems:

@@ -54,7 +54,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         return f"{'/' if self.of == 'code' else '*'} {self.name}"
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value is multiplied by (n,)."""
+        """Return what a value is multiplied by (n,)."""
         if self.of == "parameter":
             return np.asarray(points[self.name], dtype=np.float64)
         names = code if self.of == "code" else system
@@ -100,7 +100,7 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Preparation(tuple(step for step in self.steps if step.of == "parameter"))
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value in the user's unit is multiplied by (n,), positive."""
+        """Return what a value in the user's unit is multiplied by (n,), positive."""
         result = np.ones(len(code))
         for step in self.steps:
             result = result * step.factor(points, code, system)
@@ -108,15 +108,34 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def quantities_of(words: Sequence[str], data: Measurements, role: str, option: str) -> tuple[str, dict[str, float]]:
-    """One positive number for each code, or for each system."""
+    """One positive number for each code, or for each system: as words, of a column or formula, or of a small table."""
+    from perfcore.reading.recognise import read
+
     if all("=" in word for word in words):
         return option, _listed(words, option)
     word = words[0]
     path, _, column = word.rpartition(":") if ":" in word else (word, "", "")
-    if word not in data.table.columns and Path(path).is_file():
-        table = _small_table(path, data, role)
-        return _by_label(table, _quantity_column(table, column, role), role, option)
-    return _by_label(data, word, role, option)
+    if word in data.table.columns or not Path(path).is_file():
+        return _by_label(data, word, role, option)
+    small = cast(Measurements, read(path, wanted=(Measurements,)))
+    columns: tuple[str, ...] = getattr(data.roles, role)
+    if not columns:
+        raise OptionError(f"{path}: the measurements have no column that names the {role}; give --{role} COLUMN")
+    if missing := [name for name in columns if name not in small.table.columns]:
+        raise DataError(
+            f"{path}: has no column {missing[0]!r}, by which the {role} of the measurements is named; its columns are "
+            f"{listing(small.table.columns)}"
+        )
+    if not column:  # the only numeric one apart from those that name the role
+        numbers = [str(c) for c in small.table.columns if small.table[c].dtype.kind in "iuf" and c not in columns]
+        if len(numbers) != 1:
+            source = small.source
+            raise OptionError(
+                f"{source}: say which column to take, {source}:COLUMN; of numbers it has {listing(numbers)}"
+            )
+        (column,) = numbers
+    roles: dict[str, Any] = {"code": (), "system": (), role: columns}
+    return _by_label(small.with_roles(parameters=(), **roles), column, role, option)
 
 
 def _listed(words: Sequence[str], option: str) -> dict[str, float]:
@@ -136,39 +155,8 @@ def _listed(words: Sequence[str], option: str) -> dict[str, float]:
     return quantities
 
 
-def _small_table(path: str, data: Measurements, role: str) -> Measurements:
-    """The table of a file, with the columns that name the codes or systems of the measurements."""
-    from perfcore.reading.recognise import read
-
-    table = read(path, wanted=(Measurements,))
-    columns: tuple[str, ...] = getattr(data.roles, role)
-    if not columns:
-        raise OptionError(f"{path}: the measurements have no column that names the {role}; give --{role} COLUMN")
-    missing = [column for column in columns if column not in table.table.columns]
-    if missing:
-        raise DataError(
-            f"{path}: has no column {missing[0]!r}, by which the {role} of the measurements is named; its columns are "
-            f"{listing(table.table.columns)}"
-        )
-    roles: dict[str, Any] = {"code": (), "system": (), role: columns}
-    return cast(Measurements, table).with_roles(parameters=(), **roles)
-
-
-def _quantity_column(table: Measurements, column: str, role: str) -> str:
-    """The column named, else the only numeric one apart from those that name the role."""
-    if column:
-        return column
-    named = getattr(table.roles, role)
-    numbers = [c for c in table.table.columns if table.table[c].dtype.kind in "iuf" and c not in named]
-    if len(numbers) != 1:
-        raise OptionError(
-            f"{table.source}: say which column to take, {table.source}:COLUMN; of numbers it has {listing(numbers)}"
-        )
-    return str(numbers[0])
-
-
 def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[str, dict[str, float]]:
-    """Mean of a column or formula for each code or system, which must be the same there."""
+    """Return the mean of a column or formula for each code or system, which must be the same there."""
     values = _evaluated(data, column, option)
     kept = np.ones(len(values), dtype=np.bool_)
     labels, index = labels_of(data, role, kept)
@@ -180,10 +168,8 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
             data.refuse(int(np.argmax(index == number)), f"{column} is empty; a positive number is expected")
         wrong = ~((group > 0.0) & (group < np.inf))
         if wrong.any():
-            data.refuse(
-                int(rows[np.argmax(wrong)]),
-                f"{column} of {role} {label} is {group[wrong][0]:g}; a positive number is expected",
-            )
+            problem = f"{column} of {role} {label} is {group[wrong][0]:g}; a positive number is expected"
+            data.refuse(int(rows[np.argmax(wrong)]), problem)
         if group.max() - group.min() > _SPREAD * group.min():
             raise DataError(
                 f"{data.source}: {column} of {role} {label} is between {group.min():g} and {group.max():g}; a quantity "
@@ -193,39 +179,28 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
     return column, means
 
 
-def _evaluated(data: Measurements, column: str, option: str) -> Floats:
-    table = data.table
-    if column in table.columns:
-        formula, names = None, [column]
-    else:
-        try:
-            formula = Formula(column)
-        except FormulaError as error:
-            raise OptionError(f"{option} {column!r}: neither a column, nor a file, nor a formula: {error}") from None
-        names = list(formula.names)
-    arrays = {}
-    for name in names:
-        if name not in table.columns:
-            raise UnknownNameError(
-                f"column of {data.source} (and there is no such file)", name, map(str, table.columns)
-            )
-        arrays[name] = _numbers(data, name)
-    if formula is None:
-        return arrays[column]
-    return np.broadcast_to(formula.evaluate(arrays), len(table))
-
-
-def _numbers(data: Measurements, name: str) -> Floats:
-    """A column as numbers (n,); NaN where it is empty."""
+def _evaluated(data: Measurements, text: str, option: str) -> Floats:
+    """Return a column, or a formula over columns (n,); NaN where it is empty."""
     import pandas as pd
 
-    column = data.table[name]
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    texts = np.isnan(numbers) & column.notna().to_numpy()
-    if texts.any():
-        row = int(np.argmax(texts))
-        data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
-    return numbers
+    table = data.table
+    try:
+        formula = None if text in table.columns else Formula(text)
+    except FormulaError as error:
+        raise OptionError(f"{option} {text!r}: neither a column, nor a file, nor a formula: {error}") from None
+    arrays = {}
+    for name in [text] if formula is None else formula.names:
+        if name not in table.columns:
+            what = f"column of {data.source} (and there is no such file)"
+            raise UnknownNameError(what, name, map(str, table.columns))
+        column = table[name]
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        texts = np.isnan(numbers) & column.notna().to_numpy()
+        if texts.any():
+            row = int(np.argmax(texts))
+            data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
+        arrays[name] = numbers
+    return arrays[text] if formula is None else np.broadcast_to(formula.evaluate(arrays), len(table))
 
 
 @dataclass(frozen=True)
@@ -241,15 +216,9 @@ class Prepared:
     weights: str  # which weights they are, a name in `perf_timing.options.WEIGHTS`
 
     def select(self, kept: Booleans) -> Prepared:
-        """The observations kept (n,) bool."""
-        return replace(
-            self,
-            seen=self.seen.select(kept),
-            factor=self.factor[kept],
-            by_point=self.by_point[kept],
-            target=self.target[kept],
-            root_weight=self.root_weight[kept],
-        )
+        """Return the observations kept (n,) bool."""
+        names = ("factor", "by_point", "target", "root_weight")
+        return replace(self, seen=self.seen.select(kept), **{name: getattr(self, name)[kept] for name in names})
 
 
 def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:
@@ -308,7 +277,7 @@ def span(values: Floats) -> float:
 
 
 def _preparation(runs: Measurements, observed: Observations, options: ScalingOptions) -> Preparation:
-    """The steps that the options ask for, in the order of equation 4; for a rate only those that are named."""
+    """Return the steps that the options ask for, in the order of equation 4; for a rate only those that are named."""
     requested = options.prepare
     every = requested == ("auto",)
     steps: list[Step] = []
@@ -335,7 +304,7 @@ def _preparation(runs: Measurements, observed: Observations, options: ScalingOpt
 
 
 def _processors(observed: Observations, options: ScalingOptions) -> str | None:
-    """The first parameter, where its column or the user says that it is a number of processors."""
+    """Return the first parameter, where its column or the user says that it is a number of processors."""
     symbol, column = next(iter(observed.columns.items()))
     unit = unit_in_name(column)
     if (unit is not None and unit.kind != "count") or _SIZE.search(column):
@@ -378,7 +347,7 @@ class Characteristic:
     scale: float  # value at 1, by which it is divided; 1 where that is 0 or not finite
 
     def __call__(self, points: Mapping[str, Floats]) -> Floats:
-        """Values at points (n,); not finite where the function is not defined."""
+        """Return values at points (n,); not finite where the function is not defined."""
         return self.function(points) / self.scale
 
 
@@ -419,13 +388,13 @@ def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> 
 
 
 def design(functions: Sequence[Characteristic], points: Mapping[str, Floats]) -> Floats:
-    """Values of the functions at the points, (n, number of functions)."""
+    """Return values of the functions at the points, (n, number of functions)."""
     length = len(next(iter(points.values())))
     return np.column_stack([function(points) for function in functions]) if functions else np.empty((length, 0))
 
 
 def measured_design(functions: Sequence[Characteristic], data: Observations) -> Floats:
-    """Values of the functions at the measured points."""
+    """Return values of the functions at the measured points."""
     values = design(functions, data.points)
     wrong = ~np.isfinite(values)
     if wrong.any():

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
-from perf_timing.prepared import Preparation, characteristics, design
+from perf_timing.options import ScalingOptions
+from perf_timing.prepared import Preparation, characteristics, design, prepare, span
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
@@ -116,14 +117,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         )
 
     def factor(self, places: Places) -> Floats:
-        """What a value in the user's unit is multiplied by in the scale of the fit (n,)."""
+        """Return what a value in the user's unit is multiplied by in the scale of the fit (n,)."""
         return self.preparation.factor(places.points, *self._names(places))
 
     def _names(self, places: Places) -> tuple[list[str], list[str]]:
         return [self.codes[k] for k in places.code], [self.systems[k] for k in places.system]
 
     def scaled_design(self, places: Places) -> Floats:
-        """What coefficients in the scale of the fit are multiplied by (n, number of functions)."""
+        """Return what coefficients in the scale of the fit are multiplied by (n, number of functions)."""
         values = design(characteristics(self.functions, self.columns), places.points)
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -146,10 +147,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     def remarks(self, points: Points) -> list[str]:
         places, measured_places = self.places(points), self.measured_places
         lines = [""] * len(places)
-        cells, measured = (
-            places.code * len(self.systems) + places.system,
-            measured_places.code * len(self.systems) + measured_places.system,
-        )
+        cells, measured = (at.code * len(self.systems) + at.system for at in (places, measured_places))
         for cell in np.unique(cells):
             rows, in_cell = np.flatnonzero(cells == cell), measured == cell
             if not in_cell.any():
@@ -173,7 +171,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return relative_errors(self.predict(self.fitted_points), np.array(self.observations.value))
 
     def describe(self, place: int) -> str:
-        """One observation as a person reads it."""
+        """Return one observation as a person reads it."""
         observed = self.observations
         pairs = ((self.codes[observed.code[place]], self.codes), (self.systems[observed.system[place]], self.systems))
         names = [name for name, labels in pairs if len(labels) > 1]
@@ -188,7 +186,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return None if self.unit is None else " ".join([self.unit, *constants])
 
     def in_unit(self, terms: str) -> str:
-        """A sum of terms of the scale of the fit as one of the user's unit."""
+        """Return a sum of terms of the scale of the fit as one of the user's unit."""
         undone = [
             f"* {step.name}" if step.of == "code" else f"/ {step.name}"
             for step in self.preparation.steps
@@ -197,7 +195,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return f"({terms}) {' '.join(undone)}" if undone else terms
 
     def data_lines(self) -> list[str]:
-        """What was measured and in which scale it was fitted."""
+        """Return what was measured and in which scale it was fitted."""
         names = self.shown_names
         over = ", ".join(names[s] if names[s] == c else f"{s}={c}" for s, c in self.columns.items())
         unit = f" [{self.unit}]" if self.unit else ""
@@ -206,21 +204,14 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             + (f"; codes: {listing(self.codes, 8)}" if len(self.codes) > 1 else "")
             + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else "")
         ]
-        scale = self.preparation.line(self.columns)
-        lines.append(f"{scale}{self._weights_line()}; predictions in original units")
+        weights, how = self.origin.options["weights"], ""
+        if weights not in ("auto", "equal"):
+            how = f", weights: {weights}"
+        elif weights == "auto" and self.relative:  # the data decided it
+            scaled = span(np.array(self.observations.value) * self.factor(self.measured_places))
+            how = f"; weights: relative (values span {scaled:,.0f}x, 5th to 95th percentile)"
+        lines.append(f"{self.preparation.line(self.columns)}{how}; predictions in original units")
         return [*lines, *self.notes]
-
-    def _weights_line(self) -> str:
-        """How points are weighed, and why where the data decided it."""
-        from perf_timing.prepared import span
-
-        weights = self.origin.options["weights"]
-        if weights != "auto":
-            return "" if weights == "equal" else f", weights: {weights}"
-        if not self.relative:
-            return ""
-        scaled = np.array(self.observations.value) * self.factor(self.measured_places)
-        return f"; weights: relative (values span {span(scaled):,.0f}x, 5th to 95th percentile)"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         options = self.origin.options
@@ -230,10 +221,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return observed_by_pair(self, runs, **joining)
 
     def check_data(self, data: Any) -> Observations:
-        """Observations of other data for this model's pictures."""
-        from perf_timing.options import ScalingOptions
-        from perf_timing.prepared import prepare
-
+        """Return observations of other data for this model's pictures."""
         options = self.origin.options
         names = {field: options[field] for field in ScalingOptions.__dataclass_fields__ if field in options}
         names["weights"] = "equal"  # points are wanted, and other data need not have repeated runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -98,7 +99,7 @@ def activities(
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
 ) -> list[Activity]:
-    """What runs in each stretch of a trace."""
+    """Return what runs in each stretch of a trace."""
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
     # States that count as computing are of that class, whatever they are called, and no others.
     categories = [
@@ -113,9 +114,8 @@ def activities(
     )
     short = dict(zip(trace.states, plain_names(trace.states), strict=True))
     stretch_activities = []
-    for times, location_times, duration in zip(
-        by_state, by_location[:, :n_locations], np.diff(edges).tolist(), strict=True
-    ):
+    stretches = zip(by_state, by_location[:, :n_locations], np.diff(edges).tolist(), strict=True)
+    for times, location_times, duration in stretches:
         order = np.argsort(-times, kind="stable")[:_MOST_STATES]
         present = [code for code in order.tolist() if times[code]]
         states = tuple(StateTime(trace.states[code], int(times[code]), bool(computes[code])) for code in present)
@@ -130,26 +130,23 @@ def activities(
             duration_ns=duration,
             n_locations=n_locations,
             idle_locations=int((location_times < _NEVER * duration).sum()),
-            categories_ns=_summed(zip(categories, times.tolist(), strict=True)),
+            categories_ns=summed({category: time} for category, time in zip(categories, times.tolist(), strict=True)),
         )
         stretch_activities.append(_named(activity, short))
     return stretch_activities
 
 
 def joined(parts: Sequence[Activity]) -> Activity:
-    """What runs in neighbouring stretches of one run together."""
+    """Return what runs in neighbouring stretches of one run together."""
     if len(parts) == 1:
         return parts[0]
-    times: dict[tuple[str, bool], int] = {}
+    times: Counter[tuple[str, bool]] = Counter()
     for part in parts:
-        for each in part.states:
-            key = each.state, each.computing
-            times[key] = times.get(key, 0) + each.time_ns
-    ordered = sorted(times.items(), key=lambda item: -item[1])
+        times.update({(each.state, each.computing): each.time_ns for each in part.states})
+    ordered = times.most_common()
     states = tuple(StateTime(state, time, computing) for (state, computing), time in ordered[:_MOST_STATES])
-    further = {
-        does: sum(time for (_, computes), time in ordered[_MOST_STATES:] if computes is does) for does in (True, False)
-    }
+    rest = ordered[_MOST_STATES:]
+    further = {does: sum(time for (_, computes), time in rest if computes is does) for does in (True, False)}
     activity = Activity(
         name="",
         states=states,
@@ -159,7 +156,7 @@ def joined(parts: Sequence[Activity]) -> Activity:
         duration_ns=sum(part.duration_ns for part in parts),
         n_locations=parts[0].n_locations,
         idle_locations=min(part.idle_locations for part in parts),
-        categories_ns=_summed(item for part in parts for item in part.categories_ns.items() if item[0] != _NO_STATE),
+        categories_ns=summed(part.categories_ns for part in parts),
     )
     names = [state.state for state in states]
     return _named(activity, dict(zip(names, plain_names(names), strict=True)))
@@ -178,21 +175,21 @@ def _named(activity: Activity, short: Mapping[str, str]) -> Activity:
         waiting = [(short[s.state], s.time_ns) for s in states if not s.computing and s.time_ns > _REASON * idle]
         if waiting:
             parts[-1] += f" ({_listed(waiting, idle)})"
-    categories = activity.categories_ns | ({_NO_STATE: activity.no_state_ns} if activity.no_state_ns else {})
+    categories = summed([activity.categories_ns | {_NO_STATE: activity.no_state_ns}])
     return replace(activity, name="; ".join(part for part in parts if part), categories_ns=categories)
 
 
-def _summed(times: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Time of each category that has any: computing, then the longest."""
-    sums: dict[str, int] = {}
-    for category, time in times:
-        sums[category] = sums.get(category, 0) + time
-    ordered = sorted(sums.items(), key=lambda item: (item[0] != COMPUTING, -item[1]))
+def summed(times: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Sum up the time of each category that has any: computing, then the longest, and what is in no state last."""
+    sums: Counter[str] = Counter()
+    for each in times:
+        sums.update(each)
+    ordered = sorted(sums.items(), key=lambda item: (item[0] != COMPUTING, item[0] == _NO_STATE, -item[1]))
     return {category: time for category, time in ordered if time}
 
 
 def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
-    """The states that take most of a time, with their shares."""
+    """Return the states that take most of a time, with their shares."""
     if not times or not total:
         return ""
     if times[0][1] >= _ALONE * total:
@@ -208,7 +205,7 @@ def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
 
 
 def _idle_text(mean: float, idle_locations: int, n_locations: int) -> str:
-    """How many locations do not compute: whole ones where they do so throughout."""
+    """Return how many locations do not compute: whole ones where they do so throughout."""
     if n_locations == 1:
         return f"{mean:.0%} idle"
     if mean > (1.0 - 0.5 * _NEVER) * n_locations:

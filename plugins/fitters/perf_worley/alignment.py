@@ -53,7 +53,7 @@ _APART = 0.2  # between the logarithms of two
 
 
 def chance(signal: Signal, starts: Floats, ends: Floats) -> float:
-    """Probability that the best sections of noise have as much in common.
+    """Return the probability that the best sections of noise have as much in common.
 
     How likely sections of a run without iterations are as alike as these are: an analysis of variance.
 
@@ -186,7 +186,7 @@ class Search:
         self.cells = self.all_cells[self.first : self.first + 2 * half]
 
     def fit(self, starts: Floats | None = None) -> _Fit | None:
-        """The sections that look like one profile, which is that of their mean."""
+        """Return the sections that look like one profile, which is that of their mean."""
         if starts is None:
             profile = self._first_profile()
         else:
@@ -225,12 +225,12 @@ class Search:
         return np.asarray(self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0))
 
     def aligned(self, fit: _Fit) -> Aligned:
-        """The sections in cells of the signal, and how much they explain."""
+        """Return the sections in cells of the signal, and how much they explain."""
         starts, ends = fit.starts * self.width, fit.ends * self.width
         return Aligned(starts, ends, _explained(self.signal, starts, ends, _PARTS))
 
     def best_origin(self, fit: _Fit) -> _Fit:
-        """The same iterations from where they begin: with that start, most of the run is covered."""
+        """Return the same iterations from where they begin: with that start, most of the run is covered."""
         best = fit
         for step in range(1, _ORIGINS):
             shift = step / _ORIGINS * (fit.ends - fit.starts)
@@ -264,7 +264,7 @@ class Search:
         return self._moved(fit.starts * self.width, fit.ends * self.width, steps)
 
     def settled(self, aligned: Aligned) -> Aligned:
-        """Starts and ends as exactly as the profile tells them: durations are compared with each other."""
+        """Return starts and ends as exactly as the profile tells them: durations are compared with each other."""
         aligned = self._moved(aligned.starts, aligned.ends, _LAST_STEPS)
         some = np.linspace(0, len(aligned.starts) - 1, min(len(aligned.starts), _MOST_SCREENED)).astype(int)
         profile = self.signal.sections(aligned.starts[some], aligned.ends[some], _FINEST).mean(axis=0)
@@ -291,12 +291,12 @@ class Search:
 
 
 def _as_good(share: float, best: float) -> bool:
-    """Whether a shorter period leaves about as little unexplained as the best one."""
+    """Return whether a shorter period leaves about as little unexplained as the best one."""
     return 1.0 - share <= _SLACK * (1.0 - best) + _SLACK_ANYWAY
 
 
 def _explained(signal: Signal, starts: Floats, ends: Floats, n: int) -> float:
-    """Share of the variance of sections, in so many parts, that the mean of the others explains."""
+    """Return the share of the variance of sections, in so many parts, that the mean of the others explains."""
     parts = signal.sections(starts, ends, n)
     others = (parts.sum(axis=0) - parts) / (len(parts) - 1)
     unexplained = ((parts - others) ** 2).sum(axis=(1, 2))
@@ -308,7 +308,7 @@ def _explained(signal: Signal, starts: Floats, ends: Floats, n: int) -> float:
 
 
 def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
-    """Correlation of sections (..., n, n_channels) without their means."""
+    """Return the correlation of sections (..., n, n_channels) without their means."""
     one, other = (part - part.mean(axis=-2, keepdims=True) for part in (one, other))
     shared = (one * other).sum(axis=(-2, -1))
     spread = (one**2).sum(axis=(-2, -1)) + (other**2).sum(axis=(-2, -1))
@@ -316,7 +316,7 @@ def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
 
 
 def _sections(cells: Floats, profile: Floats, period: float, floor: float, like: float) -> _Fit | None:
-    """The sections that match a profile best; None where they are too few."""
+    """Return the sections that match a profile best; None where they are too few."""
     durations = np.arange(max(round(_SHORTEST * period), 4), max(round(_LONGEST * period), 5) + 1)
     durations = durations[durations < len(cells)]
     gains = np.full((len(durations), len(cells) + 1), -np.inf)
@@ -346,7 +346,7 @@ def _price(duration: Any, usual: float) -> Any:  # of a duration that is not the
 
 
 def _chain(gains: Floats, durations: Ints, gap: float) -> tuple[float, list[tuple[int, int]]]:
-    """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price.
+    """Return the chain of sections of the largest gain; sections do not overlap, and each gap between two has a price.
 
     Durations increase.
     """
@@ -380,7 +380,7 @@ def _chain(gains: Floats, durations: Ints, gap: float) -> tuple[float, list[tupl
 def _moved(
     signal: Signal, starts: Floats, ends: Floats, period: float, floor: float, steps: Sequence[float]
 ) -> tuple[Floats, Floats]:
-    """Starts and ends to a part of a cell: each is moved to where its neighbours match the profile best."""
+    """Return starts and ends to a part of a cell: each is moved to where its neighbours match the profile best."""
     joint = starts[1:] == ends[:-1]
     for step in steps:
         profile = signal.sections(starts, ends, _FINE).mean(axis=0)
@@ -434,25 +434,25 @@ class Signal:
         return len(self.cells)
 
     def at(self, places: Floats) -> Floats:
-        """Integrals from the start until places (...,) in cells; (..., n_channels)."""
+        """Return integrals from the start until places (...,) in cells; (..., n_channels)."""
         index = np.clip(places.astype(np.int64), 0, self.n_cells - 1)
         part = (places - index)[..., None]
         return np.asarray(self.summed[index] + part * self.cells[index])
 
     def coarse(self, n: int) -> Floats:
-        """Means in ``n`` cells of equal duration, (n, n_channels)."""
+        """Return means in ``n`` cells of equal duration, (n, n_channels)."""
         edges = np.linspace(0.0, self.n_cells, n + 1)
         return np.asarray(np.diff(self.at(edges), axis=0) / (self.n_cells / n))
 
     def sections(self, starts: Floats, ends: Floats, n: int) -> Floats:
-        """Means in ``n`` equal parts of each section; places in cells; (n_sections, n, n_channels)."""
+        """Return means in ``n`` equal parts of each section; places in cells; (n_sections, n, n_channels)."""
         edges = starts[:, None] + (ends - starts)[:, None] * (np.arange(n + 1) / n)
         widths = np.maximum((ends - starts) / n, 1e-300)
         return np.asarray(np.diff(self.at(edges), axis=1) / widths[:, None, None])
 
 
 def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
-    """The signal of a run."""
+    """Return the signal of a run."""
     start, end = float(curve.start), float(curve.end)
     changes = max(curve.n_steps, 0 if trace is None else trace.n_intervals // len(trace.locations))
     n_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 1 << (_CELLS_PER_CHANGE * changes - 1).bit_length()))
@@ -483,7 +483,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(signal: Signal) -> list[Candidate]:
-    """Durations that may be periods, the best first; none where no stretch looks like its neighbour."""
+    """Return durations that may be periods, the best first; none where no stretch looks like its neighbour."""
     likely_periods: list[Candidate] = []
     variance = float((signal.cells**2).sum(axis=1).mean())
     if not variance > 0.0:  # an even run
@@ -514,7 +514,7 @@ def candidates(signal: Signal) -> list[Candidate]:
 
 
 def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float) -> Floats:
-    """Correlation of the window from each cell with the window that follows it."""
+    """Return the correlation of the window from each cell with the window that follows it."""
     products = np.concatenate([[0.0], np.cumsum((cells[:-lag] * cells[lag:]).sum(axis=1))])
     product = products[lag:] - products[:-lag]
     means = sums[lag:] - sums[:-lag]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_views.names import existing_file, plain_names
+from perf_worley.activity import summed
 from perfcore.base.errors import DataError, listing
 from perfcore.data.answers import plot_of_curve, time_axis
 from perfcore.data.curve import UtilizationCurve
@@ -36,7 +38,7 @@ from perfcore.report import (
 
 if TYPE_CHECKING:
     from perf_worley.comparison import PhaseComparison, Side
-    from perf_worley.phase_model import Evidence, Phase, PhaseModel, SequenceEntry
+    from perf_worley.phase_model import Evidence, Phase, PhaseModel
 
 _FORMS = ("constant", "linear", "quadratic", "cubic")
 _NORMAL = 1.959964  # 95 % of a normal distribution
@@ -67,7 +69,7 @@ def phase_report(model: PhaseModel, data: Any = None) -> Report:
         title=title,
         answer=f"{title} ({readable(length, model.time_unit, digits=3)}); mean {mean.text}{of_all}{fit}",
         figures=figures,
-        tables=_tables(model),
+        tables=[table for table in _tables(model) if table is not None],
         draw=lambda: _plots(model, data),
         notes=[*(Note("Assumed", text) for text in _number_lines(model)), *_range_notes(model)],
         next=_next_command(model),
@@ -102,15 +104,7 @@ def _details(model: PhaseModel) -> list[str]:
     return [*lines, f"search: {search}"] if search else lines
 
 
-def _tables(model: PhaseModel) -> list[Table]:
-    tables = [*_phase_tables(model), _category_table(model)]
-    if model.sequence:
-        title = "Model selection: number of phases" + " (before refinement)" * bool(model.evidence)
-        tables.append(_sequence_table(model.sequence, title))
-    return [table for table in tables if table is not None]
-
-
-def _phase_tables(model: PhaseModel) -> list[Table]:
+def _tables(model: PhaseModel) -> list[Table | None]:
     """Return where each phase lies, what it looks like, how far the curve is from it: in short, and all."""
     unit, phases, repeated = model.time_unit, model.phases, model.iterations
     origin, length = shown_origin(model.start, model.end), model.end - model.start
@@ -141,45 +135,40 @@ def _phase_tables(model: PhaseModel) -> list[Table]:
         Column("duration", ends - starts, unit, "time", key=f"duration_{unit}"),
         Column("share", (ends - starts) / length, format=".1%"),
         Column("form", ["+".join(model.functions) or _FORMS[phase.degree] for phase in phases]),
-        Column(
-            "mean" if model.n_locations is None else "busy",
-            means,
-            key=("mean", "mean_lower", "mean_upper"),
-            format=".3g",
-        ),
+        Column("mean" if model.n_locations is None else "busy", means, key=("mean", "mean_lower", "mean_upper"),
+               format=".3g"),
         Column("at start", heights[:, 1], format=".3g"),
         Column("at end", heights[:, 2], format=".3g"),
         Column("L2 error", [phase.error for phase in phases], format=".6g"),
         Column("stability", list(map(kept, phases)), key=()),
         Column("iterations", [repeated and (repeated.text_within(phase, unit) or None) for phase in phases], key=()),
         Column("activity", [None if p.activity is None else p.activity.name for p in phases], key="what_runs"),
-    ]
+    ]  # fmt: skip
     title = f"times are relative to {moment_text(origin, unit)}" if origin else ""
     hidden = ("form", "L2 error", "stability", "iterations", "activity")
     brief = [column for column in columns if column.name not in hidden]
     categories = _category_table(model)
     brief += categories.columns[1:4] if categories is not None else []
-    return [Table(brief, title=title, importance="brief"), Table(columns, title=title, importance="verbose")]
+    by_phase = [Table(brief, title=title, importance="brief"), Table(columns, title=title, importance="verbose")]
+    return [*by_phase, categories, _sequence_table(model) if model.sequence else None]
 
 
 def _category_table(model: PhaseModel) -> Table | None:
     """Return the share of each phase's processor time in each class of states."""
     activities = [phase.activity for phase in model.phases if phase.activity is not None]
-    times: dict[str, int] = {}
-    for activity in activities:
-        for category, time in activity.categories_ns.items():
-            times[category] = times.get(category, 0) + time
-    if times.keys() <= {"computing", "idle", "no state"}:
+    names = summed(activity.categories_ns for activity in activities)
+    if names.keys() <= {"computing", "idle", "no state"}:
         return None
-    names = sorted(times, key=lambda category: (category != "computing", category == "no state", -times[category]))
     shares = {name: [each.categories_ns.get(name, 0) / each.processor_ns for each in activities] for name in names}
     columns = [Column(name, values, format=".1%") for name, values in shares.items()]
     title = "Time breakdown by phase"
     return Table([Column("phase", range(1, len(activities) + 1)), *columns], title=title, importance="verbose")
 
 
-def _sequence_table(sequence: Sequence[SequenceEntry], title: str) -> Table:
-    """One model a row, as in Worley's Figures 6, 7 and 18."""
+def _sequence_table(model: PhaseModel) -> Table:
+    """Tabulate the models, one a row, as in Worley's Figures 6, 7 and 18."""
+    sequence = model.sequence
+    title = "Model selection: number of phases" + " (before refinement)" * bool(model.evidence)
     # For polynomials of one degree the tolerance is the largest error, and one column says it.
     weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
     tolerances, sums = [entry.tolerance for entry in sequence], [entry.sum_of_squares for entry in sequence]
@@ -236,11 +225,8 @@ def _number_lines(model: PhaseModel) -> list[str]:
         return [f"{line} (--phases N)"]
     if (tolerance := model.origin.options.get("tolerance")) is not None:
         return [f"fewest phases for the tolerance {tolerance:g}"]
-    if (
-        requested == str(count)
-        or model.origin.options.get("phases_from")
-        or (requested == "auto" and model.n_steps == 1)
-    ):
+    is_marked = bool(model.origin.options.get("phases_from"))
+    if is_marked or requested == str(count) or (requested == "auto" and model.n_steps == 1):
         return []
     reason = f"the curve has only {count} steps" if model.epsilon == 0.0 else f"{count} reach the smallest tolerance"
     return [f"{requested} phases requested, but {reason}"]
@@ -254,9 +240,8 @@ def _range_notes(model: PhaseModel) -> list[Note]:
         heights = [_heights(model, phase) for phase in model.phases]
         outside = [k for k, each in enumerate(heights, 1) if min(each) < -margin or max(each) > number + margin]
         if outside:
-            phases = (
-                f"phase {outside[0]} leaves" if len(outside) == 1 else f"phases {listing(map(str, outside), 6)} leave"
-            )
+            one, several = f"phase {outside[0]} leaves", f"phases {listing(map(str, outside), 6)} leave"
+            phases = one if len(outside) == 1 else several
             text = f"{phases} the range of 0 to {number} busy processors; --fitter phases stays within"
             notes.append(Note("Uncertain", text))
     if model.evidence is not None and model.rule is not None:
@@ -354,12 +339,10 @@ def _activity_plot(model: PhaseModel, x: Axis, origin: float) -> Plot:
     """Return the mean number of locations in each state, phase by phase, upon one another."""
     edges = np.array([phase.start for phase in model.phases] + [model.end]) - origin
     activities = [phase.activity for phase in model.phases if phase.activity is not None]
-    totals: dict[tuple[str, bool], int] = {}
+    totals: Counter[tuple[str, bool]] = Counter()
     for each in activities:
-        for state in each.states:
-            key = state.state, state.computing
-            totals[key] = totals.get(key, 0) + state.time_ns
-    ordered = sorted(totals, key=lambda key: -totals[key])
+        totals.update({(state.state, state.computing): state.time_ns for state in each.states})
+    ordered = [key for key, _ in totals.most_common()]
     computing = [name for name, computes in ordered if computes][:_MOST_COMPUTING]
     idle = [name for name, computes in ordered if not computes][:_MOST_IDLE]
     short = dict(zip((*computing, *idle), plain_names([*computing, *idle]), strict=True))
@@ -468,15 +451,11 @@ def _pairs(found: PhaseComparison) -> Table:
     headings = found.names if max(map(len, found.names)) <= _LONGEST_HEADING else ("old", "new")
 
     def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: Any) -> list[Column]:
-        return [
-            Column(
-                f"{name} {run}",
-                [None if side is None else value(side) for side in sides],
-                key=tuple(f"{key}_{which}" for key in keys),
-                **how,
-            )
-            for run, which, sides in zip(headings, ("first", "second"), zip(*pairs, strict=True), strict=True)
-        ]
+        columns = []
+        for run, which, sides in zip(headings, ("first", "second"), zip(*pairs, strict=True), strict=True):
+            values = [None if side is None else value(side) for side in sides]
+            columns.append(Column(f"{name} {run}", values, key=tuple(f"{key}_{which}" for key in keys), **how))
+        return columns
 
     def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: Any) -> Column:
         return Column(name, [value(a, b) if a and b else None for a, b in pairs], key=key, **how)
@@ -489,15 +468,10 @@ def _pairs(found: PhaseComparison) -> Table:
         of_both("ratio", lambda a, b: b.duration / a.duration, "ratio", format=".3g"),
         of_both("ratio 95% CI", _limits, ("lower", "upper"), format=".3g"),
         *of_each("processor time", lambda s: s.processor_time, f"processor_time_{unit}", unit=unit, format="time"),
-        *of_each(
-            "level",
-            lambda side: (side.level, *(side.level_within or (None, None))),
-            "level",
-            "level_lower",
-            "level_upper",
-        ),
+        *of_each("level", lambda side: (side.level, *(side.level_within or (None, None))),
+                 "level", "level_lower", "level_upper"),
         *of_each("activity", lambda side: side.activity and side.activity.name, "what_runs"),
-    ]
+    ]  # fmt: skip
     return Table(columns)
 
 

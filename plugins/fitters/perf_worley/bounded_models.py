@@ -40,14 +40,14 @@ class BoundedModels:
 
 
 def leaves_bounds(c0: Floats, c1: Floats, c2: Floats, length: Floats, low: float, high: float) -> Booleans:
-    """Whether ``c0 + c1 x + c2 x^2`` leaves [low, high] for x in [0, length]."""
+    """Return whether ``c0 + c1 x + c2 x^2`` leaves [low, high] for x in [0, length]."""
     x = np.clip(-c1 / (2.0 * c2), 0.0, length)  # an end where the vertex lies outside
     values = np.stack([c0, c0 + length * (c1 + length * c2), np.where(c2 == 0.0, c0, c0 + x * (c1 + x * c2))])
     return np.asarray((values.min(axis=0) < low) | (values.max(axis=0) > high))
 
 
 def stretch_costs(values: Floats, degree: int, low: float, high: float) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """Squares and degree of the best bounded polynomial on cells i to j - 1, at [j, i]; infinite for j <= i."""
+    """Return squares and degree of the best bounded polynomial on cells i to j - 1, at [j, i]; infinite for j <= i."""
     n = len(values)
     costs, degrees = np.full((n + 1, n + 1), np.inf), np.zeros((n + 1, n + 1), np.int8)
     # In rows one stretch after another from the same cell, in columns those of the same length.
@@ -82,7 +82,7 @@ def stretch_costs(values: Floats, degree: int, low: float, high: float) -> tuple
 
 
 def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels:
-    """The best models of 1 to ``most`` phases, fewer where the cells do not suffice."""
+    """Return the best models of 1 to ``most`` phases, fewer where the cells do not suffice."""
     n_cells = len(cells.values)
     shortest = min(max(2, degree + 1, math.ceil(2.0 * cells.period)), n_cells)
     most = max(1, min(most, n_cells // shortest))
@@ -120,7 +120,7 @@ class CurveModels:
 
 
 def curve_models(curve: UtilizationCurve, *, fine: bool = False) -> CurveModels:
-    """Those of a curve; ``fine`` splits the samples of short series (`cells_of`)."""
+    """Return those of a curve; ``fine`` splits the samples of short series (`cells_of`)."""
     cached = _made.setdefault(curve, {})
     if fine not in cached:
         cells = cells_of(moment_tree(curve), curve.n_locations, fine=fine)

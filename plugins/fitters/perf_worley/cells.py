@@ -47,7 +47,7 @@ class Cells:
 
 
 def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
-    """Means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""
+    """Return means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""
     samples = _samples(tree)
     n_cells = CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
     cuts = np.linspace(0.0, tree.duration, n_cells + 1)
@@ -71,7 +71,7 @@ def without_outliers(cells: Cells) -> Cells:
 
 
 def _samples(tree: MomentTree) -> int | None:
-    """How many samples an even series has; None where the steps are uneven, or there are more than cells."""
+    """Return how many samples an even series has; None where the steps are uneven, or there are more than cells."""
     if tree.n_steps > CELLS:
         return None
     widths = np.diff(tree.edges)
@@ -82,7 +82,7 @@ def _samples(tree: MomentTree) -> int | None:
 
 
 def period_of(values: Floats) -> float:
-    """How many cells it takes until the curve repeats itself; 0 where it does not.
+    """Return how many cells it takes until the curve repeats itself; 0 where it does not.
 
     By the autocorrelation of differences, to which breaks and trends are single cells.
     """
@@ -113,7 +113,7 @@ def period_of(values: Floats) -> float:
 
 
 def averaged_over_period(cells: Cells) -> Cells:
-    """Each cell the mean over one period about it; the same object where the curve does not repeat itself.
+    """Return the mean over one period about each cell; the same object where the curve does not repeat itself.
 
     Cells of a curve that repeats itself every few cells, averaged over its period.
 
@@ -133,19 +133,15 @@ def averaged_over_period(cells: Cells) -> Cells:
 
 
 def residuals(values: Floats, breaks: Ints, degrees: Ints) -> Floats:
-    """Values (n,) minus the best polynomial of each phase."""
+    """Return values (n,) minus the best polynomial of each phase."""
     lengths = np.diff(breaks)
     phase = np.repeat(np.arange(len(lengths)), lengths)
     n, degrees = lengths.astype(np.float64), np.minimum(degrees, lengths - 1)
     x = np.arange(len(values)) - breaks[phase] - 0.5 * (n[phase] - 1.0)
     # Orthogonal polynomials on each phase's cells.
     square = x * x
-    polynomials = (
-        np.ones_like(x),
-        x,
-        square - ((n * n - 1.0) / 12.0)[phase],
-        x * (square - ((3.0 * n * n - 7.0) / 20.0)[phase]),
-    )
+    cubic = x * (square - ((3.0 * n * n - 7.0) / 20.0)[phase])
+    polynomials = (np.ones_like(x), x, square - ((n * n - 1.0) / 12.0)[phase], cubic)
     errors = values
     for degree in range(int(degrees.max()) + 1):
         shape = polynomials[degree] * (degrees >= degree)[phase]
@@ -238,7 +234,7 @@ class PhaseErrors:
 def phase_errors(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], n_locations: int | None
 ) -> list[PhaseErrors] | None:
-    """How sure the phases of a fit are; None where the curve has too few cells to tell.
+    """Return how sure the phases of a fit are; None where the curve has too few cells to tell.
 
     Standard errors of coefficients and levels, and intervals of breaks, from the long-run variance of the curve.
 
@@ -263,12 +259,19 @@ def phase_errors(
         return None
     averaged = averaged_over_period(cells)
     noises = noises_of_phases(averaged, places, np.asarray(degrees, np.int64))
-    cycle, misplaced = processor_cycle(tree, n_locations), _misplaced(averaged, places)
+    cycle = processor_cycle(tree, n_locations)
+    # What each break adds to a phase's sum over cells if it lies anywhere within a period: standard deviation.
+    half, last = math.ceil(0.5 * averaged.period), n_cells - 1
+    jumps = averaged.values[np.minimum(places + half, last)] - averaged.values[np.maximum(places - 1 - half, 0)]
+    jumps[[0, -1]] = 0.0
+    misplaced = jumps * averaged.period / math.sqrt(12.0)
     per_phase = []
     for k in range(n_phases):
         length = float(breaks[k + 1] - breaks[k])
-        # Per time instead of per cell.
-        errors = _coefficient_errors(noises[k] * cells.width, length, degrees[k])
+        # Of powers of time, for noise per time: in units of the length, integrals of t^(i + j) are Hilbert's matrix.
+        powers = np.arange(degrees[k] + 1)
+        inverse = np.diag(np.linalg.inv(1.0 / (powers[:, None] + powers + 1.0)))
+        errors = tuple((np.sqrt(noises[k] * cells.width / length * inverse) / length**powers).tolist())
         start = None
         if k:
             around, pair = breaks[k - 1 : k + 2], slice(k - 1, k + 1)
@@ -280,7 +283,7 @@ def phase_errors(
 
 
 def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
-    """Mean time from one start of work of a processor to its next; 0 where their number is not known."""
+    """Return the mean time from one start of work of a processor to its next; 0 where their number is not known."""
     if not n_locations:
         return 0.0
     heights = tree.heights
@@ -291,7 +294,7 @@ def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
 
 
 def noises_of_phases(cells: Cells, places: Ints, degrees: Ints) -> Floats:
-    """Long-run variance of a cell of each phase."""
+    """Return the long-run variance of a cell of each phase."""
     values = cells.values
     errors = residuals(values, places, degrees)
     highest, period = int(degrees.max()), math.ceil(cells.period)
@@ -309,37 +312,18 @@ def noises_of_phases(cells: Cells, places: Ints, degrees: Ints) -> Floats:
     return noises
 
 
-def _misplaced(cells: Cells, places: Ints) -> Floats:
-    """What each break adds to a phase's sum over cells if it lies anywhere within a period: standard deviation."""
-    half = math.ceil(0.5 * cells.period)
-    last = len(cells.values) - 1
-    jumps = cells.values[np.minimum(places + half, last)] - cells.values[np.maximum(places - 1 - half, 0)]
-    jumps[[0, -1]] = 0.0
-    return np.asarray(jumps * cells.period / math.sqrt(12.0))
-
-
-def _coefficient_errors(noise: float, length: float, degree: int) -> tuple[float, ...]:
-    """Standard errors of coefficients of powers of time, for noise per time over ``length``."""
-    powers = np.arange(degree + 1)
-    # In units of the length, where the matrix of integrals of t^(i + j) is Hilbert's.
-    inverse = np.linalg.inv(1.0 / (powers[:, None] + powers[None, :] + 1.0))
-    return tuple(float(e) for e in np.sqrt(noise / length * np.diag(inverse)) / length**powers)
-
-
 def _break_interval(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], noises: Floats
 ) -> tuple[float, float]:
-    """Where the middle of three breaks may be, without the cycle: edges of cells with squares near the least."""
+    """Return where the middle of three breaks may be, without the cycle: edges of cells with squares near the least."""
     begin, middle, end = (float(value) for value in breaks)
     width = cells.width
     inner = np.arange(math.floor(begin / width) + 2, math.ceil(end / width) - 1) * width
     places = np.unique(np.append(inner[(inner > begin) & (inner < end)], middle))
-    squares = np.array(
-        [
-            tree.error(tree.interval(begin, place), degrees[0]) + tree.error(tree.interval(place, end), degrees[1])
-            for place in places.tolist()
-        ]
-    )
+    squares = np.array([
+        tree.error(tree.interval(begin, place), degrees[0]) + tree.error(tree.interval(place, end), degrees[1])
+        for place in places.tolist()
+    ])  # fmt: skip
     limits = LIMIT * width * np.where(places < middle, noises[0], noises[1])
     near = places[squares - squares.min() <= limits]
     low, high = min(float(near.min(initial=middle)), middle), max(float(near.max(initial=middle)), middle)

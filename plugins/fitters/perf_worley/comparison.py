@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from perf_worley.activity import Activity, joined
-from perfcore.base.arrays import Floats
 from perfcore.data.units import NANOSECONDS
 from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from perf_worley.phase_model import PhaseModel
 
 
 # Measured on simulated pairs of runs of one program, and on recorded ones.
@@ -80,9 +79,8 @@ def match_phases(
                     level = abs(one.level - other.level)
                     if ratio != 1.0:
                         level = min(level, abs(one.level * ratio - other.level) / max(1.0, ratio))
-                    distance = (
-                        level + _RISE * abs(one.rise - other.rise) + _SHARE * abs(math.log(one.share / other.share))
-                    )
+                    distance = level + _RISE * abs(one.rise - other.rise)
+                    distance += _SHARE * abs(math.log(one.share / other.share))
                     price = (distance + _JOINED * (k + q - 2)) * size
                     named = of_names[i - k, j - q, i, j] = _RUNS * unlike(one.runs, other.runs) * size
                     options.append((cost[i - k, j - q] + price + named, (i - k, j - q)))
@@ -98,28 +96,12 @@ def match_phases(
 
 
 def unlike(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> float:
-    """How much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not
+    """Return how much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not
     known.
     """
     if not one or not other:
         return 0.0
     return 0.5 * sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in one.keys() | other.keys())
-
-
-class _HasPhases(Protocol):
-    """What is asked here of a `perf_worley.phase_model.PhaseModel`, which compares itself by these functions."""
-
-    @property
-    def phases(self) -> Sequence[Any]: ...
-    @property
-    def time_unit(self) -> str: ...
-    @property
-    def start(self) -> float: ...
-    @property
-    def end(self) -> float: ...
-    @property
-    def n_locations(self) -> int | None: ...
-    def evaluate(self, phase: Any, times: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -143,7 +125,7 @@ class PhaseComparison(Result):
     limit: ClassVar[float] = ALIKE
 
     names: tuple[str, str]
-    models: tuple[_HasPhases, _HasPhases]
+    models: tuple[PhaseModel, PhaseModel]
     time_unit: str  # of all times here
     pairs: tuple[tuple[Side | None, Side | None], ...]  # the same phases of both, in order; None without partner
     totals: tuple[Side, Side]  # both runs as wholes
@@ -170,7 +152,7 @@ class PhaseComparison(Result):
         }
 
 
-def compare_phases(one: _HasPhases, other: _HasPhases, names: tuple[str, str]) -> PhaseComparison:
+def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -> PhaseComparison:
     """Match the phases of two runs and compare them."""
     models = (one, other)
     factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
@@ -185,27 +167,23 @@ def compare_phases(one: _HasPhases, other: _HasPhases, names: tuple[str, str]) -
         by_name = unlike(activities[0].shares, activities[1].shares) <= _SAME_NAMES
     shapes = (_shape_of(one, scales[0], by_name is True), _shape_of(other, scales[1], by_name is True))
     pairs, cost = match_phases((len(one.phases), len(other.phases)), shapes, scales[0] / scales[1])
-    sides = tuple(
-        (
-            side_of(one, pair.first, factors[0]) if pair.first else None,
-            side_of(other, pair.second, factors[1]) if pair.second else None,
-        )
-        for pair in pairs
-    )
-    first, second = (
-        side_of(model, range(len(model.phases)), factor) for model, factor in zip(models, factors, strict=True)
-    )
-    return PhaseComparison(names, models, one.time_unit, sides, (first, second), cost, by_name)
+    pairs = [*pairs, Pair(range(len(one.phases)), range(len(other.phases)))]  # and both runs as wholes
+    firsts = [side_of(one, pair.first, factors[0]) if pair.first else None for pair in pairs]
+    seconds = [side_of(other, pair.second, factors[1]) if pair.second else None for pair in pairs]
+    *sides, totals = zip(firsts, seconds, strict=True)
+    assert totals[0] is not None
+    assert totals[1] is not None
+    return PhaseComparison(names, models, one.time_unit, tuple(sides), (totals[0], totals[1]), cost, by_name)
 
 
 def _activity(phases: Sequence[Any]) -> Activity | None:
-    """What runs in some phases together; None where it is not known of all."""
+    """Return what runs in some phases together; None where it is not known of all."""
     parts = [phase.activity for phase in phases]
     return joined(parts) if all(part is not None for part in parts) else None
 
 
-def _mean(model: _HasPhases, begin: float, end: float) -> float:
-    """Mean of the model over a stretch; exact for polynomials."""
+def _mean(model: PhaseModel, begin: float, end: float) -> float:
+    """Return the mean of the model over a stretch; exact for polynomials."""
     total = 0.0
     for phase in model.phases:
         low, high = max(begin, phase.start), min(end, phase.end)
@@ -215,7 +193,7 @@ def _mean(model: _HasPhases, begin: float, end: float) -> float:
     return total / (end - begin)
 
 
-def _shape_of(model: _HasPhases, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
+def _shape_of(model: PhaseModel, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
     def shape(first: int, last: int) -> Shape:
         begin, end = model.phases[first].start, model.phases[last - 1].end
         middle = 0.5 * (begin + end)
@@ -231,8 +209,8 @@ def _shape_of(model: _HasPhases, scale: float, by_name: bool) -> Callable[[int, 
     return shape
 
 
-def side_of(model: _HasPhases, phases: range, factor: float = 1.0) -> Side:
-    """Some neighbouring phases of a run together, at least one; times in the model's unit times a factor."""
+def side_of(model: PhaseModel, phases: range, factor: float = 1.0) -> Side:
+    """Return some neighbouring phases of a run together, at least one; times in the model's unit times a factor."""
     chosen = [model.phases[k] for k in phases]
     begin, end = chosen[0].start, chosen[-1].end
     level = _mean(model, begin, end)

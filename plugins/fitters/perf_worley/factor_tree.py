@@ -115,7 +115,7 @@ def factor_blocks(triangles, rows, blocks):  # type: ignore[no-untyped-def]
 
 @kernel
 def stack(left, right):  # type: ignore[no-untyped-def]
-    """Factor of two neighbouring intervals together."""
+    """Return the factor of two neighbouring intervals together."""
     joined = left.copy()
     absorb(joined, right)
     return joined
@@ -194,7 +194,7 @@ class FactorTree:
         return np.stack(columns, axis=-1)
 
     def _rows(self, left: Floats, right: Floats, heights: Floats) -> tuple[Floats, Ints]:
-        """Weighted rows of the steps, and for each the step that it belongs to."""
+        """Return weighted rows of the steps, and for each the step that it belongs to."""
         owner = np.arange(len(left))
         accepted: list[tuple[Floats, Ints]] = []
         for _ in range(_MAX_HALVINGS):
@@ -235,7 +235,7 @@ class FactorTree:
         return values
 
     def _direct(self, first: int, last: int, begin: float, end: float) -> Floats:
-        """Factor of steps ``first`` to ``last - 1`` cut to [begin, end]."""
+        """Return the factor of steps ``first`` to ``last - 1`` cut to [begin, end]."""
         triangle = np.zeros(self.nodes.shape[1:])
         left = np.maximum(self.edges[first:last], begin)
         right = np.minimum(self.edges[first + 1 : last + 1], end)
@@ -244,8 +244,8 @@ class FactorTree:
             absorb(triangle, self._rows(left[wide], right[wide], self.heights[first:last][wide])[0])
         return triangle
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
-        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Reach:
+        """Return the longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
         updates = 1
         first, last = step, min((step // BLOCK + 1) * BLOCK, self.n_steps)
         summary = np.zeros(self.nodes.shape[1:])
@@ -300,12 +300,12 @@ class FactorTree:
         if f_lower >= 0.0:
             part = 0.0
         elif f_upper > 0.0:
-            part, _ = bracket_root(excess, 0.0, f_lower, width, f_upper, max(gap, 1e-13 * width))
+            part, _ = bracket_root(excess, 0.0, f_lower, width, f_upper, 1e-13 * width)
         summary = stack(summary, self._direct(first, first + 1, begin, begin + part))
         return Reach(begin + part, first, summary, updates)
 
     def interval(self, begin: float, end: float) -> Floats:
-        """Factor of [begin, end]."""
+        """Return the factor of [begin, end]."""
         first = min(max(int(np.searchsorted(self.edges, begin, side="right")) - 1, 0), self.n_steps - 1)
         last = max(int(np.searchsorted(self.edges, end, side="left")) - 1, first)
         left_block, right_block = first // BLOCK, last // BLOCK
@@ -331,14 +331,14 @@ class FactorTree:
         return self.interval(begin, self.duration)
 
     def error(self, summary: Floats, degree: int) -> float:
-        """Squared error of the best combination; columns that are noise on the interval do not count."""
+        """Return the squared error of the best combination; columns that are noise on the interval do not count."""
         squared = float(summary[-1, -1]) ** 2
         for i in _dependent(summary):
             squared += float(summary[i, -1]) ** 2
         return squared
 
     def coefficients(self, summary: Floats) -> Floats:
-        """Coefficients of the constant and of each function; 0 for columns that are noise on the interval."""
+        """Return coefficients of the constant and of each function; 0 for columns that are noise on the interval."""
         n = summary.shape[0] - 1
         use = [i for i in range(n) if i not in _dependent(summary)]
         solution = np.zeros(n)
@@ -363,7 +363,7 @@ def moment_tree(curve: UtilizationCurve, often: bool = False) -> MomentTree:
 
 
 def factor_tree(curve: UtilizationCurve, basis: PhaseBasis) -> FactorTree:
-    """The factor tree of a curve for the functions of a basis; the one asked last is kept."""
+    """Return the factor tree of a curve for the functions of a basis; the one asked last is kept."""
     kept = _factor_trees.get(curve)
     if kept is None or kept[0] != basis:
         kept = _factor_trees[curve] = (basis, FactorTree(curve, basis))
@@ -371,5 +371,5 @@ def factor_tree(curve: UtilizationCurve, basis: PhaseBasis) -> FactorTree:
 
 
 def error_tree(curve: UtilizationCurve, basis: PhaseBasis) -> MomentTree | FactorTree:
-    """The tree for a basis."""
+    """Return the tree for a basis."""
     return factor_tree(curve, basis) if basis.functions else moment_tree(curve, often=basis.mixed)

@@ -66,11 +66,15 @@ class WorleyFitter(Fitter):
             placed = [minimax.within(merged, options.tolerance, maker.basis)]
             counts = [len(placed[0].breaks) - 1]
         objective = minimax.objective
-        if options.refine and not options.functions:
+        refine = options.refine
+        if refine is None:  # epsilon of noisy samples is that of their noise, which moves breaks into long phases
+            refine = isinstance(data, Series) and len(counts) > 1
+        if refine and not options.functions:
             objective, placed = LEAST_SQUARES, maker.refined(placed)
         found = by_rule_of_errors(maker, counts, placed, objective, options.rule, WORTH)
         rule = options.rule if len(counts) > 1 else None
-        return _model("worley", curve, found, found.phases, to_dict(options), rule=rule, scale=scale)
+        chosen = {**to_dict(options), "refine": refine}
+        return _model("worley", curve, found, found.phases, chosen, rule=rule, scale=scale)
 
 
 class PhasesFitter(Fitter):
@@ -157,7 +161,7 @@ def _model(
 
 
 def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCurve:
-    """The utilization curve of whatever was given."""
+    """Return the utilization curve of whatever was given."""
     if options.column is not None and not isinstance(data, Series):
         raise OptionError("--column belongs to time series; these data have no columns to choose from")
     if isinstance(data, Trace):
@@ -175,13 +179,13 @@ def as_curve(data: Any, options: WorleyOptions | PhasesOptions) -> UtilizationCu
 
 
 def _counts(phases: str, curve: UtilizationCurve) -> list[int]:
-    """Numbers of phases to try; of a range those that the curve has steps for."""
+    """Return numbers of phases to try; of a range those that the curve has steps for."""
     first, _, last = (_AUTO if phases == "auto" else phases).partition("..")
     return list(range(int(first), max(min(int(last or first), curve.n_steps), int(first)) + 1))
 
 
 def _basis(options: WorleyOptions, scale: float) -> PhaseBasis:
-    """What a phase may look like."""
+    """Return what a phase may look like."""
     from perf_worley.factor_tree import PhaseBasis
 
     functions = tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions)

@@ -21,7 +21,7 @@ _LEAST_SHARE = 0.01
 
 
 def report_of(found: Iterations) -> Report:
-    """Return number and mean duration of the iterations, each of them, and the mean iteration."""
+    """Return the number and mean duration of the iterations, each of them, and the mean iteration."""
     name = Path(found.source).name or found.source
     title = f"Iterations of {name}"
     if not found.count or found.period is None:
@@ -136,7 +136,7 @@ def _columns(found: Iterations, index: Any) -> list[Column]:
 
 
 def _differences(found: Iterations) -> list[str]:
-    """The mean iteration by category, the slowest one, and what makes the difference."""
+    """Return the mean iteration by category, the slowest one, and what makes the difference."""
     differences = found.differences
     assert differences is not None
     assert found.period is not None
@@ -162,20 +162,20 @@ def _differences(found: Iterations) -> list[str]:
 
 
 def _in_words(shares: Mapping[str, float]) -> str:
-    """Shares of categories, the largest first, without those that are hardly any."""
+    """Return shares of categories, the largest first, without those that are hardly any."""
     ordered = sorted(shares.items(), key=lambda each: -abs(each[1]))
     parts = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
     return ", ".join(parts)
 
 
 def _ordinal(number: int) -> str:
-    """A number in an order."""
+    """Return a number in an order."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
-    """Number, duration, spread, and the iteration that differs."""
+    """Return number, duration, spread, and the iteration that differs."""
     text = f"{count} iterations, mean {_rounded(period, unit)}"
     if spread is not None:
         text += f", CV {spread:.1%}"
@@ -186,5 +186,5 @@ def in_a_line(count: int, period: float, spread: float | None, unit: str, unusua
 
 
 def _rounded(duration: float, unit: str) -> str:
-    """A duration in a readable unit, with four digits."""
+    """Return a duration in a readable unit, with four digits."""
     return readable(float(f"{duration:.4g}"), unit)

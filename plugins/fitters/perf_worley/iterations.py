@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from perf_traces.windows import CUT, families, merged_spans, occurrences
 from perf_views.names import plain_name
-from perf_worley.activity import Activity, activities, clipped_sums, joined
+from perf_worley.activity import Activity, activities, clipped_sums, joined, summed
 from perf_worley.alignment import align, candidates, signal_of
 from perf_worley.iteration_answers import in_a_line, report_of
 from perf_worley.phase_maker import Found, PhaseMaker, with_errors
@@ -45,7 +45,7 @@ _OBJECTIVE = "as marked"
 
 
 def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Ints, Ints]:
-    """Labels, starts and ends of the iterations that a marker names: from where it begins to where it ends."""
+    """Return labels, starts and ends of the iterations that a marker names: from where it begins to where it ends."""
     marks = occurrences(trace, marker)
     starts, ends = marks.starts, marks.ends.copy()
     ends[:-1] = np.minimum(ends[:-1], starts[1:])  # of several ranks: until the first one begins the next
@@ -56,7 +56,7 @@ def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Ints, 
 
 
 def marked_iterations(trace: Trace) -> tuple[str, Ints, Ints] | None:
-    """Name, starts and ends of the iterations that markers or states count; None where none count.
+    """Return the name, starts and ends of the iterations that markers or states count; None where none count.
 
     An iteration begins when its name first occurs anywhere, and lasts until the next one begins; one before a gap until
     its own name ends. The last one lasts beyond that as others usually do, where this is the smaller part.
@@ -154,7 +154,7 @@ class Differences:
         return dict(zip(self.categories, (stray / stray.sum()).tolist(), strict=True)) if stray.sum() >= 1.0 else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Times and shares, JSON-ready."""
+        """Return times and shares, JSON-ready."""
         return {
             "processor_ns": {name: self.times_ns[:, index].tolist() for index, name in enumerate(self.categories)},
             **{name: getattr(self, name) for name in ("mean_shares", "shares_of_variance", "shares_of_slowest")},
@@ -163,12 +163,8 @@ class Differences:
 
 
 def differences_of(activities: Sequence[Activity]) -> Differences:
-    """What makes iterations differ."""
-    total: dict[str, int] = {}
-    for activity in activities:
-        for name, time in activity.categories_ns.items():
-            total[name] = total.get(name, 0) + time
-    names = sorted(total, key=lambda name: (name != "computing", name == "no state", -total[name]))
+    """Return what makes iterations differ."""
+    names = list(summed(activity.categories_ns for activity in activities))
     times = [[activity.categories_ns.get(name, 0) for name in names] for activity in activities]
     return Differences(tuple(names), np.array(times, dtype=np.int64).reshape(len(times), len(names)))
 
@@ -202,7 +198,7 @@ class Iterations(Result):
     representation: str | None = None  # what `save` makes of the durations, by default as of samples
 
     def report(self, data: Any = None) -> Report:
-        """Return number and mean duration of the iterations, and each of them."""
+        """Return the number and mean duration of the iterations, and each of them."""
         return report_of(self)
 
     @property
@@ -220,7 +216,7 @@ class Iterations(Result):
         return float(self.durations.std(ddof=1) / self.durations.mean()) if self.count > 1 else None
 
     def value(self, representation: str | None = None) -> StochasticValue:
-        """The duration of an iteration in seconds as a stochastic value, for structural models."""
+        """Return the duration of an iteration in seconds as a stochastic value, for structural models."""
         if not self.count:
             raise DataError(f"{self.source}: has no iterations, whose duration could be a value")
         seconds = self.durations * (NANOSECONDS[self.time_unit] / NANOSECONDS["s"])
@@ -252,7 +248,7 @@ def iterations_of(
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
 ) -> Iterations:
-    """The iterations of a curve and, where it is of one, of its trace; see `iterations`."""
+    """Return the iterations of a curve and, where it is of one, of its trace; see `iterations`."""
     labels: tuple[str, ...] = ()
     explained, factor = None, nanoseconds_per(curve.time_unit)
     start_ns = 0 if trace is None else trace.span_ns[0]
@@ -300,7 +296,7 @@ def iterations_of(
 
 
 def _unusual(durations: Floats, times: Ints | None, trace: Trace | None, factor: float) -> Unusual | None:
-    """The iteration that differs most, where it differs more than they usually do."""
+    """Return the iteration that differs most, where it differs more than they usually do."""
     if len(durations) < 3:
         return None
     median = float(np.median(durations))
@@ -324,21 +320,14 @@ def _unusual(durations: Floats, times: Ints | None, trace: Trace | None, factor:
 def repetition(
     curve: UtilizationCurve, trace: Trace | None, busy: Sequence[str] | None, idle: Sequence[str] | None
 ) -> Repetition | None:
-    """The iterations of a run, for its model; None where there are none."""
+    """Return the iterations of a run, for its model; None where there are none."""
     if curve not in _known:
         found = iterations_of(curve, trace, busy=busy, idle=idle)
-        _known[curve] = (
-            None
-            if found.period is None
-            else Repetition(
-                count=found.count,
-                period=found.period,
-                spread=found.spread or 0.0,
-                start=float(found.starts[0]),
-                end=float(found.ends[-1]),
-                text=in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual),
-            )
-        )
+        _known[curve] = None
+        if found.period is not None:
+            text = in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual)
+            ends = float(found.starts[0]), float(found.ends[-1])
+            _known[curve] = Repetition(found.count, found.period, found.spread or 0.0, *ends, text)
     return _known[curve]
 
 
@@ -364,7 +353,7 @@ def merge_repeated_phases(maker: PhaseMaker, phases: Sequence[Phase], iterations
 
 
 def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Stretches of a run by its markers; each lasts until its marker ends or the next one begins."""
+    """Return stretches of a run by its markers; each lasts until its marker ends or the next one begins."""
     first, last = trace.span_ns
     spans = []
     for name in dict.fromkeys(markers):
@@ -388,7 +377,7 @@ def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], l
 
 
 def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found:
-    """The best function of each stretch that markers make."""
+    """Return the best function of each stretch that markers make."""
     curve, factor = maker.curve, nanoseconds_per(maker.curve.time_unit)
     edges, labels = marked_stretches(trace, markers)
     breaks = (np.array(edges, dtype=np.int64) - edges[0]) / factor

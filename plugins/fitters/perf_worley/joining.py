@@ -26,7 +26,7 @@ _REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
 def agreed_models(
     models: Sequence[Any], names: Sequence[str], with_phases: Callable[[int, int], Any]
 ) -> list[tuple[Any, bool]]:
-    """Models with the number of phases that most runs have, where a run agrees better with the others so.
+    """Return models with the number of phases that most runs have, where a run agrees better with the others so.
 
     Runs of one program have the same phases; of which one that is noisier may show fewer, or one too many.
     """
@@ -48,7 +48,7 @@ def agreed_models(
 
 
 def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]]:
-    """Phases of several runs that are the same, in order."""
+    """Return phases of several runs that are the same, in order."""
     from perf_worley.comparison import ALIKE, compare_phases
 
     parent = {(run, phase): (run, phase) for run, model in enumerate(models) for phase in range(len(model.phases))}
@@ -76,7 +76,7 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
         groups.setdefault(root(node), []).append(node)
 
     def place(node: tuple[int, int]) -> float:
-        """Where it lies in its run, as a share of the duration."""
+        """Return where it lies in its run, as a share of the duration."""
         model, phase = models[node[0]], models[node[0]].phases[node[1]]
         return float((0.5 * (phase.start + phase.end) - model.start) / (model.end - model.start))
 
@@ -90,7 +90,7 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
 def join_runs(
     parts: Iterable[tuple[Path, UtilizationCurve]], fields: Sequence[Mapping[str, Any]], name: str
 ) -> Measurements:
-    """Durations and processor times of the phases that several runs have in common.
+    """Return durations and processor times of the phases that several runs have in common.
 
     Each run is fitted separately, phases of neighbours are matched in their order, and a phase is called by its place:
     ``phase 1``. Several phases of one run count together where another has them as one.
@@ -150,7 +150,7 @@ def join_runs(
 def _with_processors(
     fields: Sequence[Mapping[str, Any]], curves: Sequence[UtilizationCurve], name: str
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """What is known of each run, with its number of processors, and the parameters, processors first."""
+    """Return what is known of each run, with its number of processors, and the parameters, processors first."""
     numbers = [f for f, value in fields[0].items() if not isinstance(value, str) and f not in _REPETITIONS]
     run_fields = [dict(each) for each in fields]
     named = bool(guess_roles(numbers, set(numbers)).parameters)

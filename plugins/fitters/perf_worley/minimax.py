@@ -28,14 +28,14 @@ class ErrorTree(Protocol):
     duration: float
     n_steps: int
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float) -> Any:
-        """Longest phase from ``begin`` in ``step`` with squared error at most ``limit``: a `Reach`."""
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Any:
+        """Return the longest phase from ``begin`` in ``step`` with squared error at most ``limit``: a `Reach`."""
 
     def rest(self, begin: float, step: int) -> Any:
-        """Summary from ``begin`` to the end of the curve."""
+        """Return the summary from ``begin`` to the end of the curve."""
 
     def error(self, summary: Any, degree: int) -> float:
-        """Squared error of a summary."""
+        """Return the squared error of a summary."""
 
 
 class Element(NamedTuple):
@@ -54,13 +54,13 @@ class Uniform:
 
     degree: int
 
-    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float, gap: float) -> Element:
+    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float) -> Element:
         """Step b) of Algorithm K."""
-        end, last_step, summary, updates = tree.reach(begin, step, tolerance * tolerance, self.degree, gap)
+        end, last_step, summary, updates = tree.reach(begin, step, tolerance * tolerance, self.degree)
         return Element(end, last_step, self.degree, math.sqrt(tree.error(summary, self.degree)), updates)
 
     def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
-        """The last element of the partition."""
+        """Return the last element of the partition."""
         error = math.sqrt(tree.error(tree.rest(begin, step), self.degree))
         return Element(tree.duration, tree.n_steps - 1, self.degree, error, 1)
 
@@ -69,10 +69,10 @@ class Uniform:
 class Mixed:
     """Constant, linear or quadratic, whichever is simplest for the time that it covers (section 5.1)."""
 
-    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float, gap: float) -> Element:
+    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float) -> Element:
         """Rules 1 to 6, and the rules for an element that reaches the end of the curve."""
         squared = tolerance * tolerance
-        reaches = [tree.reach(begin, step, share * squared, degree, gap) for degree, share in enumerate(_SHARE)]
+        reaches = [tree.reach(begin, step, share * squared, degree) for degree, share in enumerate(_SHARE)]
         updates = sum(reach.updates for reach in reaches)
         constant, linear, quadratic = (reach.end - begin for reach in reaches)
         final = self.finish(tree, begin, step) if reaches[2].end == tree.duration else None
@@ -116,7 +116,7 @@ class Partition:
     updates: int = 0  # least-squares updates that it took
 
 
-def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule, gap: float = 0.0) -> Partition:
+def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule) -> Partition:
     """Run Algorithm K.
 
     Worley's Algorithm K: the phases that one error tolerance gives, from left to right.
@@ -129,10 +129,7 @@ def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule,
     result = Partition(tolerance)
     begin, step = 0.0, 0
     for number in range(1, n_phases + 1):
-        if number < n_phases:
-            element = rule.extend(tree, begin, step, tolerance, gap)
-        else:
-            element = rule.finish(tree, begin, step)
+        element = rule.extend(tree, begin, step, tolerance) if number < n_phases else rule.finish(tree, begin, step)
         result.breaks.append(element.end)
         result.degrees.append(element.degree)
         result.updates += element.updates
@@ -146,15 +143,15 @@ def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule,
 class _Objective:
     """Worley's f of a tolerance, and the partition of the least one that n phases can meet."""
 
-    def __init__(self, tree: ErrorTree, n_phases: int, rule: PhaseRule, gap: float) -> None:
-        self._arguments = tree, n_phases, rule, gap
+    def __init__(self, tree: ErrorTree, n_phases: int, rule: PhaseRule) -> None:
+        self._arguments = tree, n_phases, rule
         self.best: Partition | None = None
         self.evaluations = self.updates = 0
 
     def __call__(self, tolerance: float) -> float:
         """F falls like -1/tolerance towards 0; its logarithm keeps the sign and is nearly straight there."""
-        tree, n_phases, rule, gap = self._arguments
-        result = partition(tree, n_phases, tolerance, rule, gap)
+        tree, n_phases, rule = self._arguments
+        result = partition(tree, n_phases, tolerance, rule)
         self.evaluations += 1
         self.updates += result.updates
         f = result.objective
@@ -163,7 +160,7 @@ class _Objective:
         return f if f >= 0.0 else -math.log1p(-f)
 
     def feasible(self, upper: float) -> tuple[float, float]:
-        """A bound that is right up to rounding, made right, and its f."""
+        """Return a bound that is right up to rounding, made right, and its f."""
         f = self(upper)
         while f < 0.0:
             upper *= 1.0 + 4.0 * _RELATIVE
@@ -191,17 +188,17 @@ class MixedTolerances:
     missed.
     """
 
-    def __init__(self, tree: ErrorTree, most: int, gap: float = 0.0) -> None:
-        self.tree, self.most, self.gap, self.rule = tree, most, gap, Mixed()
+    def __init__(self, tree: ErrorTree, most: int) -> None:
+        self.tree, self.most, self.rule = tree, most, Mixed()
         self.largest = self.rule.finish(tree, 0.0, 0).error
         self._needed: dict[int, int] = {}
 
-    def least(self, n_phases: int, below: float, absolute: float | None = None) -> tuple[Partition, int, int]:
-        """The partition of the least tolerance, evaluations and updates."""
+    def least(self, n_phases: int, below: float) -> tuple[Partition, int, int]:
+        """Return the partition of the least tolerance, evaluations and updates."""
         if self.largest <= 0.0:
-            return _exact(self.tree, self.rule, self.gap)
+            return _exact(self.tree, self.rule)
         place = 0 if below <= 0.0 else max(math.ceil(math.log(self.largest / below) / math.log(_RATIO)), 0)
-        objective = _Objective(self.tree, n_phases, self.rule, self.gap)
+        objective = _Objective(self.tree, n_phases, self.rule)
         while place > 0 and self._phases(place, objective) > n_phases:
             place -= 1
         upper, _ = objective.feasible(self.largest * _RATIO**-place)
@@ -209,18 +206,17 @@ class MixedTolerances:
             lower = self.largest * _RATIO ** -(place + 1)
             f_lower = objective(lower)
             if f_lower < 0.0:
-                width = 0.5 * absolute if absolute is not None else _RELATIVE * upper
-                bracket_root(objective, lower, f_lower, upper, objective(upper), width)
+                bracket_root(objective, lower, f_lower, upper, objective(upper), _RELATIVE * upper)
         return objective.found
 
     def _phases(self, place: int, counted: _Objective) -> int:
-        """How many phases a tolerance of the grid needs; more never do worse."""
+        """Return how many phases a tolerance of the grid needs; more never do worse."""
         if place not in self._needed:
             tolerance = self.largest * _RATIO**-place
             begin, step, count = 0.0, 0, 1
             counted.evaluations += 1
             while count <= self.most:
-                element = self.rule.extend(self.tree, begin, step, tolerance, self.gap)
+                element = self.rule.extend(self.tree, begin, step, tolerance)
                 counted.updates += element.updates
                 if element.end >= self.tree.duration:
                     break
@@ -250,13 +246,12 @@ class Minimax(SequenceSegmenter):
     options: WorleyOptions
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """Phases for increasing n; the tolerance for each n bounds the next one's from above."""
+        """Return phases for increasing n; the tolerance for each n bounds the next one's from above."""
         if not isinstance(basis, PhaseBasis):
             basis = PhaseBasis(basis.degree)
         tree = error_tree(curve, basis)
         segmentations: list[Segmentation] = []
-        absolute, gap = self.options.epsilon_tolerance, self.options.break_tolerance or 0.0
-        mixed = MixedTolerances(tree, max(counts), gap) if basis.mixed else None
+        mixed = MixedTolerances(tree, max(counts)) if basis.mixed else None
         rule = Uniform(2 if basis.mixed else basis.degree)  # quadratics bound the mixed basis from below
         upper = rule.finish(tree, 0.0, 0).error
         with progress.bar("phases", len(counts)) as advance:
@@ -266,10 +261,10 @@ class Minimax(SequenceSegmenter):
                     result = Partition(0.0, breaks=curve.relative_edges.tolist(), degrees=[0] * curve.n_steps)
                     evaluations, updates, upper = 0, 0, 0.0
                 else:
-                    result, evaluations, updates = least_tolerance(tree, n, rule, upper, absolute, gap)
+                    result, evaluations, updates = least_tolerance(tree, n, rule, upper)
                     upper = result.tolerance
                     if mixed is not None:
-                        result, *further = mixed.least(n, upper, absolute)
+                        result, *further = mixed.least(n, upper)
                         evaluations, updates = evaluations + further[0], updates + further[1]
                 segmentations.append(
                     Segmentation(
@@ -285,20 +280,18 @@ class Minimax(SequenceSegmenter):
         """As many phases as a tolerance needs: Algorithm K by itself."""
         most = min(MOST_PHASES, curve.n_steps)
         rule: PhaseRule = Mixed() if basis.mixed else Uniform(basis.degree)
-        result = partition(error_tree(curve, basis), most, tolerance, rule, self.options.break_tolerance or 0.0)
+        result = partition(error_tree(curve, basis), most, tolerance, rule)
         if result.objective < 0.0:
             raise OptionError(f"--tolerance {tolerance:g} needs more than {most:,} phases; give a larger one")
         degrees = np.array(result.degrees) if basis.mixed else None
         return Segmentation(np.array(result.breaks), degrees, {"tolerance": tolerance, "updates": result.updates})
 
 
-def least_tolerance(
-    tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float, absolute: float | None = None, gap: float = 0.0
-) -> tuple[Partition, int, int]:
+def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float) -> tuple[Partition, int, int]:
     """Solve f(epsilon) = 0 for the least tolerance that n phases can meet."""
     if upper <= 0.0:
-        return _exact(tree, rule, gap)
-    objective = _Objective(tree, n_phases, rule, gap)
+        return _exact(tree, rule)
+    objective = _Objective(tree, n_phases, rule)
     upper, f_upper = objective.feasible(upper)
     if n_phases > 1:
         lower, f_lower, shrink = upper, f_upper, 0.8
@@ -307,14 +300,13 @@ def least_tolerance(
             lower *= shrink
             f_lower = objective(lower)
             shrink *= shrink  # the tolerance of n + 1 phases is near that of n, of 20 far from that of one
-        width = 0.5 * absolute if absolute is not None else _RELATIVE * upper
         if f_lower < 0.0:
-            bracket_root(objective, lower, f_lower, upper, f_upper, width)
+            bracket_root(objective, lower, f_lower, upper, f_upper, _RELATIVE * upper)
     return objective.found
 
 
-def _exact(tree: ErrorTree, rule: PhaseRule, gap: float) -> tuple[Partition, int, int]:
-    """One phase, of a curve that it fits without error."""
-    result = partition(tree, 1, 1.0, rule, gap)
+def _exact(tree: ErrorTree, rule: PhaseRule) -> tuple[Partition, int, int]:
+    """Return one phase, of a curve that it fits without error."""
+    result = partition(tree, 1, 1.0, rule)
     result.tolerance = 0.0
     return result, 1, result.updates

@@ -64,7 +64,7 @@ def relative_edges(curve: UtilizationCurve) -> Floats:
 
 @kernel
 def summarize(edges, heights, origin, first, last, begin, end):  # type: ignore[no-untyped-def]
-    """Summary of steps ``first`` to ``last - 1`` cut to [begin, end], made directly from the steps.
+    """Return the summary of steps ``first`` to ``last - 1`` cut to [begin, end], made directly from the steps.
 
     Heights count from ``origin``.
     """
@@ -112,7 +112,7 @@ def summarize(edges, heights, origin, first, last, begin, end):  # type: ignore[
 
 @kernel
 def join(left, right):  # type: ignore[no-untyped-def]
-    """Summary of two neighbouring intervals together.
+    """Return the summary of two neighbouring intervals together.
 
     With a and b the shares of the width, P_l of the whole is on the left part (s = a, t = -b) and on the right part
     (s = b, t = a) the combination ``sum_j T[l, j] P_j`` with ``T`` from expanding ``P_l(s v + t)``. Only the
@@ -164,7 +164,7 @@ def join(left, right):  # type: ignore[no-untyped-def]
 
 @kernel
 def squared_error(summary, degree):  # type: ignore[no-untyped-def]
-    """Squared L2 error of the best polynomial of ``degree`` 0 to 3."""
+    """Return the squared L2 error of the best polynomial of ``degree`` 0 to 3."""
     w, _, c1, c2, c3, r = summary
     if degree < 3:
         r += w * c3 * c3 / 7.0
@@ -177,7 +177,7 @@ def squared_error(summary, degree):  # type: ignore[no-untyped-def]
 
 @kernel
 def node(nodes, i):  # type: ignore[no-untyped-def]
-    """A row as a summary."""
+    """Return a row as a summary."""
     return (nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3], nodes[i, 4], nodes[i, 5])
 
 
@@ -204,8 +204,8 @@ def join_levels(nodes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-untyped-def]
-    """How much of the next step a phase takes, its summary, and the number of joins."""
+def within_step(summary, width, height, limit, degree):  # type: ignore[no-untyped-def]
+    """Return how much of the next step a phase takes, its summary, and the number of joins."""
     # The error grows with the part of the step that is taken (Theorem 2.3).
     lower, upper, updates = 0.0, width, 0
     joined = join(summary, (upper, height, 0.0, 0.0, 0.0, 0.0))
@@ -216,7 +216,7 @@ def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-
     slack = -f_lower
     moved = 0
     for _ in range(_MAX_ITERATIONS):
-        if slack <= _RELATIVE_GAP * limit or upper - lower <= gap:
+        if slack <= _RELATIVE_GAP * limit or upper <= lower:
             break
         # Regula falsi; an end that stays twice has its value halved (Illinois), so that both ends close in.
         part = lower + (upper - lower) * (f_lower / (f_lower - f_upper))
@@ -241,8 +241,8 @@ def within_step(summary, width, height, limit, degree, gap):  # type: ignore[no-
 
 
 @kernel
-def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # type: ignore[no-untyped-def]
-    """The largest end at which the phase from ``begin`` has a squared error of at most ``limit``.
+def reach(edges, heights, origin, nodes, begin, step, limit, degree):  # type: ignore[no-untyped-def]
+    """Return the largest end at which the phase from ``begin`` has a squared error of at most ``limit``.
 
     Returns the end, the step in which it lies, the summary of the phase, and the number of joins.
     """
@@ -295,13 +295,13 @@ def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # ty
         else:
             last = middle
     width = edges[first + 1] - begin
-    part, summary, further = within_step(summary, width, heights[first] - origin, limit, degree, gap)
+    part, summary, further = within_step(summary, width, heights[first] - origin, limit, degree)
     return edges[first + 1] if part == width else begin + part, first, summary, updates + further
 
 
 @kernel
 def interval(edges, heights, origin, nodes, begin, first, end, last):  # type: ignore[no-untyped-def]
-    """Summary of [begin, end], where ``begin`` lies in step ``first`` and ``end`` in step ``last``."""
+    """Return the summary of [begin, end], where ``begin`` lies in step ``first`` and ``end`` in step ``last``."""
     n_leaves = nodes.shape[0] // 2
     left_block, right_block = first // BLOCK, last // BLOCK
     if left_block == right_block:
@@ -363,35 +363,35 @@ class MomentTree:
         lowest, highest = zip(*((part.min(), part.max()) for part in parts), strict=True)
         return float(min(lowest)), float(max(highest))
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
-        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
-        return Reach(*reach(*self.arrays, begin, step, limit, degree, gap))
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Reach:
+        """Return the longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
+        return Reach(*reach(*self.arrays, begin, step, limit, degree))
 
     def interval(self, begin: float, end: float) -> Summary:
-        """Summary of [begin, end]."""
+        """Return the summary of [begin, end]."""
         first = self.step_at(begin)
         # At an edge the interval ends with the step to its left.
         last = max(int(np.searchsorted(self.edges, end, side="left")) - 1, first)
         return self._summary(begin, first, end, last)
 
     def between(self, first: int, last: int) -> Summary:
-        """Summary between two edges, given by index."""
+        """Return the summary between two edges, given by index."""
         return self._summary(float(self.edges[first]), first, float(self.edges[last]), last - 1)
 
     def rest(self, begin: float, step: int) -> Summary:
-        """Summary from ``begin`` (in ``step``) to the end of the curve."""
+        """Return the summary from ``begin`` (in ``step``) to the end of the curve."""
         return self._summary(begin, step, self.duration, self.n_steps - 1)
 
     def _summary(self, begin: float, first: int, end: float, last: int) -> Summary:
         return interval(*self.arrays, begin, first, end, last)  # type: ignore[no-any-return]
 
     def step_at(self, time: float) -> int:
-        """Step that begins at ``time`` or contains it."""
+        """Return the step that begins at ``time`` or contains it."""
         return min(max(int(np.searchsorted(self.edges, time, side="right")) - 1, 0), self.n_steps - 1)
 
     @staticmethod
     def error(summary: Summary, degree: int) -> float:
-        """Squared L2 error of the best polynomial of this degree."""
+        """Return the squared L2 error of the best polynomial of this degree."""
         return squared_error.__wrapped__(summary, degree)  # type: ignore[no-any-return]
 
 
@@ -406,7 +406,7 @@ class ShortTree(MomentTree):
         """No tree."""
 
     def between(self, first: int, last: int) -> Summary:
-        """Summary between two edges, given by index."""
+        """Return the summary between two edges, given by index."""
         if (first, last) not in self._between:
             self._between[first, last] = super().between(first, last)
         return self._between[first, last]
@@ -438,8 +438,8 @@ class ShortTree(MomentTree):
         errors = e0 * e0 + e1 * e1 / 3.0 + curvature * curvature * (4.0 / 45.0) + third * third * (4.0 / 175.0)
         return width, mean, c1, c2, c3, width * float(half @ errors)
 
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
-        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
+    def reach(self, begin: float, step: int, limit: float, degree: int) -> Reach:
+        """Return the longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
         if self.edges[step + 1] <= begin:
             if step + 1 == self.n_steps:
                 return Reach(self.duration, step, EMPTY, 0)
@@ -468,7 +468,7 @@ class ShortTree(MomentTree):
                     return Reach(self.duration, self.n_steps - 1, summary, 1)
                 at = begin if not fit else float(self.edges[step + fit])
                 width, height = float(self.edges[step + fit + 1]) - at, float(self.heights[step + fit]) - self.origin
-                part, whole, joins = within_step.interpreted(summary, width, height, limit, degree, gap)
+                part, whole, joins = within_step.interpreted(summary, width, height, limit, degree)
                 if part < width:
                     return Reach(at + part, step + fit, whole, joins + 1)
             # The running squares are the difference of two that are far larger than the limit.
@@ -479,7 +479,7 @@ class ShortTree(MomentTree):
     def best_split(
         self, first: int, last: int, degree: int, right_degree: int, initial: int, below: float
     ) -> tuple[int, float]:
-        """Edge strictly between two with the least sum of the two squared errors, and that sum."""
+        """Return the edge strictly between two with the least sum of the two squared errors, and that sum."""
         x, heights = self.edges[first : last + 1], self.heights[first:last]
         heights = heights - heights.mean()
         left, right = x - x[0], (x[-1] - x)[::-1]
@@ -514,6 +514,6 @@ def _running(x: Floats, heights: Floats) -> tuple[Floats, Floats]:
 
 
 def _left(x: Floats, squares: Floats, means: Floats, degree: int) -> Floats:
-    """What the best polynomials leave of the running squares."""
+    """Return what the best polynomials leave of the running squares."""
     explained = _NORMS[: degree + 1] @ (means[: degree + 1] ** 2)
     return np.maximum(squares - x[1:] * explained, 0.0)

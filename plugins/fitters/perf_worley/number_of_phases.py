@@ -81,7 +81,7 @@ class RandomWalk:
         self._parameter = 0.5 * math.log(len(values))
 
     def lead(self, degree: int, n_phases: int) -> tuple[float, int]:
-        """How much likelier phases are than one curve, and the degree of that curve."""
+        """Return how much likelier phases are than one curve, and the degree of that curve."""
         counts = np.ones(len(self._values), dtype=np.bool_)
         breaks = self._models[degree].breaks[n_phases - 1]
         counts[breaks[1:-1] - 1] = counts[breaks[1:-1]] = False
@@ -91,7 +91,7 @@ class RandomWalk:
         return self._likelihood(degree, n_phases, counts) - price - single[best], best
 
     def is_refuted(self) -> bool:
-        """Whether phases of any number are far likelier, though those in question may not be."""
+        """Return whether phases of any number are far likelier, though those in question may not be."""
         return any(
             self.lead(degree, n)[0] > _CLEARLY
             for degree, models in self._models.items()
@@ -104,7 +104,7 @@ class RandomWalk:
 
 
 def likeliest(errors: Floats, counts: Booleans, correlations: Floats, steps: Floats) -> float:
-    """Largest log-likelihood of residuals (n,), those that ``counts`` marks, over what their level may do.
+    """Return the largest log-likelihood of residuals (n,), those that ``counts`` marks, over what their level may do.
 
     By Kalman's filter, with the likeliest variance of the error.
     """
@@ -142,7 +142,7 @@ class Choice:
 
 
 def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, last: int | None = None) -> Choice:
-    """Number of phases and degree."""
+    """Return the number of phases and degree."""
     last = max(len(each.squares) for each in models.values()) if last is None else last
 
     def answer_of(variant: Cells) -> Choice:
@@ -163,7 +163,7 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
 
 
 def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last: int) -> Choice:
-    """What the questions say."""
+    """Return what the questions say."""
     values = cells.values
     n_cells = len(values)
     if float(np.ptp(values)) <= 1e-12 * cells.scale or n_cells < 4:
@@ -186,18 +186,18 @@ def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last:
 
 
 def _stretches(squares: Floats, noise: float, n_cells: int) -> float:
-    """How many independent stretches the cells are worth."""
+    """Return how many independent stretches the cells are worth."""
     return max(_LEAST_STRETCHES, min(n_cells, float(squares[min(9, len(squares) - 1)]) / max(noise, 1e-300)))
 
 
 def _least(squares: Floats, noise: float, price: float, degree: int, stretches: float) -> int:
-    """Number of phases at which the criterion is least."""
+    """Return the number of phases at which the criterion is least."""
     n = np.arange(1, len(squares) + 1)
     return 1 + int(np.argmin(squares / noise + price * (degree + 2) * n * math.log(stretches)))
 
 
 def _consistent(squares: Floats, noises: Floats, price: float, degree: int, n_cells: int, floor: float) -> float:
-    """The noise of the model that it makes the choice: from the richest model downwards."""
+    """Return the noise of the model that it makes the choice: from the richest model downwards."""
     n = len(squares)
     while True:
         noise = max(float(noises[n - 1]), floor)
@@ -247,7 +247,7 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
 
 
 def _gains(squares: Floats, noise: float, degree: int, stretches: float) -> list[float]:
-    """What 1, 2, ... phases gain over one, in units of the noise."""
+    """Return what 1, 2, ... phases gain over one, in units of the noise."""
     unit = noise * (degree + 2) * math.log(stretches)
     return [0.0, *(float(squares[0] - s) / (unit * j) for j, s in enumerate(squares[1:], 1))]
 
@@ -287,7 +287,7 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
 
 
 def gains_of(choice: Choice, models: BoundedModels) -> list[float]:
-    """What each number of phases gains over one, in units of the noise (`Choice.gain`)."""
+    """Return what each number of phases gains over one, in units of the noise (`Choice.gain`)."""
     if choice.noise <= 0.0:
         return [0.0] * len(models.squares)
     return _gains(models.squares, choice.noise, models.degree, choice.stretches)

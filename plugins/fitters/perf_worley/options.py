@@ -15,7 +15,7 @@ MOST_PHASES = 100_000  # that can be asked for
 
 
 def parse_phases(raw: Any) -> str:
-    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``."""
+    """Return the number of phases as ``"9"``, ``"1..20"`` or ``"auto"``."""
     if isinstance(raw, range) and raw.step == 1 and len(raw):
         raw = f"{raw[0]}..{raw[-1]}"
     text = str(raw).strip()
@@ -69,19 +69,15 @@ class WorleyOptions:
         "knee", "criterion for the number of phases: knee (Satopaa 2011) or penalty (Yao 1988)",
         choices=("knee", "penalty"),
     )  # fmt: skip
-    refine: bool = option(False, "refine breakpoints by least squares")
+    refine: bool | None = option(
+        None, "refine breakpoints by least squares (default: of samples whose number of phases is chosen)"
+    )
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",
     )  # fmt: skip
     scale: float | None = option(
         None, "time scale of the functions, in the data's unit (default: a tenth of the run)", above=0.0
-    )
-    epsilon_tolerance: float | None = option(
-        None, "absolute error allowed in epsilon, Worley's xi_1 (default: relative 1e-12)", above=0.0
-    )
-    break_tolerance: float | None = option(
-        None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
     )
     busy: tuple[str, ...] | None = _busy()
     idle: tuple[str, ...] | None = _idle()

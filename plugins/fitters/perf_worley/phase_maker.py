@@ -63,7 +63,7 @@ class PhaseMaker:
     def refined(
         self, segmentations: Sequence[Segmentation], low: float = -np.inf, high: float = np.inf
     ) -> list[Segmentation]:
-        """The same numbers of phases with their breaks moved to the least sum of squares.
+        """Return the same numbers of phases with their breaks moved to the least sum of squares.
 
         A phase whose ends would leave [low, high] takes a lower degree, and the breaks move once more.
         """
@@ -119,14 +119,14 @@ class PhaseMaker:
         return result
 
     def within_processors(self, phases: Sequence[Phase]) -> list[Phase]:
-        """Phases that compute on no fewer than no processors and on no more than there are."""
+        """Return phases that compute on no fewer than no processors and on no more than there are."""
         lowest, highest = self.polynomials.extremes
         low, high = min(0.0, lowest), max(float(self.curve.n_locations or np.inf), highest)
         return [flattened(phase, low, high) for phase in phases]
 
 
 def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
-    """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients."""
+    """Return coefficients of powers of ``t - start`` from a summary's Legendre coefficients."""
     width, *legendre, _ = summary
     c0, c1, c2, c3 = (c if k <= degree else 0.0 for k, c in enumerate(legendre))
     # Powers of u in [-1, 1], then of u = s tau - 1 with s = 2 / width.
@@ -164,7 +164,7 @@ def flattened(phase: Phase, low: float, high: float) -> Phase:
 
 
 def _range(coefficients: Sequence[float], length: float) -> tuple[float, float]:
-    """Least and largest value on a phase of that length."""
+    """Return the least and largest value on a phase of that length."""
     slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients) if k]  # at shares of the length
     roots = np.roots(slopes[::-1]) if any(slopes[1:]) else np.empty(0)
     extremes = roots.real[np.abs(roots.imag) < 1e-9]
@@ -180,26 +180,25 @@ def sequence_entries(
     curve: UtilizationCurve,
     gains: Sequence[float] | None = None,
 ) -> list[SequenceEntry]:
-    """The figures of each model of a sequence, and in how many of the following ones its breaks stay."""
+    """Return the figures of each model of a sequence, and in how many of the following ones its breaks stay."""
     inner = [[phase.start for phase in each[1:]] for each in phases]
     kept = persistence(inner, curve.duration)
     entries = []
     for number, (n, segmentation, each) in enumerate(zip(counts, segmentations, phases, strict=True)):
         facts = segmentation.statistics
-        entries.append(
-            SequenceEntry(
-                n_phases=n,
-                epsilon=max(phase.error for phase in each),
-                tolerance=facts.get("tolerance"),
-                sum_of_squares=sum(phase.error**2 for phase in each),
-                breaks=tuple(inner[number]),
-                kept=tuple(kept[number]),
-                following=len(counts) - number - 1,
-                evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
-                updates=int(facts["updates"]) if "updates" in facts else None,
-                gain=None if gains is None else gains[number],
-            )
+        entry = SequenceEntry(
+            n_phases=n,
+            epsilon=max(phase.error for phase in each),
+            tolerance=facts.get("tolerance"),
+            sum_of_squares=sum(phase.error**2 for phase in each),
+            breaks=tuple(inner[number]),
+            kept=tuple(kept[number]),
+            following=len(counts) - number - 1,
+            evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
+            updates=int(facts["updates"]) if "updates" in facts else None,
+            gain=None if gains is None else gains[number],
         )
+        entries.append(entry)
     return entries
 
 
@@ -207,17 +206,16 @@ def persistence(models: Sequence[Sequence[float]], duration: float) -> list[list
     """For each break of each model in how many of the following models it stays."""
     counts = []
     for number, breaks in enumerate(models):
-        kept = [0] * len(breaks)
+        kept = np.zeros(len(breaks), dtype=np.int64)
         for later in models[number + 1 :]:
-            if len(later):
-                distance = np.abs(np.subtract.outer(np.asarray(breaks), np.asarray(later)))
-                kept = [k + bool(d <= _SAME * duration) for k, d in zip(kept, distance.min(axis=1), strict=True)]
-        counts.append(kept)
+            distance = np.abs(np.subtract.outer(np.asarray(breaks), np.asarray(later)))
+            kept += distance.min(axis=1, initial=np.inf) <= _SAME * duration
+        counts.append(kept.tolist())
     return counts
 
 
 def knee(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int:
-    """Number of phases at the knee of the error curve.
+    """Return the number of phases at the knee of the error curve.
 
     The point that lies farthest below the chord of (n, error) scaled to the unit square: V. Satopaa, J. Albrecht, D.
     Irwin and B. Raghavan, "Finding a 'Kneedle' in a Haystack", ICDCS Workshops 2011, section III, without their
@@ -231,7 +229,7 @@ def knee(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int:
 
 
 def penalty(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int:
-    """Number of phases that minimises Schwarz' criterion for change points.
+    """Return the number of phases that minimises Schwarz' criterion for change points.
 
     ``n_steps * log(error / n_steps) + 2 n log(n_steps)``: Y.-C. Yao, "Estimating the number of change-points via
     Schwarz' criterion", Statistics & Probability Letters 6 (1988), with a penalty for the place and one for the level
@@ -255,7 +253,7 @@ def by_rule_of_errors(
     rule: str,
     worth: float = 0.0,
 ) -> Found:
-    """The phases of each number of them; of several numbers the rule chooses by their errors.
+    """Return the phases of each number of them; of several numbers the rule chooses by their errors.
 
     The knee has no scale: where the phases that it finds lower the sum of squares of the fewest by a share of less than
     ``worth``, the fewest are taken.
@@ -327,7 +325,7 @@ def _times(places: Ints, cells: Cells, curve: UtilizationCurve) -> Floats:
 
 
 def _on_edges(tree: MomentTree, breaks: Floats, degrees: Ints, width: float) -> Floats:
-    """Breaks moved to the edges near them with the least sum of squares."""
+    """Return breaks moved to the edges near them with the least sum of squares."""
     breaks = breaks.copy()
 
     def squares(i: int, place: float) -> float:
@@ -359,7 +357,7 @@ def _on_edges(tree: MomentTree, breaks: Floats, degrees: Ints, width: float) -> 
 def _sequence(
     curve: UtilizationCurve, models: CurveModels, choice: Choice, counts: Sequence[int]
 ) -> list[SequenceEntry]:
-    """All numbers of phases as they are on cells: refining each would take longer than all the rest."""
+    """Return all numbers of phases as they are on cells: refining each would take longer than all the rest."""
     searched = models.of_degree(choice.degree, counts[-1])
     if choice.cells is not None and choice.cells.period:
         searched = bounded_models(choice.cells, choice.degree, counts[-1])

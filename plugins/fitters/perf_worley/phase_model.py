@@ -108,7 +108,7 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
-    """A registered function at times since the start of the curve (n,), counted in units of ``scale``."""
+    """Return a registered function at times since the start of the curve (n,), counted in units of ``scale``."""
     function: Function = registry().load("functions", name)()
     return function({"t": elapsed / scale})
 
@@ -205,7 +205,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return "prediction interval of the utilization at one time, not of the mean of a phase"
 
     def design_rows(self, points: Points) -> DesignRows:
-        """None: phases are those of one run."""
+        """Return none: phases are those of one run."""
         raise OptionError("phases are those of one run, of which no single point can be measured")
 
     def report(self, data: Any = None) -> Report:
@@ -219,7 +219,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return importlib.import_module("perf_worley.views").PhaseViews(self, data)
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
-        """Two runs phase by phase; utilization at the same time of two runs says nothing."""
+        """Compare two runs phase by phase; utilization at the same time of two runs says nothing."""
         if not isinstance(other, PhaseModel):
             return None
         from perf_worley.comparison import compare_phases
@@ -227,7 +227,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return compare_phases(self, other, names)
 
     def evaluate(self, phase: Phase, times: Floats) -> Floats:
-        """One phase's function at times (n,), also outside of the phase and at its end."""
+        """Return one phase's function at times (n,), also outside of the phase and at its end."""
         if self.functions:
             values = np.full(times.shape, phase.coefficients[0])
             for name, coefficient in zip(self.functions, phase.coefficients[1:], strict=True):

@@ -121,7 +121,7 @@ class Greedy(SequenceSegmenter):
     """
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """Phases for increasing n, each the previous ones with breakpoints added."""
+        """Return phases for increasing n, each the previous ones with breakpoints added."""
         tree = moment_tree(curve)
         candidates = {0: _Candidate.unsearched(tree, 0, tree.n_steps, basis.degree)}
         segmentations = []
@@ -161,7 +161,7 @@ class _Candidate:
         return cls(last, error, (first + last) // 2, error, False)
 
     def searched(self, tree: MomentTree, first: int, degree: int, rival: float) -> _Candidate:
-        """The best split if it gains more than ``rival``; otherwise the knowledge that it does not."""
+        """Return the best split if it gains more than ``rival``; otherwise the knowledge that it does not."""
         below = self.error - rival
         middle, squared = best_split(tree, first, self.last, degree, below=below)
         if squared < below:
@@ -243,7 +243,7 @@ def _from_likely_edges(
 
 
 def _likely_edges(tree: MomentTree, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> Ints:
-    """Indices of edges where a break may be: of grids, the largest jumps, and of partitions that others find."""
+    """Return indices of edges where a break may be: of grids, the largest jumps, and of partitions that others find."""
     most = min(max(counts), tree.n_steps)
     evenly = np.searchsorted(tree.edges, np.linspace(0.0, tree.duration, _GRID + 1))
     candidates = [np.minimum(evenly, tree.n_steps), np.linspace(0, tree.n_steps, _GRID + 1).astype(np.int64)]
@@ -256,7 +256,7 @@ def _likely_edges(tree: MomentTree, curve: UtilizationCurve, counts: Sequence[in
 
 
 def _largest_jumps(tree: MomentTree) -> Ints:
-    """Steps (_GRID,) after which the curve jumps most, for as long as both sides last."""
+    """Return steps (_GRID,) after which the curve jumps most, for as long as both sides last."""
     places, sizes = np.zeros(0, np.int64), np.zeros(0)
     for part in chunks(tree.n_steps - 1):
         widths = np.sqrt(np.diff(tree.edges[part.start : part.stop + 2]))
@@ -322,15 +322,10 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: Ints, splits: _Splits
     n = len(degrees)
     errors = [tree.error(tree.between(edges[i], edges[i + 1]), int(degrees[i])) for i in range(n)]
     # A joined phase keeps the higher degree of the two.
-    losses = [
-        (
-            tree.error(tree.between(edges[i - 1], edges[i + 1]), int(max(degrees[i - 1], degrees[i])))
-            - errors[i - 1]
-            - errors[i],
-            i,
-        )
-        for i in range(1, n)
-    ]
+    losses = []
+    for i in range(1, n):
+        together = tree.error(tree.between(edges[i - 1], edges[i + 1]), int(max(degrees[i - 1], degrees[i])))
+        losses.append((together - errors[i - 1] - errors[i], i))
     needed = min((loss for loss, _ in losses), default=math.inf)
     gains = []
     for i in range(n):
@@ -345,16 +340,13 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: Ints, splits: _Splits
                 splits[phase] = (place, squared, below)
             if squared < below:
                 gains.append((errors[i] - squared, i, place))
-    best = max(
-        (
-            (gain - loss, removed, split, place)
-            for loss, removed in losses
-            for gain, split, place in gains
-            if split not in (removed - 1, removed)
-        ),
-        default=(0.0, 0, 0, 0),
-    )
-    profit, removed, split, place = best
+    moves = [
+        (gain - loss, removed, split, place)
+        for loss, removed in losses
+        for gain, split, place in gains
+        if split not in (removed - 1, removed)
+    ]
+    profit, removed, split, place = max(moves, default=(0.0, 0, 0, 0))
     if profit <= 0.0:
         return False
     kept = [*edges[:removed], *edges[removed + 1 :]]
@@ -368,7 +360,7 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: Ints, splits: _Splits
 
 
 def _snap(tree: MomentTree, breaks: Floats) -> list[int]:
-    """Indices of the nearest edges, all different, in order; there are at least as many steps as phases."""
+    """Return indices of the nearest edges, all different, in order; there are at least as many steps as phases."""
     places = np.clip(np.searchsorted(tree.edges, breaks), 1, tree.n_steps)
     left_is_nearer = breaks - tree.edges[places - 1] < tree.edges[places] - breaks
     edges = np.where(left_is_nearer, places - 1, places)
@@ -405,7 +397,7 @@ def _extend_table(pieces, cost, back, first_end, last_end, degree):  # type: ign
 
 @kernel
 def _one_phase(pieces, cost, degree):  # type: ignore[no-untyped-def]
-    """First row of the table: everything up to piece j in one phase."""
+    """Return the first row of the table: everything up to piece j in one phase."""
     summary = EMPTY
     for j in range(pieces.shape[0]):
         summary = join(summary, node(pieces, j))
@@ -413,7 +405,7 @@ def _one_phase(pieces, cost, degree):  # type: ignore[no-untyped-def]
 
 
 def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list[Ints]:
-    """Where the phases begin, and the number of pieces, for each number of phases.
+    """Return where the phases begin, and the number of pieces, for each number of phases.
 
     The least sum of squared errors over pieces of a curve, by dynamic programming: exact, phases begin where pieces do.
 

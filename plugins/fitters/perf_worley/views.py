@@ -41,7 +41,7 @@ class PhaseViews:
         return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The phases that the address asks for; see `perf_views.Viewable.view`."""
+        """Return the phases that the address asks for; see `perf_views.Viewable.view`."""
         if path:
             raise NoViewError(path)
         model = self._chosen(query)

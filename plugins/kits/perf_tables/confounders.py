@@ -7,6 +7,7 @@ half widths of 95 % confidence intervals (``ci95``), as columns of the value's u
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -31,12 +32,12 @@ from perfcore.data.columns import (
     plain_name,
     shown_names,
     spread_kind,
-    stem_of_mean,
     without_copies,
+    without_unit,
     words,
 )
-from perfcore.data.observations import numbers_of, values_of
-from perfcore.data.units import is_rate, is_time, seconds_per, unit_of
+from perfcore.data.observations import differs, distinct, numbers_of, points_of, values_of
+from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 
 _NORMAL_95 = 1.959963984540054
+_MEAN = words("spread", "mean")[0]
+_MEAN_OF = re.compile(rf"(?:(?:{_MEAN}) )?(?P<rest>.*?)(?: (?:{_MEAN}))?")
 _FEWEST = 2.0  # runs that have a spread
 
 
@@ -82,7 +85,7 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
     columns = [column for column, (_, rest) in spreads.items() if rest == stem]
     if not columns and not named:
         columns = [column for column, (_, rest) in spreads.items() if not rest]
-    columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
+    columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(data.numbers(c)).any()]
     if not columns:
         return None
     order = list(SPREADS)
@@ -92,6 +95,15 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
     return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
 
 
+def stem_of_mean(column: str) -> str:
+    """Return what a value's name says, without that it is a mean."""
+    plain = plain_name(split_unit(column)[0])
+    if re.fullmatch(_MEAN, plain):
+        return ""
+    match = _MEAN_OF.fullmatch(plain)
+    return without_unit(match["rest"] if match else plain)
+
+
 def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
     """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves."""
     import pandas as pd
@@ -99,7 +111,7 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     columns = spread_columns(data)
     if columns is None:
         return None
-    spread = _numbers(data, columns.spread)[kept]
+    spread = data.numbers(columns.spread)[kept]
     several = len(np.unique(cell)) < len(cell)
     if several and (pd.Series(spread).groupby(cell).nunique() <= 1).all():
         return None
@@ -107,7 +119,7 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
         columns = columns._replace(number=None)
     counts = np.full(len(spread), _FEWEST)
     if columns.number is not None:
-        counts = _numbers(data, columns.number)[kept]
+        counts = data.numbers(columns.number)[kept]
     unknown = ~((spread < _LARGEST) & (spread >= 0.0) & (counts > 1.0))
     counts[unknown] = 1.0
     deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
@@ -121,6 +133,8 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
 def spread_in_words(data: Measurements) -> str | None:
     """What is taken from where, of all rows; None where no column says how far runs lie apart."""
     roles = data.roles
+    if spread_columns(data) is None:
+        return None
     keys = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
     rows = data.table.groupby(keys, dropna=False, sort=False).ngroup() if keys else data.table.index
     cell = np.asarray(rows, dtype=np.int64)
@@ -151,19 +165,9 @@ def _factor(column: str, unit: str | None) -> float | None:
 
 def _whole(data: Measurements, column: str) -> bool:
     """Whether a column holds whole numbers of at least 1, where it holds any."""
-    values = _numbers(data, column)
+    values = data.numbers(column)
     values = values[np.isfinite(values)]
     return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
-
-
-def _numbers(data: Measurements, column: str) -> Floats:
-    """A column as numbers, NaN where it holds none; a table of text may hold 0.1 and 0.10, and keeps both as texts."""
-    import pandas as pd
-
-    values = data.table[column]
-    if values.dtype.kind in "mMc":
-        return np.full(len(values), np.nan)
-    return np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _half_widths(counts: Floats) -> Floats:
@@ -189,6 +193,7 @@ _NAMED_MEANINGS = {
     ),
     "unit of the value": ("unit", "units"),
 }
+_LOOKED_AT = 10_000  # levels, at even distances
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
 
@@ -197,8 +202,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
 
     Those that number the runs are not among them.
     """
-    import pandas as pd
-
+    _, cell = distinct([point, category])
     roles = data.roles
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
     columns = {}
@@ -206,9 +210,8 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
         values = data.table[column]
         if column in used or values.dtype.kind not in "iuf" or is_run_identifier(str(column)):
             continue
-        chosen = values[kept].to_numpy()
-        if (pd.Series(chosen).groupby([point, category]).nunique() > 1).any():
-            columns[str(column)] = chosen
+        if differs(data.levels(str(column))[0][kept], cell):
+            columns[str(column)] = data.numbers(str(column))[kept]
     return columns
 
 
@@ -218,10 +221,13 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
 
     varied = {}
     for column, values in differing_columns(data, kept, point, category).items():
-        # A time or a rate is measured, however it was rounded.
-        rows = pd.DataFrame({"point": point, "category": category, "level": values}).dropna()
-        unit = unit_of(column)
-        if not is_time(unit) and not is_rate(unit) and _are_chosen(rows["level"]) and _recurs(rows):
+        unit, levels = unit_of(column), pd.unique(values[~np.isnan(values)])
+        if is_time(unit) or is_rate(unit) or not _are_chosen(levels):
+            continue  # a time or a rate is measured, however it was rounded
+        first, number = distinct([point, category, data.levels(column)[0][kept] + 1])
+        rows = pd.DataFrame({"point": point[first], "category": category[first], "level": values[first]})
+        rows = rows.assign(runs=np.bincount(number)).dropna()
+        if _recurs(rows):
             varied[column] = rows
     # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
     return {column: varied[column] for column in without_copies(data.table, list(varied))} if varied else {}
@@ -264,9 +270,9 @@ def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "c
         return
     points = {symbol: numbers_of(data, column, kept)[kept] for symbol, column in roles.parameters.items()}
     _, pair = paths_of(data, kept)
-    _, point = np.unique(np.column_stack(list(points.values())), axis=0, return_inverse=True)
-    refuse_unnamed_factors(data, kept, point.ravel(), pair, points)
-    refuse_unnamed_text(data, unnamed_text(data, kept, point.ravel(), pair, value[kept], points), by)
+    _, point = points_of(data, kept)
+    refuse_unnamed_factors(data, kept, point, pair, points)
+    refuse_unnamed_text(data, unnamed_text(data, kept, point, pair, value[kept], points), by)
 
 
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
@@ -316,7 +322,7 @@ def _derived_columns(data: Measurements, columns: Sequence[str]) -> dict[str, st
     """Columns that are a multiple, a ratio or a product of others, with the formula."""
     roles = data.roles
     used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.alternatives, *columns]
-    numbers = {c: _numbers(data, c) for c in dict.fromkeys(used) if data.table[c].dtype.kind in "iuf"}
+    numbers = {c: data.numbers(c) for c in dict.fromkeys(used) if data.table[c].dtype.kind in "iuf"}
     numbers = {c: n for c, n in numbers.items() if len(np.unique(n)) > 2 and (n > 0.0).all()}
     derived: dict[str, str] = {}
     candidates = [c for c in reversed(columns) if c in numbers and not is_called_time(c)]
@@ -407,9 +413,10 @@ def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["
     )
 
 
-def _are_chosen(levels: pd.Series) -> bool:
+def _are_chosen(levels: Floats) -> bool:
     """Whether most numbers are such as people choose: whole, or fractions of few digits."""
-    few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in levels.unique().tolist()]
+    shown = levels[:: max(1, len(levels) // _LOOKED_AT)].tolist()
+    few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in shown]
     return bool(sum(few) >= 0.5 * len(few))
 
 
@@ -420,9 +427,9 @@ def _recurring(rows: pd.DataFrame) -> list[Any]:
 
 
 def _recurs(rows: pd.DataFrame) -> bool:
-    """Whether levels (columns point, category, level) recur as those of a factor do."""
+    """Whether levels (columns point, category, level, and number of runs) recur as those of a factor do."""
     again = _recurring(rows)
-    if len(again) < 2 or rows["level"].isin(again).mean() < 0.5:
+    if len(again) < 2 or np.average(rows["level"].isin(again), weights=rows["runs"]) < 0.5:
         return False
     categories_of_point = rows.groupby("point")["category"].nunique()
     several = rows.groupby("point")["level"].nunique() > 1

@@ -42,7 +42,10 @@ def parts_of(data: Measurements, notes: list[str] | None = None) -> list[Measure
 
     parameters = data.roles.parameters
     cells = data.table[list(parameters.values())]
-    missing = cells.isna() | (cells.astype(str).apply(lambda column: column.str.strip()) == "")
+    numbers = {str(column): data.levels(str(column)) for column in cells}
+    blank = {column: [-1, *(k for k, level in enumerate(levels) if not str(level).strip())]
+             for column, (_, levels) in numbers.items()}  # fmt: skip
+    missing = pd.DataFrame({column: np.isin(number, blank[column]) for column, (number, _) in numbers.items()})
     if not missing.to_numpy().any():
         return [data]
     names, path = paths_of(data, np.ones(len(cells), dtype=np.bool_))

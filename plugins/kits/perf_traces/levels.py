@@ -28,6 +28,7 @@ from perfcore.data.trace import Trace, busy_mask
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 _OF_HOST = (NOT_STARTED, WAITING_FOR_HOST)
 
+KIND = "kind"  # a level of traces whose locations are of several kinds: threads, and streams of GPUs
 _AS_RECORDED = ("stream", "thread", "both")
 _WORDS = {"device": "GPU", "process": "process", "node": "node"}
 _PLURALS = {"device": "GPUs", "process": "processes", "node": "nodes"}

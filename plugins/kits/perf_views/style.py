@@ -31,7 +31,6 @@ from matplotlib.transforms import IdentityTransform, ScaledTranslation, blended_
 
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
-from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
@@ -170,23 +169,6 @@ def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
     return legend
-
-
-def draw_quantile_line(axes: Axes, values: Floats) -> Floats:
-    """Draw where normal values would lie; returns the quantile of the normal distribution for each value."""
-    from scipy.stats import probplot
-
-    title, normal = "Normal Q-Q", np.zeros(len(values))
-    if len(values) > 1:
-        normal[np.argsort(values, kind="stable")] = probplot(values, fit=False)[0]
-    if len(values) > 2 and np.ptp(values) > 0.0:
-        slope, intercept, correlation = probplot(values)[1]
-        ends = np.array([normal.min(), normal.max()])
-        axes.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
-        title = f"{title}, correlation {correlation:.3f}"
-    axes.set_title(title, fontsize=LABEL_POINTS)
-    axes.set_xlabel("quantile of the normal distribution", fontsize=LABEL_POINTS)
-    return normal
 
 
 def legend_below(axes: Axes) -> None:

@@ -251,8 +251,6 @@ def fit(
     refine: bool | None = ...,
     functions: Any = ...,
     scale: float | None = ...,
-    epsilon_tolerance: float | None = ...,
-    break_tolerance: float | None = ...,
     busy: Any = ...,
     idle: Any = ...,
     column: Any = ...,

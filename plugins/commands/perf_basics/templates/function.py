@@ -4,7 +4,7 @@ from perfcore.contracts import FormulaFunction
 
 
 class Example(FormulaFunction):
-    """Surface of a cube's share over p processors; the name is what users type, the formula is what it computes."""
+    """Surface of a cube's share over p processors, by the name that users type."""
 
     name = formula = "p^(-2/3)"
     variables = ("p",)

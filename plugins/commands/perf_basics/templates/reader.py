@@ -1,4 +1,4 @@
-"""The reader ``example``: files that begin with ``# example 1`` and have a row ``p seconds`` for each run."""
+"""The reader ``example``: rows ``p seconds`` after a line ``# example 1``."""
 
 from typing import Any
 

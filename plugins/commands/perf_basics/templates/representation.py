@@ -35,18 +35,14 @@ class Example(StochasticValue):
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """Return the probabilities of values up to x (n,)."""
         distance = np.asarray(x, dtype=np.float64) - self.center
-        if self.spread == 0.0:
-            return np.where(distance >= 0.0, 1.0, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            tail = 0.5 * np.exp(-np.abs(distance) / self.spread)
+            tail = 0.5 * np.exp(-np.abs(distance) / self.spread) if self.spread else np.zeros_like(distance)
         return np.where(distance < 0.0, tail, 1.0 - tail)
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """Return the values at levels q (n,); NaN if a level is not from 0 to 1."""
         levels = np.asarray(q, dtype=np.float64)
         tail = np.minimum(levels, 1.0 - levels)
-        if self.spread == 0.0:
-            return np.where(tail >= 0.0, self.center, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
-            distance = -self.spread * np.log(2.0 * tail)
+            distance = -self.spread * np.log(2.0 * tail) if self.spread else np.zeros_like(tail)
         return np.where(tail >= 0.0, self.center + np.sign(levels - 0.5) * distance, np.nan)

@@ -33,6 +33,7 @@ UNDER = (
     8.83883476483184e-2, 1.75566716318264, 16.064177579207, 86.7807322029461, 296.564248779674, 637.333633378831,
     793.826512519948, 440.413735824752,
 )  # fmt: skip
+_MANY_DEGREES = 1e5  # of freedom; beyond, the next term is below 1e-14
 _LOG_2PI, _ROOT_2PI = math.log(2.0 * math.pi), math.sqrt(2.0 * math.pi)
 
 
@@ -224,12 +225,19 @@ def stdtr(freedom: Floats | float, t: Floats) -> Floats:
 
 
 def stdtrit(freedom: Floats, level: float) -> Floats:
-    """Quantile of Student's t, as ``scipy.special``: by Newton's method from the normal one, left of the median."""
+    """Quantile of Student's t, as ``scipy.special``: by Newton's method, left of the median.
+
+    It starts from 26.7.5 of Abramowitz and Stegun, Handbook of Mathematical Functions, which many degrees need alone.
+    """
     tail = min(level, 1.0 - level)
-    t = np.full(freedom.shape, NormalDist().inv_cdf(tail))
+    z, few = NormalDist().inv_cdf(tail), freedom < _MANY_DEGREES
+    terms = (z, (z**3 + z) / 4.0, (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0)
+    t = np.asarray(sum(term / freedom**k for k, term in enumerate(terms)))
+    t = np.where(few, z, t)
     scale = np.exp(_log_gamma(0.5 * freedom + 0.5) - _log_gamma(0.5 * freedom)) / np.sqrt(freedom * math.pi)
     for _ in range(100):
         step = (stdtr(freedom, t) - tail) / (scale * (1.0 + t * t / freedom) ** (-0.5 * freedom - 0.5))
+        step = np.where(few, step, 0.0)
         t -= step
         if (np.abs(step) <= 1e-13 * np.abs(t)).all():
             break

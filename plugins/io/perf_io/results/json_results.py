@@ -294,18 +294,20 @@ class PytestBenchmarkReader(ResultReader):
         prefix = "param:"
         benchmarks = []
         for row in rows:
-            name, _, words = row["name"].partition("[")
+            words = row["name"].partition("[")[2]
             params = {key.removeprefix(prefix): cell for key, cell in row.items() if key.startswith(prefix)}
             params = params or {f"arg{k}": word for k, word in enumerate(words.rstrip("]").split("-"), 1) if word}
             stats = {key: row[key] for key in ("mean", "stddev", "rounds") if row.get(key)}
             numbers = {key: number_or_text(cell) for key, cell in params.items()}
-            benchmarks.append({"name": name, "stats": stats, "params": numbers})
+            benchmarks.append({"name": row["name"], "stats": stats, "params": numbers})
         return {"machine_info": {}, "benchmarks": benchmarks}
 
     def _take(self, content: _PytestBenchmarks, found: Found, options: Any) -> None:
         machine = str(content.machine_info.get("node", ""))
         for benchmark in content.benchmarks:
-            columns: Row = {"test": benchmark.name.partition("[")[0], "machine": machine}
+            test = benchmark.name.partition("[")[0]
+            columns: Row = {"test": test, "machine": machine}
+            columns |= {} if test == benchmark.name else {PRINTED: benchmark.name}
             stats = benchmark.stats
             for repetition, time in enumerate(stats.data, start=1):
                 found.add({**columns, "repetition": repetition, "time_s": time}, benchmark.params)

@@ -110,7 +110,7 @@ class GromacsReader(ResultReader):
                 run = {"ranks": run.get("ranks", 0) + int(match[1]), "threads": int(match[2] or run.get("threads", 1))}
             elif in_table and (match := _ACTIVITY.fullmatch(text)) and match[1] != "Total":
                 if match["beside"]:
-                    found.left_out["since other ranks do them beside the rest (*): {} rows of PME"] += 1
+                    found.left_out["since other ranks do them in parallel (*): {} rows of PME"] += 1
                     continue
                 run = run or {"ranks": int(match[3] or 1), "threads": int(match[4] or 1)}
                 rows.append((number, {"activity": match[1], "time_s": float(match["time"])}))

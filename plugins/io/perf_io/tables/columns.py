@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.measurement_table import levels_of_columns, numbered_runs
+from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time
 from perf_io.tables.table import Column, Table, one_line
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.columns import (
@@ -23,8 +23,6 @@ from perfcore.data.columns import (
     is_of_spread,
     is_processors,
     is_size,
-    parts_of_time,
-    sizes_of,
     words,
 )
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
@@ -327,7 +325,7 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     if "command" in bare and roles.value is not None and not bare & {*SYNONYMS["start"], *SYNONYMS["end"]}:
         return True
     names = [column.name for column in columns if column.name in numbers]
-    if not roles.parameters and not moments and sizes_of(names, numbers):
+    if not roles.parameters and not moments and any(map(is_size, names)):
         return roles.value is not None or bool(alternatives_of(names))
     if roles.parameters and parts_of_time(names):
         return True

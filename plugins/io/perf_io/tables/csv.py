@@ -5,6 +5,7 @@ Blank lines and lines before the column names that begin with ``#`` are passed o
 
 from __future__ import annotations
 
+import array
 import codecs
 import contextlib
 import csv
@@ -102,8 +103,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     elif (delimiter not in lines[first] or "\t\t" in lines[first]) and (by_blanks := _by_blanks(lines[first:])):
         rewrite, delimiter = by_blanks, "\t"
         marked = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
-        count, words = (len(by_blanks(lines[n].lstrip("#%/ \t")).split("\t")) for n in (first, marked))
-        if is_number(by_blanks(lines[first]).split("\t")[0]) and count == words:
+        cells, words = (by_blanks(lines[n].lstrip("#%/ \t")).split("\t") for n in (first, marked))
+        may_be_names = len(cells) == len(words) and (len(words) > 2 or not any(map(is_number, words)))
+        if is_number(cells[0]) and may_be_names:
             first, rewrite = marked, _behind_mark(by_blanks, lines[marked])
         elif (below := _below_words(by_blanks, lines, first)) > first:
             steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r}")
@@ -550,8 +552,12 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
                 return line, dict(zip(layout.names, fields, strict=False))
         raise IndexError(row)
 
-    def lines() -> list[int]:
-        return [line for line, _ in _records(path, layout, source.name)]
+    def lines() -> Iterator[int]:
+        return (line for line, _ in _records(path, layout, source.name))
+
+    if path != source.path or source.name == "-":  # a copy, which is removed
+        numbers = array.array("q", lines())
+        lines = numbers.__iter__  # type: ignore[assignment]
 
     empty = [name for name, count in filled.items() if not count]
     notes = (*layout.steps, *([f"{len(empty)} empty columns left out"] if empty else []))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,13 @@ _LINE_OF_TEXT = re.compile(r"CSV Error on Line: (\d+)")
 _OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS))
 
 Columns = dict[str, npt.NDArray[Any]]
+
+
+class Texts(NamedTuple):
+    """A column of texts."""
+
+    numbers: npt.NDArray[np.int32]  # of the text of each row, -1 of a missing one
+    distinct: list[str]
 
 
 class TableError(InputError):
@@ -153,6 +161,30 @@ class Database:
             masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"
             arrays[name] = array.filled(np.nan) if masked else array
         return arrays
+
+    def distinct(self, sql: str) -> dict[str, Texts | npt.NDArray[Any]]:
+        """Return the result as arrays of numbers, with NaN for NULL, and as texts of which each is held once."""
+        import pandas as pd
+
+        numbers: dict[str, list[npt.NDArray[Any]]] = {}
+        texts: dict[str, dict[str, int]] = {}
+        frames = itertools.chain(self.frames(sql, _VECTORS_PER_CHUNK), [self.frame(f"SELECT * FROM ({sql}) LIMIT 0")])
+        for frame in frames:
+            for name in frame.columns:
+                cells, column = frame[name], numbers.setdefault(str(name), [])
+                if cells.dtype.kind not in "iufb":
+                    found, distinct = pd.factorize(cells.to_numpy(dtype=object))
+                    known = texts.setdefault(str(name), {})
+                    order = [known.setdefault(text, len(known)) for text in distinct.tolist()]
+                    column.append(np.array([*order, -1], dtype=np.int32)[found])
+                else:
+                    column.append(cells.to_numpy())
+        joined: dict[str, Texts | npt.NDArray[Any]] = {}
+        for name in list(numbers):
+            parts = numbers.pop(name)
+            array = np.concatenate(parts[:-1]) if len(parts) > 1 else parts[0]
+            joined[name] = Texts(array, list(texts[name])) if name in texts else array
+        return joined
 
     def chunks(self, sql: str, total: int, label: str) -> Iterator[Columns]:
         """The result as arrays of about a million rows at a time, in order."""

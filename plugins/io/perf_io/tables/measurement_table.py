@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import TableOptions
-from perf_io.tables.duck import quoted_name
+from perf_io.tables.duck import Texts, quoted, quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_processors, parts_of_time, words
+from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, words, words_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
@@ -115,6 +116,7 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
     )
 
 
+_TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "part", "whole"))
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
@@ -170,6 +172,20 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
+
+
+def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that are parts of one time, if no other one is the whole.
+
+    Examples
+    --------
+    >>> parts_of_time(["p", "computation", "imbalance", "transfer"])
+    ('computation', 'imbalance', 'transfer')
+    """
+    names = {column: set(words_of(split_unit(column)[0])) - _TIMES for column in columns}
+    parts = [column for column, each in names.items() if each & _PARTS and not is_called_rate(column)]
+    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WHOLES)]
+    return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
 def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
@@ -311,6 +327,7 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
 
 _WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
 _LONGEST_LIST = 5
+_AT_ONCE = 64  # columns that a query looks at
 
 
 def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
@@ -377,17 +394,19 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     runs_named = numbered_runs(options.value) is not None
     if len(options.value) > 1 and not runs_named:
         raise OptionError(f"measurements have one value column, not {', '.join(options.value)}")
-    loaded = table.database.columns(f"SELECT {', '.join(sql_fields(table))} FROM {table.relation}")
-    count = len(loaded[table.columns[0].name])
-    if not count:
-        raise InputError(table.source, "has column names but no rows", line=1)
+    fields = _sql_numbers(table)
+    loaded = table.database.distinct(f"SELECT {', '.join(fields)} FROM {table.relation}")
     kept = table.facts.get("roles") or {}
-    _refuse_decimal_signs(table, options, loaded)
-    frame = pd.DataFrame({name: _as_numbers(values, table.decimal) for name, values in loaded.items()})
+    texts = {name: cells for name, cells in loaded.items() if isinstance(cells, Texts)}
+    _refuse_decimal_signs(table, options, texts)
+    read = {name: _as_numbers(cells, table.decimal) for name, cells in texts.items()}
+    frame = pd.DataFrame(loaded | read, copy=False)
+    if frame.empty:
+        raise InputError(table.source, "has column names but no rows", line=1)
     kept_rows = drop_failed(frame, table.source, options.failed)
-    lines = np.arange(1, count + 1) if table.lines is None else np.asarray(table.lines())
-    frame = frame[kept_rows].reset_index(drop=True)
+    frame = frame if kept_rows.all() else frame[kept_rows].reset_index(drop=True)
     tidy = Tidy(frame) if kept else tidied(frame, options)
+    rows = np.arange(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
     frame, made = tidy.frame, tidy.roles
     kept = {**made, **kept}
     named = {"code": options.code, "system": options.system, "category": options.category}
@@ -398,10 +417,70 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
         unit=kept.get("unit"),
         source=table.source,
-        lines=lines[kept_rows][frame.index].tolist(),
+        lines=LinesOfRows(rows[tidy.frame.index], table.lines),
         notes=table.report(*tidy.notes),
         duplicates=options.duplicates,
     )
+
+
+class LinesOfRows(Sequence[int]):
+    """Lines of rows in the file, which are looked for when a message names them."""
+
+    def __init__(self, rows: Ints, lines: Callable[[], Iterator[int]] | None) -> None:
+        self._rows, self._lines = rows, lines
+        self._found = list[int]()
+        self._left: Iterator[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, ([self[row] for row in range(len(self))],)
+
+    def __getitem__(self, row: Any) -> Any:
+        number = int(self._rows[row])
+        if self._left is None:
+            self._left = itertools.count(1) if self._lines is None else self._lines()
+        self._found.extend(itertools.islice(self._left, max(number + 1 - len(self._found), 0)))
+        return self._found[number]
+
+
+# Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
+_UNUSUAL = r"^[+]|^-?\.|^-?0[0-9]|[eE]|\.$|^-[0.]+$|\s"
+
+
+def _sql_numbers(table: Table) -> list[str]:
+    """Return SQL for each column, as a number if all of its cells are such, and different texts different ones."""
+    fields = dict(zip([column.name for column in table.columns], sql_fields(table), strict=True))
+    numbers = {c.name: f"TRY_CAST({table.number(c)} AS DOUBLE)" for c in table.columns if c.kind == "number"}
+    texts = [name for name in numbers if table.types[name] == "text"]
+    looked_at = []
+    for name in texts:
+        cell, number = f"CAST({quoted_name(name)} AS VARCHAR)", numbers[name]
+        decimals = f"length({cell}) - coalesce(nullif(strpos({cell}, {quoted(table.decimal)}), 0), length({cell}))"
+        looked_at += [
+            f"count(*) FILTER ({cell} IS NOT NULL AND ({number} IS NULL OR contains({cell}, '_')))",
+            f"count(*) FILTER (regexp_matches({cell}, {quoted(_UNUSUAL.replace('[.]', table.decimal))}))",
+            f"count(*) FILTER (regexp_matches({cell}, '[.,][0-9]*0$'))",
+            f"max({decimals}) - min({decimals})",
+        ]
+    first = 4 * _AT_ONCE
+    found = [
+        value
+        for k in range(0, len(looked_at), first)
+        for value in table.database.rows(f"SELECT {', '.join(looked_at[k : k + first])} FROM {table.relation}")[0]
+    ]
+    for name, others, unusual, padded, differ in zip(
+        texts, found[::4], found[1::4], found[2::4], found[3::4], strict=True
+    ):
+        if others:
+            continue
+        if unusual or (padded and differ):
+            counts = f"count(DISTINCT {quoted_name(name)}) = count(DISTINCT {numbers[name]})"
+            if not table.database.rows(f"SELECT {counts} FROM {table.relation}")[0][0]:
+                continue
+        fields[name] = f"{numbers[name]} AS {quoted_name(name)}"
+    return list(fields.values())
 
 
 def sql_fields(table: Table) -> list[str]:
@@ -414,7 +493,7 @@ def sql_fields(table: Table) -> list[str]:
     return fields
 
 
-def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[str, npt.NDArray[Any]]) -> None:
+def _refuse_decimal_signs(table: Table, options: TableOptions, texts: Mapping[str, Texts]) -> None:
     """Refuse numbers with the other decimal sign in what was varied or measured; elsewhere they may be names."""
     numeric = {column.name for column in table.columns if column.kind == "number"}
     roles = guess_roles([column.name for column in table.columns], numeric)
@@ -425,31 +504,24 @@ def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[s
         named = ((options.code, roles.code), (options.system, roles.system), (options.category, roles.category))
         looked_at = numeric - {name for chosen, guessed in named for name in (guessed if chosen is None else chosen)}
     for column in table.columns:
-        if column.name not in looked_at or table.types[column.name] != "text":
+        if column.name not in looked_at or column.name not in texts or table.types[column.name] != "text":
             continue
-        for row, text in enumerate(np.ma.filled(loaded[column.name], None).tolist()):
-            if text is not None and decimal_hint(text, table.decimal):
-                table.refuse(row, column, "; a number is expected")
+        numbers, distinct = texts[column.name]
+        wrong = [k for k, text in enumerate(distinct) if decimal_hint(text, table.decimal)]
+        if wrong:
+            table.refuse(int(np.isin(numbers, wrong).argmax()), column, "; a number is expected")
 
 
-def _as_numbers(values: npt.NDArray[Any], decimal: str) -> npt.NDArray[Any]:
+def _as_numbers(texts: Texts, decimal: str) -> npt.NDArray[Any]:
     """Texts as numbers where all are, and where different texts are different numbers; None for a missing text."""
-    missing = np.ma.getmaskarray(values)
-    if values.dtype.kind in "iuf":
-        return np.ma.filled(values.astype(np.float64), np.nan) if missing.any() else np.asarray(values)
-    objects = np.asarray(np.ma.getdata(values), dtype=object)
-    numbers = np.full(len(objects), np.nan)
-    texts = objects[~missing].tolist()
+    distinct: list[Any] = texts.distinct
     try:
-        numbers[~missing] = [number_of(text, decimal) for text in texts]
+        numbers = [number_of(text, decimal) for text in distinct]
     except (TypeError, ValueError):
         pass
     else:
-        different = set(texts)
-        if len({number_of(text, decimal) for text in different}) == len(different):
-            return numbers
+        if len(set(numbers)) == len(distinct):
+            return np.array([*numbers, np.nan])[texts.numbers]
     if decimal == ",":  # a number gets a point, as numbers are read from texts later
-        texts = [text.replace(",", ".") if has_decimal_comma(text) else text for text in texts]
-    objects[~missing] = texts
-    objects[missing] = None
-    return objects
+        distinct = [text.replace(",", ".") if has_decimal_comma(text) else text for text in distinct]
+    return np.array([*distinct, None], dtype=object)[texts.numbers]

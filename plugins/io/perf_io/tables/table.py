@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -88,7 +88,7 @@ class Table:
     types: Mapping[str, str]  # for each column what its values are to `perf_io.text.sql_ns`
     at_row: Callable[[int], tuple[int, Mapping[str, str]]]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    lines: Callable[[], Sequence[int]] | None = None  # gives the line in the file of each row
+    lines: Callable[[], Iterator[int]] | None = None  # gives the line in the file of each row
     keeps: bool = False  # the relation can be read again later; if not, it is copied into the database
     decimal: str = "."  # decimal sign of numbers in texts
     notes: tuple[str, ...] = ()  # what was done to the file's table, for a person

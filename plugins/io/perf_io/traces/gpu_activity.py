@@ -49,6 +49,8 @@ _COUNT, _STEP, _LEAST_STEPS = re.compile(r"#\d+$"), "ProfilerStep", 3
 _LAST_EMPTY = re.compile(rb"(?:,\[\])+\]$")
 _TYPE = re.compile(rb'"([^"]*)"')
 _GRAPH = re.compile("(cuda|hip|cu)GraphLaunch")
+_CAPTURE_BEGINS, _CAPTURE_ENDS = (re.compile(f"(cuda|hip|cu)Stream{edge}Capture") for edge in ("Begin", "End"))
+_CAPTURED = re.compile("(cuda|hip|cu)(Ext)?(Module)?(Launch|Mem(cpy|set))")
 _PYTHON, _MODULE = "python_function", "nn.Module: "
 Scope = Literal["operator", "module", "function"]
 _ROWS = ("location", "name", "start", "end", "correlation", "category", "shape", "text")
@@ -303,11 +305,18 @@ def _activity(
     launched = pieces["launch"] >= 0
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
-    # Kernels of a graph that no operator launches belong to the launch of the graph.
+    # Kernels of a graph that no operator launches belong to the operators that captured it, or to its launch.
     is_graph = np.array([_GRAPH.match(name) is not None for name in names], bool)
     if len(host["start"]) and is_graph.any():
         alone = launched & (pieces["owner"] < 0) & is_graph[host["name"][pieces["launch"]]]
         pieces["owner"] = np.where(alone, pieces["launch"], pieces["owner"])
+        if captures := _captures(host, list(names)):
+            of_graphs = np.flatnonzero(alone)
+            of_graphs = of_graphs[np.lexsort((pieces["start"][of_graphs], pieces["launch"][of_graphs]))]
+            _, firsts = np.unique(pieces["launch"][of_graphs], return_index=True)
+            for of_graph in np.split(of_graphs, firsts[1:]):
+                if (owners := captures.get(len(of_graph))) is not None:
+                    pieces["owner"][of_graph] = np.where(owners >= 0, owners, pieces["owner"][of_graph])
     threads = tuple(locations)
     devices = {threads[place][0] for place in np.unique(pieces["location"]).tolist()}
     if len(devices) > 1:
@@ -362,6 +371,26 @@ def _parents(host: dict[str, Ints]) -> Ints:
         if kind == OPERATOR:
             stack.append(row)
     return parent
+
+
+def _captures(host: dict[str, Ints], names: list[str]) -> dict[int, Ints]:
+    """Return the operators of the launches of captured graphs, by their number; none if two graphs of it differ."""
+    begins, ends, launches = (
+        np.flatnonzero((host["category"] == CALL) & np.array([pattern.match(name) is not None for name in names])[
+            host["name"]])
+        for pattern in (_CAPTURE_BEGINS, _CAPTURE_ENDS, _CAPTURED)
+    )  # fmt: skip
+    captures: dict[int, Ints] = {}
+    for row in begins.tolist():  # host events are sorted by thread and begin
+        end = next((end for end in ends.tolist() if end > row), row)
+        of_thread = host["location"][end] == host["location"][row]
+        owners = host["parent"][launches[(launches > row) & (launches < end) & of_thread]]
+        before = captures.setdefault(len(owners), owners)
+        labels, earlier = (np.where(each >= 0, host["name"][each], -1) for each in (owners, before))
+        if (labels != earlier).any():
+            captures[len(owners)] = np.full(len(owners), -1)
+    captures.pop(0, None)
+    return captures
 
 
 def _launches(host: dict[str, Ints], correlation: Ints) -> Ints:

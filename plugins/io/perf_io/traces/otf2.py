@@ -22,6 +22,7 @@ from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates, used_states
 from perf_io.traces.otf2_library import Metrics
 from perf_io.traces.several_files import anchor_file, holds
+from perf_traces.levels import KIND
 from perf_traces.messages.bursts import Readings, carry_counters
 from perf_traces.messages.communication import carry
 from perfcore.base import progress
@@ -122,6 +123,8 @@ def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
         [f"{len(places) - len(locations)} locations without regions left out"] if len(locations) < len(places) else []
     )
     known_levels = {level: names for level, names in levels.items() if all(names)}
+    if len({places[code].is_thread for code in states.locations}) > 1:
+        known_levels[KIND] = ["host threads" if places[code].is_thread else "GPU streams" for code in states.locations]
     recorded = states.trace(locations, list(regions), time_unit="us", levels=known_levels)
     trace = used_states(recorded, without=NO_STATE, duration_ns=duration, notes=notes)
     if recorder.n_calls:

@@ -11,6 +11,7 @@ tool, Tracefile Description", Barcelona Supercomputing Center.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,14 @@ from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.paraver_scan import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perf_statistics.kernels import kernel
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters
-from perf_traces.messages.communication import Communication, carry, communication_of, once_more
+from perf_traces.messages.communication import (
+    FUNCTIONS,
+    Communication,
+    FunctionChanges,
+    carry,
+    communication_of,
+    once_more,
+)
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
@@ -260,6 +268,33 @@ def read_counters(
     return readings
 
 
+def read_function_changes(
+    source: Source, n_locations: int, threads: Sequence[Sequence[int]], nanoseconds: int, names: Mapping[int, str]
+) -> FunctionChanges:
+    """Read which user function each location is in: the innermost one that was entered and not left."""
+    from perf_io.traces.paraver_messages import read_records
+
+    events, _, _, _ = read_records(source, n_locations, threads, nanoseconds, (_USER_FUNCTIONS,))
+    events = events[events[:, 0] >= 0]
+    events = events[np.lexsort((np.arange(len(events)), events[:, 1], events[:, 0]))]
+    numbers = sorted({*events[:, 3].tolist()} - {0})
+    codes = {number: code for code, number in enumerate(numbers)}
+    entered = np.zeros((len(numbers), n_locations), np.int64)
+    stack: list[int] = []
+    current, innermost = -1, np.empty(len(events), np.int64)
+    for row, (location, value) in enumerate(zip(events[:, 0].tolist(), events[:, 3].tolist(), strict=True)):
+        if location != current:
+            current, stack = location, []
+        if value:
+            stack.append(codes[value])
+            entered[codes[value], location] += 1
+        elif stack:
+            stack.pop()
+        innermost[row] = stack[-1] if stack else -1
+    called = tuple(names.get(number, f"function {number}") for number in numbers)
+    return FunctionChanges(events[:, 0].copy(), events[:, 1].copy(), innermost, called, entered)
+
+
 _MAGIC = b"#Paraver"
 _HEADER = re.compile(r"#Paraver\s*\([^)]*\):(?P<duration>[0-9]+)(?:_(?P<unit>ns|us|ms|s))?:(?P<rest>.*)", re.DOTALL)
 _APPLICATION = re.compile(r"[0-9]\((?P<threads>[0-9:,\s]*)\)")
@@ -276,6 +311,7 @@ _DEFAULT_STATES = {
 }  # fmt: skip
 # Types of events whose values are calls of MPI.
 _CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
+_USER_FUNCTIONS = 60_000_019  # a value other than 0 enters a function, 0 leaves the innermost one
 
 
 @dataclass(frozen=True)
@@ -340,11 +376,12 @@ def _header(line: str, source: str) -> _Header:
 
 @dataclass
 class _Names:
-    """What the ``.pcf`` of a trace calls states (None where there is no such file), calls, and types of events."""
+    """What the ``.pcf`` of a trace calls states (None if there is no such file), calls, types of events, functions."""
 
     states: dict[str, str] | None = None
     calls: dict[int, str] = field(default_factory=dict)
     types: dict[int, str] = field(default_factory=dict)
+    functions: dict[int, str] = field(default_factory=dict)
 
 
 def _names(source: Source) -> _Names:
@@ -371,6 +408,8 @@ def _names(source: Source) -> _Names:
         elif section == "VALUES" and len(words) >= 2 and words[0].isdecimal():
             if types & _CALLS:
                 names.calls[int(words[0])] = line.split(None, 1)[1].strip()
+            elif str(_USER_FUNCTIONS) in types and words[0] != "0":
+                names.functions[int(words[0])] = line.split(None, 1)[1].strip()
         elif words:
             section = words[0]
             types = types if section == "VALUES" else set()
@@ -439,9 +478,17 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     def read_readings(counter_names: Sequence[str]) -> Mapping[str, Readings]:
         return read_counters(source, len(records.locations), *where, {name: counters[name] for name in counter_names})
 
+    def read_functions() -> FunctionChanges:
+        with once_more(source.name):
+            return read_function_changes(source, len(records.locations), *where, named.functions)
+
     carry(trace, read_messages)
+    if named.functions:
+        trace.facts[FUNCTIONS] = functools.cache(read_functions)
     counters = counter_types(named.types.items()) if named.types else USUAL
     if not Path(source.name).is_file():  # what comes through a pipe is gone later
         communication_of(trace)
+        if named.functions:
+            trace.facts[FUNCTIONS]()
     carry_counters(trace, tuple(counters), source.name, read_readings)
     return trace

@@ -17,6 +17,7 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.trace import Trace
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
+FUNCTIONS = "user functions"  # under which they hold one that reads `FunctionChanges`
 OUTSIDE_CALLS = "messages begin or end outside of calls"  # a remark on what is unmatched
 UNKNOWN, NOT_RECORDED = -1, -2  # communicators: of no data, such as that of MPI_Init; and of data, not recorded
 _ANNOUNCED = re.compile(
@@ -39,6 +40,17 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self.enter_ns)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionChanges:
+    """Moments at which the innermost user function of a location changes, sorted by location and time."""
+
+    location: Ints
+    time_ns: Ints
+    function: Ints  # index into ``names``, -1 outside of all
+    names: tuple[str, ...]
+    entered: Ints  # how often each function is entered in each location, (n_functions, n_locations)
 
 
 @dataclass(frozen=True, eq=False)
