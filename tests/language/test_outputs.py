@@ -1,6 +1,7 @@
 """Default outputs fit a screen, begin with a figure, and use the field's words; so do texts that users read."""
 
 import ast
+import itertools
 import re
 import shlex
 import shutil
@@ -101,7 +102,8 @@ def test_the_answer_first_on_one_screen(line, folder, monkeypatch, capsys):
     assert re.search(r"\d", lines[0]), lines[0]
     assert not DROPPED.findall(printed.out)
     for following in [line.removeprefix("Next: ") for line in lines if line.startswith("Next: perf ")]:
-        monkeypatch.setattr(sys, "argv", shlex.split(following))
+        words = itertools.takewhile(lambda word: word != ">", shlex.split(following, comments=True))  # as a shell does
+        monkeypatch.setattr(sys, "argv", list(words))
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code in (0, None), f"{following}: {capsys.readouterr().err}"

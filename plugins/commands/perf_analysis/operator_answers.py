@@ -66,6 +66,8 @@ def report_of_operators(result: OperatorTimes) -> Report:
         f"call{'s' * (calls != 1)}){busy}{rate}"
     )
     file, finer = existing_file(result.sources[0]), _FINER.get(result.by, "")
+    if finer == "operator" and not result.has_operators:
+        finer = "kernel"
     following = f"perf profile {file} --by {finer}" if file and finer and len(result.sources) == 1 else ""
     frame = result.table()
     data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")

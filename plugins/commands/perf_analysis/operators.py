@@ -51,6 +51,7 @@ class OperatorTimes(Result):
     busy_ns: int
     elapsed_ns: int
     notes: tuple[str, ...] = ()
+    has_operators: bool = True  # of the host, around the launches
 
     @property
     def own_ns(self) -> int:
@@ -144,7 +145,9 @@ def operator_times(
     if lacking := sorted({row["type"] for row in rows if row.get("flop") and not row["roof_flop_s"]} if peak else ()):
         notes.append(f"--peak has no rate for {', '.join(lacking)}")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
-    return OperatorTimes(by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes))
+    return OperatorTimes(
+        by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes), activity.has_operators
+    )
 
 
 def times_of_sums(path: Path) -> OperatorTimes | None:

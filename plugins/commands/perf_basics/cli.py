@@ -46,7 +46,6 @@ from perfcore.tables import Column, Table
 if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing
     from perfcore.models.model import Model
-    from perfcore.models.ranking import Ranking
     from perfcore.results import Result
 
 Data = Annotated[
@@ -342,21 +341,33 @@ def rank(
     how: HowToRead,
     fitter: FitterOfKind = None,
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show the best N models.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="ORDER", help="Order of many series: predicted (default) or growth.")
+    ] = None,
     on: On = None,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
-) -> Ranking:
+) -> Result:
     """Rank the models of DATA, best first: every combination of functions that the fitter can make.
+
+    Of a file of many series (`perf fit -o models.parquet`) it ranks the series, by prediction or growth.
 
     \b
     perf rank runs.csv --terms 2
     perf rank runs.csv --terms 2 --where "code=SP,system=T3D"
     perf rank runs.csv --fitter strohmaier --terms 2 --top 5
     perf rank runs.csv --fitter strohmaier --terms 3 --parallel local:8
+    perf rank models.parquet --by growth --top 20
     """
     import perfcore
     from perf_tables.executors import executor_of
     from perfcore.models.fitting import resolve, types_to_read
+    from perfcore.models.model import model_file_entry
 
+    if (entry := model_file_entry(data, is_fitted=True)) is not None:
+        series: Result = entry.load().rank(Path(data), by, options.get("at"), top)
+        return series
+    if by is not None:
+        raise OptionError(f"--by is for files of many series (perf fit -o models.parquet); {data} is none")
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
         if on is not None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import column_meanings, refuse_unnamed_of_codes, spread_in_words
+from perf_tables.confounders import column_meanings, further_parameters, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.suites import parts_of
 from perf_traces.options import WARNING
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
-from perfcore.data.columns import is_of_spread, shown_names
+from perfcore.data.columns import is_of_spread, shown_names, words
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
@@ -143,6 +143,7 @@ def _communication(trace: Trace) -> Communication | None:
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
+    data, assumed = _with_factors(data)
     roles = data.roles
     facts: dict[str, Any] = {
         "kind": "measurements",
@@ -168,7 +169,11 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = notes
         return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
+    if observations is None and any("(perf gate" in line for line in facts["roles"]):  # commits, versions or dates
+        return facts | {"observations": "none", "next": [f"perf gate {name}"]}
     if observations is None:
+        if gate := _gate(data, name):
+            return facts | {"next": gate}
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
     points = [
@@ -190,8 +195,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     absent = [observations.cell_name(cell) for cell in cells if cell not in measured]
     if absent:
         facts["never measured"] = f"{len(absent)} of {len(cells)} pairs: {listing(absent, 6)}"
-    if observations.notes and not mixed:
-        facts["rows to know about"] = list(observations.notes)
+    if not mixed and (known := [*assumed, *observations.notes]):
+        facts["rows to know about"] = known
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
     return facts | {"next": [*facts["next"], *ranking, *others]}
@@ -231,6 +236,18 @@ def _with_unit(name: str | None, unit: str | None) -> str:
     return f"{bare if bare and name.endswith((']', ')')) else name if bare else 'time'} [{unit}]"
 
 
+def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
+    """Return measurements over all that was varied, as a fit takes them, and a note on what was added."""
+    roles = data.roles
+    if not roles.parameters or roles.value is None or "parameters" in data.given_roles:
+        return data, []
+    with contextlib.suppress(PerfError):
+        if factors := further_parameters(data):
+            several = [*roles.parameters.values(), *factors]
+            return data.with_roles(several), [f"parameters {', '.join(several)} (set with --parameter)"]
+    return data, []
+
+
 def _mixed_runs(data: Measurements) -> str:
     """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
     try:
@@ -266,6 +283,16 @@ def _parts(data: Measurements, name: str) -> list[str]:
     if data.roles.value is not None or not data.roles.parameters or len(times) < 2:
         return []
     return [f"perf fit {name} --value {shlex.quote(','.join(times))}"]
+
+
+def _gate(data: Measurements, name: str) -> list[str]:
+    """Return the gate of two versions in one table, or of a history of commits, if a column tells them apart."""
+    versions = [c for c in map(str, data.table.columns) if c.strip().lower() in words("roles", "version")]
+    if data.roles.value is None or data.roles.parameters or not versions:
+        return []
+    count = data.table[versions[0]].nunique()
+    kind = "--version" if count == 2 else "--commit"
+    return [f"perf gate {name} {kind} {shlex.quote(versions[0])}"] if count > 1 else []
 
 
 def _further_fits(data: Measurements, name: str, flags: str) -> tuple[list[str], list[str]]:

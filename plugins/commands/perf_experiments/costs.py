@@ -64,7 +64,7 @@ def costs_by_runs(measured: Sequence[tuple[Point, float]], points: Sequence[Poin
 
 
 def _clear_slopes(features: Floats, logs: Floats) -> Floats:
-    """Slopes of smallest norm (n_features,), of which those within two standard errors are 0, the least clear first."""
+    """Return slopes of smallest norm (n_features,); those within two standard errors are 0, the least clear first."""
     slopes = np.zeros(features.shape[1])
     used = np.flatnonzero(np.ptp(features, axis=0) > 0.0)
     while len(used):

@@ -211,7 +211,7 @@ def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def blocked_order(points: Sequence[Point]) -> list[Point]:
-    """Points in the same order, but those together that differ in the version alone: what they meet is the same."""
+    """Return points in their order, those that differ in the version alone together: what they meet is the same."""
     groups: dict[Key, list[Point]] = {}
     for point in points:
         without = {name: level for name, level in point.items() if name != VERSION}

@@ -390,7 +390,7 @@ class Store:
         return self._environments[text]
 
     def runs(self, number: int | None = None) -> list[Run]:
-        """All runs in the order in which they were made, without what they printed; or one run with everything."""
+        """Return all runs in the order in which they were made, without output; or one run with everything."""
         with self._sqlite_errors():
             if number is None:
                 rows, output = self._checked("run", RUN_COLUMNS, "runs ORDER BY id"), []

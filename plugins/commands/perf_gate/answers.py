@@ -129,11 +129,14 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
             Figure("missing benchmarks", missing, format="d")
         ]
     if result.outcome is Outcome.UNDECIDED:
-        possible = [k for k in order if judged.possibly_slower[k]]
-        if not result.estimates.decides.any():
-            name, ratio = named(possible[0])
+        possible = [k for k in order if judged.possibly_slower[k] and result.estimates.decides[k]]
+        if not possible:
+            first = next(k for k in order if judged.possibly_slower[k])
+            name, ratio = named(first)
             why = "the machines differ" if result.machines else f"at least {FEWEST_ROUNDS} runs of each are needed"
-            return f"INCONCLUSIVE  nothing can be judged: {why}; {name} {ratio}", [ratio_of(possible[0])]
+            what = "nothing" if not result.estimates.decides.any() else name
+            text = f"INCONCLUSIVE  {what} can be judged: {why}; {name} {ratio}"
+            return text.replace(f"{name} can be", f"{name} cannot be"), [ratio_of(first)]
         name, ratio = named(possible[0])
         what = "possibly slower" if not result.is_strict else f"possibly slower than {limit}"
         if len(possible) == 1:
@@ -350,7 +353,7 @@ def _size(step: Step, spec: str = "+.1%") -> tuple[str, Figure]:
 
 
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
-    from perf_gate.change_detection import FEWEST_VALUES, WINDOW, change_of
+    from perf_gate.change_detection import FEWEST_AFTER, FEWEST_VALUES, WINDOW, change_of
 
     able = [each for each in result.judged if each.detected is not None]
     where = f"since {_commit(result.since)}" if result.since is not None else f"in the last {WINDOW} commits"
@@ -376,15 +379,17 @@ def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
         return f"FAIL  {len(result.ended)} of {len(result) + len(result.ended)} benchmarks ended", []
     if not able:
         longest = max((len(each.series.logs) for each in result.judged), default=0)
-        return f"INCONCLUSIVE  {longest} values at most; the noise needs {FEWEST_VALUES}", []
+        few = f"{longest} commit{'s are' if longest != 1 else ' is'} too few to judge"
+        return f"INCONCLUSIVE  {few}: at least {FEWEST_VALUES} are needed", []
     if result.outcome is Outcome.UNDECIDED:
         both = [*([] if result.suite is None else [result.suite]), *able]
         first = next(each for each in both if each.outcome is Outcome.UNDECIDED)
         name = shortened(first.series.name, _NAME)
         if first.unclear is not None:
             size, figure = _size(first.unclear)
-            since = _commit(first.commit_of(first.unclear))
-            return f"INCONCLUSIVE  {name} {size} since {since}, or it drifts; more commits decide", [figure]
+            since, values = _commit(first.commit_of(first.unclear)), len(first.series.values) - first.unclear.place
+            doubt = f"in {values} values so far" if values < FEWEST_AFTER else "or it drifts"
+            return f"INCONCLUSIVE  {name} {size} since {since}, {doubt}; more commits decide", [figure]
         change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
         figure = Figure("change", first.newest[0] - 1.0, "", format="+.1%")
         newest = _commit(first.series.commits[-1])

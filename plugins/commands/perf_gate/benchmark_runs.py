@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.confounders import spread_columns, spread_of_rows
+from perf_tables.confounders import NUMBERS, meaning_of, meanings_of, spread_columns, spread_of_rows
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data import type_in_words
-from perfcore.data.columns import MeasurementRoles, direction, guess_roles, is_run_identifier, last_word, words
+from perfcore.data.columns import direction, guess_roles, is_run_identifier, last_word, words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
@@ -153,16 +153,18 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}{hint}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)
-    guessed = None if guessed is not None and _is_date(table[guessed]) else guessed
-    columns = list(values) or ([guessed] if guessed is not None else _only_numbers(table, roles))
+    meanings = meanings_of(data)
+    measurable = [column for column, meaning in meanings.items() if meaning in NUMBERS]
+    if guessed is None or meaning_of(table[guessed], guessed) == "date":
+        guessed = measurable[0] if len(measurable) == 1 else None
+    columns = list(values) or ([guessed] if guessed is not None else [])
     for column in columns:
         if column not in table.columns:
             raise UnknownNameError(f"column of {data.source}", column, table.columns)
     if not columns:
-        numeric = [name for name in table.columns if table[name].dtype.kind in "iuf" and not _is_date(table[name])]
         raise OptionError(
             f"{data.source}: which column was measured? Name it with --value, one of "
-            f"{', '.join(map(str, numeric or table.columns))}"
+            f"{', '.join(measurable or meanings)}"
         )
     keys = tuple(
         k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
@@ -174,7 +176,13 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     is_store = reading.reader in _STORES
     order = _order(table, columns, reading.reader)
     names = [key for key in keys if key.lower() not in VERSIONS]
-    rounds = rounds_together(table, names) if is_store else _rounds(table, columns, reading.reader)
+    with_meaning = {meaning: column for column, meaning in reversed(meanings.items()) if column not in columns}
+    rounds: Any = float("nan")
+    if is_store:
+        rounds = rounds_together(table, names)
+    elif counted := with_meaning.get("repetition" if reading.reader in _REPETITION_IS_ROUND else "round"):
+        rounds = pd.to_numeric(table[counted], errors="coerce").astype(float)
+    units = table[with_meaning["unit"]].fillna("").astype(str) if "unit" in with_meaning else ""
     deviation, number = _spread(data) if columns == [roles.value] else (float("nan"), 1.0)
     parts, labels, notes = list[pd.DataFrame](), list[pd.DataFrame](), list[str]()
     not_copied = without_duplicates(data, np.ones(len(table), dtype=np.bool_), notes=notes)
@@ -192,7 +200,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                 **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
                 "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
                 "metric": column,
-                "unit": _units(table) if unit is None else unit,
+                "unit": units if unit is None else unit,
                 "better": _better(table),
             }
         )
@@ -248,29 +256,6 @@ def unsure_of_better(unit: str, better: str, metric: str) -> bool:
     return not (better or direction(unit, metric))
 
 
-def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
-    """The one column of numbers that has no other meaning, if there is one."""
-    in_roles = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
-    free = [column for column in table.columns if column not in in_roles and table[column].dtype.kind in "iuf"]
-    numbers = [str(column) for column in free if not (is_run_identifier(str(column)) or _is_date(table[column]))]
-    return numbers if len(numbers) == 1 else []
-
-
-_EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
-
-
-def _is_date(column: pd.Series) -> bool:
-    """Whether a column holds dates, or Unix times under a name of times."""
-    if column.dtype.kind == "M":
-        return True
-    if column.dtype.kind not in "iuf" or str(column.name).strip().lower() not in (
-        *_ORDER,
-        *words("rows", "commit_date"),
-    ):
-        return False
-    return bool((column > _EARLIEST).all())
-
-
 def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
     """When each run was, as a number; NaN where no column says it."""
     import pandas as pd
@@ -283,26 +268,13 @@ def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
             continue
         numbers = pd.to_numeric(table[column], errors="coerce")
         if numbers.notna().all():
-            if name == "time" and not _is_date(table[column]):
+            if name == "time" and meaning_of(table[column], column) != "date":
                 continue  # how long runs took
             return numbers.astype(float)
         times = pd.to_datetime(table[column], errors="coerce", utc=True, format="ISO8601")
         if times.notna().all():
             return times.astype("int64").astype(float)
     return float("nan")
-
-
-def _rounds(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
-    import pandas as pd
-
-    names = ("repetition",) if reader in _REPETITION_IS_ROUND else _ROUND
-    column = next((c for c in table.columns if c.strip().lower() in names and c not in values), None)
-    return float("nan") if column is None else pd.to_numeric(table[column], errors="coerce").astype(float)
-
-
-def _units(table: pd.DataFrame) -> Any:
-    column = next((c for c in table.columns if c.strip().lower() in ("unit", "units")), None)
-    return "" if column is None else table[column].fillna("").astype(str)
 
 
 def _better(table: pd.DataFrame) -> Any:
@@ -478,7 +450,8 @@ def match(first: LongTable, second: LongTable) -> Matched:
     if not names:
         raise DataError(
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
-            f"{listing(only[1], 3)}). Name the columns that distinguish them with -r code=NAME"
+            f"{listing(only[1], 3)}). Give equal benchmarks equal names, or name the column of their names with "
+            "-r code=NAME"
         )
     numbers = [[side[name].to_numpy() for name in Runs._fields] for side in named]
     texts = [[side[name].to_numpy(dtype=object) for name in TEXTS] for side in named]
@@ -545,7 +518,8 @@ def _called_alike(first: LongTable, second: LongTable) -> LongTable:
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     """Runs of both with a column ``benchmark``: what identifies benchmarks in either file, and no more."""
-    keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
+    first, second = sides
+    keys = [key for key in dict.fromkeys([*first.keys, *second.keys]) if all(key in s.labels for s in sides)]
     # What distinguishes the files does not distinguish benchmarks.
     keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
     if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
@@ -556,6 +530,9 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     name_keys = telling or [key for key in keys if key in code][:1]
     metrics = {str(metric) for side in sides for metric in side.runs["metric"].unique()}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)
+    if first.reader != second.reader and not name_keys and any(side.keys for side in sides):
+        raise DataError(f"{_contents(first)}, {_contents(second)}: they have no benchmark in common. Give two files of "
+                        "one tool")  # fmt: skip
     tables = []
     for side in sides:
         names = names_of_rows(side, name_keys, ["" if key in code else f"{key}=" for key in name_keys], several)
@@ -571,6 +548,13 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             f"({', '.join(sorted(metrics))}); choose a common one with --value, or convert one"
         )
     return tables
+
+
+def _contents(side: LongTable) -> str:
+    """Return the file, and its first benchmarks if something names them, or what it measures."""
+    texts = [side.labels[key].map(text_of) for key in side.keys if side.labels[key].dtype.kind not in "iuf"]
+    names = dict.fromkeys(texts[-1] if texts else side.runs["metric"].astype(str))
+    return f"{side.source} has {listing(list(names), 2)}"
 
 
 def names_of_rows(

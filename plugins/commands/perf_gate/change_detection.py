@@ -59,6 +59,8 @@ _SHORTEST = 8  # values of a gradual change
 # Steps among the newest values, judged by the noise of the values before them.
 RECENT_LEVEL = 2e-5  # of one look: on public histories about two alarms in 1,000 commits
 WINDOW = 12  # of the last commits, in which a change is new
+# Values after a step, of which most are above its middle: fewer may be a disturbance that passes, unless times double.
+FEWEST_AFTER, _DOUBLE = 5, math.log(2.0)
 _FEWEST_BEFORE = 20  # values that show the noise and its memory; of fewer the series is short
 _PLACES = 4.0  # independent places among the newest
 _DOUBT = 50.0  # a shift must be 1 + 50/values times the largest of as many values that the history had before
@@ -337,6 +339,11 @@ class Step(NamedTuple):
     upper: float
     probability: float  # of such a step anywhere in a series without one
     is_gradual: bool = False  # it lasts to the newest value
+
+
+def lasts(values: int, size: float) -> bool:
+    """Return whether so many values after a step of this size show that it is no disturbance that passes."""
+    return values >= FEWEST_AFTER or size >= _DOUBLE
 
 
 class Noise(NamedTuple):
@@ -658,6 +665,8 @@ def recent_step(
     sums = np.cumsum(np.r_[0.0, y[:before]])
     earlier = np.abs(sums[after:] - sums[:-after]) / after
     if probability > level or size <= 0.0 or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean()):
+        return None
+    if float(np.quantile(y[-after:], 0.5, method="lower")) < 0.5 * size:  # a few outliers
         return None
     side = _WIDER * float(stdtrit(freedom, 0.975)) * error
     last, first = (n - int(sizes_of[k]) for k in _places(statistic**2))

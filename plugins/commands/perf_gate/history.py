@@ -6,7 +6,7 @@ import datetime
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +34,7 @@ from perf_gate.change_detection import (
     change_of,
     detect,
     gradual_change,
+    lasts,
     recent_step,
     with_recent,
 )
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 LEVEL = 0.002  # of alarms of one look; .01 raised up to a fifth more on three sources, .0005 no fewer
 _SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
 _FEWEST_OF_SUITE = 3  # benchmarks
+_TOGETHER, _OWN = 6, 2.0  # commits from the suite's step and times its size, up to which a benchmark's step is the same
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,7 +212,8 @@ def _benchmarks(table: LongTable, commit: str) -> pd.Series:
         sides = [table.labels[table.labels[commit] == end] for end in ends]
         candidates += case_columns(sides, candidates, {commit, *table.runs["metric"].astype(str)})
     keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
-    keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
+    texts = [key for key in candidates if table.labels[key].dtype.kind not in "iuf"]
+    keys = keys or [key for key in texts if key.lower() == "benchmark"] or texts[:1]
     return names_of_rows(table, keys, [""] * len(keys))
 
 
@@ -222,6 +225,10 @@ def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
         if changes > 2 * len(listed):
             raise DataError(
                 f"{source}: commits are mixed and have no order. Add a column with dates, such as timestamp"
+            )
+        if changes > len(listed):
+            progress.note(
+                f"{source}: commits come back; assumed the order of their first rows. A column of dates sets it"
             )
         return listed
     ordered: list[str] = runs.groupby("commit")["order"].min().sort_values(kind="stable").index.tolist()
@@ -363,15 +370,14 @@ def gate_series(
     begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
     ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
     live = [series for series in every if series.name not in ended]
-    judged = _judge(live, begin, threshold, len(commits))
+    judged, suite = judge_all(live, commits, begin, threshold)
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
     judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -_effect(each)))
-    suite = _suite(live, commits, begin)
     return HistoryGate(
         source=table.source,
         commits=tuple(commits),
         judged=tuple(judged),
-        suite=None if suite is None else _judge([suite], begin, threshold, len(commits))[0],
+        suite=suite,
         ended=tuple(ended.items()),
         left_out=tuple(left_out),
         since=since,
@@ -379,6 +385,16 @@ def gate_series(
         missing_fails=missing_fails,
         undecided=undecided,
     )
+
+
+def judge_all(
+    all_series: list[CommitSeries], commits: list[str], begin: int, threshold: float
+) -> tuple[list[JudgedSeries], JudgedSeries | None]:
+    """Judge each benchmark and all together, whose step is no benchmark's own; changes from a commit on are new."""
+    series = _suite(all_series, commits, begin)
+    suite = None if series is None else _judge([series], begin, threshold, len(commits), is_suite=True)[0]
+    judged = _judge(all_series, begin, threshold, len(commits))
+    return [_without_common_step(each, suite) for each in judged], suite
 
 
 def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> CommitSeries | None:
@@ -402,8 +418,13 @@ def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> Co
     return CommitSeries("all benchmarks", names, places, values, False, "", ("",) * len(places))
 
 
-def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits: int) -> list[JudgedSeries]:
-    """Judge series together; changes from the commit at `begin` on are new."""
+def _judge(
+    all_series: list[CommitSeries], begin: int, threshold: float, commits: int, is_suite: bool = False
+) -> list[JudgedSeries]:
+    """Judge series together; changes from the commit at `begin` on are new.
+
+    What disturbs one benchmark for a few commits passes; what slows all of them down does not have to last.
+    """
     limit = math.log(threshold)
     found = {k: one for k, series in enumerate(all_series) if (one := _detect(series, begin)) is not None}
     judged_at = list(found)
@@ -420,8 +441,10 @@ def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits
             judged.append(JudgedSeries(series, None, None, (math.nan, math.nan), Outcome.UNDECIDED))
             continue
         detected, unclear = found[k]
-        unclear = unclear if unclear is not None and unclear.size > limit else None
         alarm = steps[k] if sure[k] else None
+        if alarm is not None and not is_suite and not lasts(len(series.values) - alarm.place, alarm.size):
+            unclear, alarm = alarm, None
+        unclear = unclear if unclear is not None and unclear.size > limit else None
         if alarm is None and series.places[-1] >= begin:
             slope = gradual_change(series.logs, detected, LEVEL / len(judged_at), series.machine_effects)
             alarm = slope if slope is not None and slope.size > limit else None
@@ -432,6 +455,17 @@ def _judge(all_series: list[CommitSeries], begin: int, threshold: float, commits
             JudgedSeries(series, detected, alarm, (ratio, sigma), outcome, unclear if alarm is None else None)
         )
     return judged
+
+
+def _without_common_step(judged: JudgedSeries, suite: JudgedSeries | None) -> JudgedSeries:
+    """Return a series without the alarm of a step that all benchmarks make together, which is the suite's."""
+    alarm, common = judged.alarm, None if suite is None else suite.alarm
+    if alarm is None or suite is None or common is None:
+        return judged
+    distance = int(judged.series.places[alarm.place] - suite.series.places[common.place])
+    if abs(distance) > _TOGETHER or alarm.size > _OWN * common.size:
+        return judged
+    return replace(judged, alarm=None, outcome=Outcome.PASSED)
 
 
 def _detect(series: CommitSeries, begin: int) -> tuple[Detected, Step | None] | None:
@@ -466,9 +500,13 @@ def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, floa
 
 
 def _newest_step(detected: Detected, series: CommitSeries, begin: int, limit: float) -> Step | None:
-    """Return the newest change to slower that is new and beyond a limit."""
-    new = [step for step in detected.steps if series.places[step.place] >= begin and step.size > limit]
-    return max(new, key=lambda step: step.place, default=None)
+    """Return the newest change to slower that is new, beyond a limit, and not mostly undone by later ones."""
+    later = 0.0
+    for step in reversed(detected.steps):
+        if series.places[step.place] >= begin and step.size > limit and later > -0.5 * step.size:
+            return step
+        later += step.size
+    return None
 
 
 def _commit(commit: str, commits: list[str], source: str) -> str:

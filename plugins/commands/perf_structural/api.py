@@ -250,12 +250,12 @@ def evaluate(
     Interval[20, 25]
     """
     from perf_structural.inputs import as_quantities, with_words
-    from perf_structural.structural_model import StructuralModel
+    from perf_structural.structural_model import TO_VALIDATE, StructuralModel
 
     prediction = StructuralModel(formula, inputs=as_quantities(inputs), source=formula).predict(**options)
     if not (words := with_words(inputs)):
         return prediction
-    return replace(prediction, next=f"perf stochastic eval {shlex.quote(formula)}{words} --json")
+    return replace(prediction, next=f"perf stochastic eval {shlex.quote(formula)}{words}{TO_VALIDATE}")
 
 
 def schedule(

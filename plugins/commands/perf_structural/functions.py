@@ -125,7 +125,7 @@ def pipeline_time(*arguments: npt.ArrayLike) -> Floats:
 
 
 def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
-    """Share of full speed that workers which meet at barriers make together of their shares of their processors."""
+    """Return the share of full speed of workers that meet at barriers, of their shares of their processors."""
     *shares, last = arguments
     exponent = checked("exponent", last, 0.0, 1.0)
     spread = np.array(np.broadcast_arrays(*_shares(shares)))

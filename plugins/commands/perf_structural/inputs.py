@@ -54,7 +54,7 @@ def with_words(inputs: Any) -> str:
 
 
 def _typed(text: str) -> Any:
-    """A number, the words of a representation, which it reads itself, or a file; one called ``a:b`` is ``./a:b``."""
+    """Return a number, the words of a representation or a file; a file called ``a:b`` is given as ``./a:b``."""
     try:
         return float(text)
     except ValueError:
@@ -212,7 +212,7 @@ def _of_file(path: Path, table: _Table) -> StochasticValue:
 
 
 def read_value(path: Path) -> StochasticValue:
-    """The stochastic value in a JSON file, as ``perf stochastic summarize`` and ``perf stochastic eval`` write it."""
+    """Return the stochastic value in a JSON file of ``perf stochastic summarize`` or ``perf stochastic eval``."""
     try:
         content = msgspec.json.decode(read_text(path))
     except (msgspec.DecodeError, RecursionError) as error:

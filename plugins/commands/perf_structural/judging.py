@@ -346,7 +346,7 @@ def _paired(
 
 
 def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, Floats]:
-    """Ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), of those with bins."""
+    """Return ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), if binned."""
     binned = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
     most = max((len(masses) for (_, masses), _ in binned), default=0)
     ranks, ordered = np.zeros((len(binned), most + 1)), np.zeros((len(binned), most))
@@ -380,14 +380,14 @@ def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, 
 
 
 def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, actual: npt.ArrayLike) -> Floats:
-    """Score of central prediction intervals (the source's equation 43): width, and a fine for what lies outside."""
+    """Return the score of central intervals (the source's equation 43): width, and a fine for what lies outside."""
     low, high, x = (np.asarray(argument, dtype=np.float64) for argument in (lower, upper, actual))
     fine = 2.0 / (1.0 - coverage)
     return (high - low) + fine * np.maximum(low - x, 0.0) + fine * np.maximum(x - high, 0.0)
 
 
 def quantile_loss(quantile: npt.ArrayLike, level: float | Floats, actual: npt.ArrayLike) -> Floats:
-    """Loss of a predicted quantile (the source's equation 42): the distance, by the share on the side where it is."""
+    """Return the loss of a predicted quantile (the source's equation 42): the distance, by the side's share."""
     distance = np.asarray(actual, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
     return np.maximum(level * distance, (level - 1.0) * distance)
 
@@ -529,7 +529,7 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
 
 
 def _map_of(places: Floats) -> Recalibration:
-    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, lines between."""
+    """Return the map of the places' normal scores: lines between some quantiles, drawn towards the levels' own."""
     knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
     expected_scores = ndtri(np.arange(1, knots) / knots)
     observed_scores = np.quantile(

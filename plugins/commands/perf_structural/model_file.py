@@ -156,7 +156,7 @@ def read_as(content_type: type[_Content], path: str | os.PathLike[str]) -> _Cont
 
 
 def read_candidates(path: str | os.PathLike[str]) -> dict[str, Mapping[str, Any]]:
-    """Candidates of a file of their own: ``[[candidate]]`` tables, or ``[inputs]`` of one named after the file."""
+    """Return candidates of a file: ``[[candidate]]`` tables, or ``[inputs]`` of one named after the file."""
     file = read_as(_CandidatesFile, path)
     if bool(file.candidate) == bool(file.inputs):
         raise StructuralModelError(f"{os.fspath(path)}: either [[candidate]] tables or one table [inputs] is expected")

@@ -486,5 +486,5 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
 
 
 def probability_below(first: Floats, second: Floats) -> float:
-    """Probability that the first of two is smaller at one point; points at which they are the same count half."""
+    """Return the probability that the first of two is smaller at one point; equal points count half."""
     return float((first < second).mean() + 0.5 * (first == second).mean())

@@ -420,7 +420,7 @@ def _plain_table(source: Source, path: str | os.PathLike[str], read: Read) -> An
 
 
 def _has_named_numbers(head: bytes) -> bool:
-    """Whether a file begins as a table of several columns with names, some of numbers, so that naming one helps."""
+    """Return whether a file begins as a table of several named columns, some of numbers: naming one helps."""
     lines = head[:_HEAD].decode("utf-8-sig", errors="replace").splitlines()[:2]
     mark = max(",;\t", key=lines[0].count) if lines else ","
     names, *rows = ([word.strip() for word in line.split(mark)] for line in lines)

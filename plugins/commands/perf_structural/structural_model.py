@@ -27,6 +27,9 @@ from perfcore.base.errors import DataError
 from perfcore.report import Report
 from perfcore.results import Result
 
+# Runs that follow are compared with the prediction.
+TO_VALIDATE = " --json > predictions.json  # then perf validate predictions.json RUNS.csv"
+
 
 @dataclass(frozen=True, repr=False)
 class StructuralModel(Result):
@@ -121,7 +124,7 @@ class StructuralModel(Result):
         source = shlex.quote(self.source)
         if self.candidates:
             return replace(prediction, next=f"perf stochastic schedule {source} --by quantile:0.95")
-        return replace(prediction, next=f"perf predict {source}{with_words(inputs)} --json")
+        return replace(prediction, next=f"perf predict {source}{with_words(inputs)}{TO_VALIDATE}")
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """Return a prediction of the result as the model's recalibration corrects it; without one as it is.

@@ -271,7 +271,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         raise NotImplementedError
 
     def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
-        """The default models fitted along one line, and whether each was chosen: that one first, then the best."""
+        """Return default models fitted along one line, and whether each was chosen: that one first, then the best."""
         raise NotImplementedError
 
     @property

@@ -59,7 +59,7 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"{self.formula} has not as many coefficients as terms")
 
     def form(self, factor: str) -> str:
-        """The formula with the names of its coefficients, in the factor's symbol unless one of them is called so."""
+        """Return the formula with its coefficients' names, in the factor's symbol unless a coefficient has it."""
         return self.formula if factor in self.names else self._substituted(factor, {})
 
     def text(self, factor: str, digits: int = 6) -> str:

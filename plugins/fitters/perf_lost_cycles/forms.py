@@ -238,7 +238,7 @@ def _decompose(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, F
 
 
 def criterion(scores: Scores, name: str) -> Floats:
-    """What forms are compared by (B,), smaller is better; infinite where the points do not determine a fit to judge."""
+    """Return what forms are compared by (B,), smaller is better; infinite where the points determine no fit."""
     freedom = scores.n_points - scores.rank
     if name == "loo":
         values = scores.leave_one_out

@@ -160,7 +160,7 @@ def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats
 
 
 def held_back(scores: Floats, n_terms: Ints, n_points: int, name: str) -> Floats:
-    """Scores by which longer forms compete: with leave-one-out errors they must be better by more than chance."""
+    """Return scores by which longer forms compete: with leave-one-out errors they must win by more than chance."""
     chance = _CHANCE if name == "loo" else TIE
     return scores * (1.0 + chance * n_terms / n_points)
 
@@ -331,7 +331,7 @@ def _keys(rows: Ints) -> Ints:
 
 
 def _numbered(ways: Sequence[Sequence[Candidate]], forms: FormList) -> tuple[Ints, Ints, FormList]:
-    """Candidates of each kind as indices of forms, and of what they span on lines; -1 beyond a kind's own number."""
+    """Return candidates of each kind as indices of forms, and of their spans on lines; -1 beyond a kind's number."""
     cross_forms, most = FormList(), max(map(len, ways))
     full, cross = np.full((len(ways), most), -1, dtype=np.int64), np.full((len(ways), most), -1, dtype=np.int64)
     for row, of_kind in enumerate(ways):

@@ -43,7 +43,7 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
 
     def text(self, names: Mapping[str, str], digits: int = 6) -> str:
-        """The model as a person reads it, in other names of factors; a term that is a sum stands in parentheses."""
+        """Return the model as a person reads it, in other names of factors; sums within terms have parentheses."""
         # A product with a sum is written with parentheses around it.
         terms = [Formula(f"1*({renamed(term, names)})").canonical.removeprefix("1*") for term in self.terms]
         return sum_of_terms(self.coefficients, terms, digits)
@@ -189,7 +189,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
-        """Terms of each form that a tuple suggested for a category or that a step led to, the chosen one first."""
+        """Return terms of each form that a tuple suggested for a category or a step led to, the chosen one first."""
         generation, place = self._generation(self.names[category])
         steps = [step.result for step in reversed(generation.steps) if step.category == place]
         suggested, counts = np.unique([row[place] for row in generation.tuple_forms], return_counts=True)

@@ -56,7 +56,7 @@ def category_facts(data: Measurements) -> dict[str, Any]:
 
 
 def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str) -> tuple[CategoryTable, str]:
-    """The data by category, and the first column that names one; categories that are 0 throughout are left out."""
+    """Return the data by category without those that are 0 throughout, and the first column that names one."""
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
@@ -80,7 +80,7 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
 
 
 def _parameters(data: Measurements, option: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Parameters as the user names them, of which those that count no processors keep their names in formulas."""
+    """Return parameters as the user names them; those that count no processors keep their names in formulas."""
     words = data.given_roles.get("parameters") if option is None else option
     if words is None or isinstance(words, Mapping):
         return option

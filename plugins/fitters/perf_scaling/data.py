@@ -14,11 +14,11 @@ from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import (
     Spread,
+    further_parameters,
     pooled_runs,
     refuse_unnamed_factors,
     refuse_unnamed_text,
     spread_of_rows,
-    unnamed_factors,
     unnamed_text,
 )
 from perf_tables.suites import paths_of
@@ -152,7 +152,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     roles = data.roles
     notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
-    if options.parameter is None and (factors := _further_parameters(data)):
+    if options.parameter is None and (factors := further_parameters(data)):
         several = (*roles.parameters.values(), *factors)
         if len(several) <= _MOST_PARAMETERS:
             wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
@@ -223,14 +223,6 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
-
-
-def _further_parameters(data: Measurements) -> list[str]:
-    """Return what was varied besides the parameters in rows that would pass for repeated runs."""
-    kept = ~np.isnan(values_of(data, [], zeros=True, signed=True))
-    for column in data.roles.parameters.values():
-        numbers_of(data, column, kept)
-    return list(unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1]))
 
 
 def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | None:

@@ -200,7 +200,7 @@ def _pairs(model: IndividualModel) -> Table:
 
 
 def _coefficients(model: IndividualModel) -> Table:
-    """Every pair, worst first; a function has its coefficient and the standard error, NaN where there is none."""
+    """Return every pair, worst first, with the coefficient and standard error of each function; NaN of none."""
     pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
     columns = [
         Column("code", [pair.code for pair in pairs]),

@@ -99,7 +99,7 @@ class IndividualFits:
         return replace(self, **{name: np.where(where, getattr(other, name), getattr(self, name)) for name in names})
 
     def criterion(self, name: str) -> Floats:
-        """What hypotheses are compared by (K, H), smaller is better; infinite where the data do not determine them."""
+        """Return what hypotheses are compared by (K, H), smaller is better; infinite if not determined."""
         n = self.n_observations[:, None]
         if name == "loo":
             values = self.leave_one_out

@@ -118,7 +118,7 @@ class Comparison:
         return np.asarray(columns[order[:, 0]])
 
     def _lacking(self, fits: IndividualFits) -> Ints:
-        """How many degrees of freedom short of `LEAST_FREEDOM` each fit is (K, H); one that was named may be short."""
+        """Return by how many degrees of freedom fits fall short of `LEAST_FREEDOM` (K, H), as one that is named may."""
         used = np.where(fits.effective >= 0, fits.sizes[fits.effective], 0)
         short = LEAST_FREEDOM - (fits.n_observations[:, None] - used)
         return np.asarray(np.zeros_like(short) if self.is_named else np.maximum(short, 0))
@@ -233,7 +233,7 @@ class Comparison:
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
 
     def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
-        """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""
+        """Return what all pairs, each with its own hypothesis, are compared by; infinite where that is unknown."""
         k, fair = np.arange(len(self._cells)), self._comparable
         squares = fits.sum_of_squares[k, chosen]
         if not fair.any() or not fits.determined[k, chosen][fair].all():

@@ -159,7 +159,7 @@ def _bounds(
 
 
 def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tuple[tuple[int, ...], ...]:
-    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom."""
+    """Return what could have been chosen: the named functions, or all sums that leave two degrees of freedom."""
     if tuple(options["functions"]) not in (("all",), ("each",)):
         return (tuple(range(n_functions)),)
     try:
@@ -260,7 +260,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         )
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        """Other combinations of the ranking for the one pair that the points belong to, fitted again to its data."""
+        """Return other combinations of the ranking, fitted again to the one pair that the points belong to."""
         places, measured_places = self.places(points), self.measured_places
         cells = np.unique(_cells(self, places)).tolist()
         if len(cells) > 1:
@@ -293,7 +293,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         raise DataError(f"{code} was never measured on {system}, so no fit can suggest a point to measure")
 
     def _parts(self, places: Places) -> Iterator[_Part]:
-        """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
+        """Yield the points of pairs with the same functions, which are computed together; none of no pair."""
         design = self.scaled_design(places)
         pair_at = self._pair_of_cell()[_cells(self, places)]
         indices: dict[tuple[str, ...], list[int]] = {}

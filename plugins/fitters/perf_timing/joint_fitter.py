@@ -127,7 +127,7 @@ class JointComparison:
         return sorted((compared[members] for members in self.combinations), key=self._place)
 
     def _place(self, one: _Compared) -> tuple[bool, bool, float, float]:
-        """What combinations are sorted by: whether the fit failed, negative parameters, its criterion, its squares."""
+        """Return what combinations are sorted by: failure of the fit, negative parameters, criterion, squares."""
         squares = one.outcome.sum_of_squares
         failed = one.outcome.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
         aicc, bic = (float(value) for value in information(squares, len(self.target), one.outcome.rank))

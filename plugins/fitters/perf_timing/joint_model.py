@@ -125,7 +125,7 @@ class _Group:
 
 
 def _with_common_drift(measured: PairPoints, new_points: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
-    """Points with the derivatives by a drift that all pairs share, in directions that are independent and alike."""
+    """Return points with derivatives by a drift that all pairs share, in independent directions of like size."""
     places, index = np.unique(measured.place, axis=0, return_inverse=True)
     values, vectors = np.linalg.eigh(drift_covariance(places, places))
     positive = values > _ROUNDING * max(float(values[-1]), 0.0)

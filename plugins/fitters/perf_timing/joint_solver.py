@@ -170,7 +170,7 @@ def _scaled_to(inverse_speed: Floats, reference: int) -> Floats:
 
 
 def _apart(first: Floats, further: Floats) -> Floats:
-    """A second v (S,) of one function: the first plus half its size in the direction that the rest of the data asks."""
+    """Return a second v (S,) of one function: the first plus half its size in the direction that the rest asks."""
     direction = further - first * (further @ first) / (first @ first)
     length = np.linalg.norm(direction)
     if length == 0.0:
@@ -468,7 +468,7 @@ class JointProblem:
         )
 
     def compressed(self) -> JointProblem:
-        """The same sums of squares at every theta, with a triangle (QR factorisation) for the rows of each cell."""
+        """Return the same sums of squares at every theta, by a triangle (QR factorisation) for each cell's rows."""
         rows = np.column_stack([self.basis, self.target])
         cells, cell = np.unique(self.cell, return_inverse=True)
         triangles = [np.linalg.qr(rows[cell == k], mode="r") for k in range(len(cells))]

@@ -108,7 +108,7 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def quantities_of(words: Sequence[str], data: Measurements, role: str, option: str) -> tuple[str, dict[str, float]]:
-    """One positive number for each code, or for each system: as words, of a column or formula, or of a small table."""
+    """Return one positive number for each code or system: of words, a column, a formula or a small table."""
     from perfcore.reading.recognise import read
 
     if all("=" in word for word in words):

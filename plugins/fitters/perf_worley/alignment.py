@@ -123,7 +123,7 @@ class _Fit(NamedTuple):  # sections on cells of their own
 
 
 def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
-    """The iterations of the shortest period that explains the run about as well as any; None where there are none."""
+    """Return the iterations of the shortest period that explains the run about as well as any; None without."""
     alignments = []
     for candidate in candidates:
         search = Search(signal, candidate)
@@ -210,7 +210,7 @@ class Search:
         return np.asarray(0.5 * (parts[best] + parts[best + 1]))
 
     def widened(self, fit: _Fit) -> _Fit:
-        """The sections of the whole run; what comes before and after must be nearly as like as they usually are."""
+        """Return the sections of the whole run; those before and after must be nearly as like as usual."""
         parts = self.signal.sections(fit.starts * self.width, fit.ends * self.width, _PARTS)
         profile = parts.mean(axis=0)
         self.like = max(_LIKE, _USUALLY * float(np.median(_likeness(parts, profile, self.floor))))

@@ -58,7 +58,7 @@ def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -
 
 
 def without_outliers(cells: Cells) -> Cells:
-    """Cells that are far from the median of their neighbours moved near it; the same object where there are none."""
+    """Return cells with those far from their neighbours' median moved near it; the same object without any."""
     windows = np.lib.stride_tricks.sliding_window_view(
         np.pad(cells.values, LONGEST_OUTLIER, mode="edge"), 2 * LONGEST_OUTLIER + 1
     )

@@ -354,7 +354,7 @@ def _dependent(triangle: Floats) -> list[int]:
 
 
 def moment_tree(curve: UtilizationCurve, often: bool = False) -> MomentTree:
-    """The moment tree of a curve; one that is asked often, as for mixed forms, is compiled for short curves, too."""
+    """Return the moment tree of a curve; if asked often, as for mixed forms, compiled for short curves, too."""
     kind = MomentTree if curve.n_steps > SHORT or (often and can_compile()) else ShortTree
     kept = _moment_trees.get(curve)
     if type(kept) is not kind:

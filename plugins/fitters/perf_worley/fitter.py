@@ -95,6 +95,11 @@ class PhasesFitter(Fitter):
     model_type = PhaseModel
     takes = (Trace, UtilizationCurve, Series)
 
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether the squares of a curve's values are numbers; see `Fitter.suits`."""
+        return not isinstance(data, UtilizationCurve) or float(data.heights.max(initial=0.0)) <= _LARGEST
+
     def fit(self, data: Any, options: PhasesOptions, **parts: Any) -> PhaseModel:
         from perf_traces.summaries.summarized_trace import SummarizedTrace
         from perf_worley.factor_tree import PhaseBasis

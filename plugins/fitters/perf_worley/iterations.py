@@ -83,7 +83,7 @@ def marked_iterations(trace: Trace) -> tuple[str, Ints, Ints] | None:
 
 
 def _longest(spans: Sequence[tuple[str, Ints, Ints]], least: float) -> tuple[str, Ints, Ints] | None:
-    """Name, starts and ends of the spans that follow one another and cover most, at least this; None without any."""
+    """Return name, starts and ends of the spans that follow one another and cover most, at least this, or None."""
     best: tuple[int, str, Ints, Ints] | None = None
     for name, starts, own_ends in spans:
         if len(starts) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():
@@ -99,7 +99,7 @@ def _longest(spans: Sequence[tuple[str, Ints, Ints]], least: float) -> tuple[str
 
 
 def _equally_often(markers: Sequence[tuple[str, int, int]]) -> list[tuple[str, Ints, Ints]]:
-    """Spans of all markers that occur equally often, each from the first to the last of them that follow in turn."""
+    """Return spans of all markers that occur equally often, from the first to the last that follow in turn."""
     times: dict[str, list[tuple[int, int, bool]]] = {}
     for name, start, end in markers:
         times.setdefault(name, []).append((start, end, False))
@@ -332,7 +332,7 @@ def repetition(
 
 
 def merge_repeated_phases(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetition) -> list[Phase]:
-    """The phases, but one constant phase for the iterations where the phases in them are only parts of iterations."""
+    """Return the phases, with one constant phase for iterations of which they are only parts."""
     curve, half = maker.curve, 0.5 * iterations.period
     start, end = iterations.start, iterations.end
     breaks = [phase.start for phase in phases[1:]]

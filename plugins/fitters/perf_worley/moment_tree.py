@@ -422,7 +422,7 @@ class ShortTree(MomentTree):
         return self._summarized(x, heights, squares[-1], means[:, -1], first)
 
     def _summarized(self, x: Floats, heights: Floats, squares: float, means: Floats, first: int) -> Summary:
-        """Summary of steps between x, from 0, by the squares and the means of Legendre polynomials times the curve."""
+        """Return the summary of steps between x from squares and means of Legendre polynomials times the curve."""
         width, (c0, c1, c2, c3) = float(x[-1]), (_NORMS * means).tolist()
         mean = float(self.heights[first]) - self.origin + c0
         error = float(squares) - width * (c0 * c0 + c1 * c1 / 3.0 + c2 * c2 / 5.0 + c3 * c3 / 7.0)

@@ -58,7 +58,7 @@ FEW = 16.0  # stretches that are too few to tell
 
 
 def is_random_walk(values: Floats) -> bool:
-    """Whether the level of a curve may wander: not of one that often stands still, which is made of few steps."""
+    """Return whether the level of a curve may wander; one that often stands still is made of few steps."""
     return bool(np.mean(np.abs(np.diff(values)) <= _STILL * np.ptp(values)) <= _OFTEN)
 
 
@@ -253,7 +253,7 @@ def _gains(squares: Floats, noise: float, degree: int, stretches: float) -> list
 
 
 def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapping[int, Choice], first: int) -> Choice:
-    """The degree whose model costs least, each at its own number; several phases must beat the best single one."""
+    """Return the degree whose model costs least at its own number; several phases must beat the best single one."""
     n_cells = len(cells.values)
     noise = min(each.noise for each in judged.values())
     tenth = min(float(each.squares[min(9, len(each.squares) - 1)]) for each in models.values())

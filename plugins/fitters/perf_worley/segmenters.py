@@ -49,7 +49,7 @@ def _error(edges, heights, origin, nodes, first, last, degree):  # type: ignore[
 
 @kernel
 def _search(edges, heights, origin, nodes, first, last, left_degree, right_degree, initial, below, most):  # type: ignore[no-untyped-def]
-    """Edge strictly between ``first`` and ``last`` with the least sum of the two squared errors, and that sum."""
+    """Return the edge strictly between ``first`` and ``last`` with the least sum of squared errors, and that sum."""
     best, least = initial, below
     # Entries: bound, low edge, high edge, error left of the low edge, error right of the high edge.
     heap = [(0.0, first, last, 0.0, 0.0)]
@@ -426,7 +426,7 @@ def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list
 
 
 def traced(back: npt.NDArray[Any], n: int) -> Ints:
-    """Where n phases begin, and the number of pieces, by where the last of 1, 2, ... phases up to each piece begins."""
+    """Return where n phases begin, and the number of pieces, from where the last phase up to each piece begins."""
     places = [back.shape[1] - 1]
     for phase in range(n, 0, -1):
         places.append(int(back[phase, places[-1]]))

@@ -79,7 +79,7 @@ class PhaseViews:
 
 
 def _fitter_of(model: PhaseModel) -> tuple[str, Collection[str]]:
-    """The fitter of a model and its options with those of the part that it selects; files of 0.1 name another one."""
+    """Return a model's fitter and its options with those of the selected part; files of 0.1 name another one."""
     name = "phases" if "segmenter" in model.origin.options else model.origin.fitter
     groups = option_fields(registry().entry("fitters", name), model.origin.options)
     return name, {field.name for fields in groups.values() for field in fields}

@@ -21,7 +21,6 @@ from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import (
     RUN_COLUMNS,
     SPREADS,
-    are_dates,
     counts_runs,
     direction,
     is_called_rate,
@@ -184,15 +183,30 @@ _FEWEST_CELLS = 2
 _SAME = 5e-3  # relative, between numbers that were rounded to three digits
 _NAMED_MEANINGS = {
     "repetition": RUN_COLUMNS,
-    "version (perf gate --version)": words("roles", "version"),
-    "date (perf gate)": (*words("rows", "date"), *words("rows", "commit_date")),
-    "round (perf gate)": words("rows", "round"),
-    "outcome of the run": (
-        *words("outcome", "states"),
-        *words("outcome", "exits"),
-    ),
-    "unit of the value": ("unit", "units"),
+    "version": words("roles", "version"),
+    "date": (*words("rows", "date"), *words("rows", "commit_date")),
+    "round": words("rows", "round"),
+    "outcome": (*words("outcome", "states"), *words("outcome", "exits")),
+    "unit": words("rows", "unit"),
 }
+NUMBERS = ("rate", "time", "size", "number", "alternative")  # what may have been measured or varied
+_GIVEN = ("parameter", "value", "alternative", "code", "system", "category")
+_NOT_VARIED = (*_GIVEN, "repetition", "identifier", "spread", "date", "round")
+_TEXTS = {
+    **{kind: f"{kind} (--value, --parameter)" for kind in NUMBERS},
+    "alternative": "alternative value, a model of its own (--value)",
+    "code": "code (--path)",
+    "repetition": "repetition",
+    "version": "version (perf gate --version)",
+    "date": "date (perf gate)",
+    "round": "round (perf gate)",
+    "outcome": "outcome of the run",
+    "unit": "unit of the value",
+    "spread": "spread of runs, of another value",
+    "identifier": "identifier, not used",
+    "text": "text (--path)",
+}
+_EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _LOOKED_AT = 10_000  # levels, at even distances
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
@@ -203,16 +217,9 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     Those that number the runs are not among them.
     """
     _, cell = distinct([point, category])
-    roles = data.roles
-    used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
-    columns = {}
-    for column in data.table.columns:
-        values = data.table[column]
-        if column in used or values.dtype.kind not in "iuf" or is_run_identifier(str(column)):
-            continue
-        if differs(data.levels(str(column))[0][kept], cell):
-            columns[str(column)] = data.numbers(str(column))[kept]
-    return columns
+    free = [c for c, meaning in meanings_of(data).items() if meaning not in _NOT_VARIED]
+    numeric = [column for column in free if data.table[column].dtype.kind in "iuf"]
+    return {c: data.numbers(c)[kept] for c in numeric if differs(data.levels(c)[0][kept], cell)}
 
 
 def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, pd.DataFrame]:
@@ -231,6 +238,14 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
             varied[column] = rows
     # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
     return {column: varied[column] for column in without_copies(data.table, list(varied))} if varied else {}
+
+
+def further_parameters(data: Measurements) -> list[str]:
+    """Return what was varied besides the parameters in rows that would pass for repeated runs."""
+    kept = ~np.isnan(values_of(data, [], zeros=True, signed=True))
+    for column in data.roles.parameters.values():
+        numbers_of(data, column, kept)
+    return list(unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1]))
 
 
 def refuse_unnamed_factors(
@@ -278,44 +293,55 @@ def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "c
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 
 
-def column_meanings(data: Measurements) -> dict[str, str]:
-    """Return the role of each column as a person reads it, and the option that overrides it."""
+def meanings_of(data: Measurements) -> dict[str, str]:
+    """Return what each column is: asked once of measurements, for fits, gates and `perf info` alike.
+
+    A role that `perfcore.data.columns` or the user gave, or by name and values ``repetition``, ``version``, ``date``,
+    ``round``, ``outcome``, ``unit``, ``spread``, ``identifier``, ``text``, ``rate``, ``time``, ``size`` or ``number``.
+    """
     roles = data.roles
-    meanings = dict.fromkeys(roles.alternatives, "alternative value, a model of its own (--value)")
-    better = direction(roles.unit or "", roles.value) if roles.value else ""
-    unit = f" [{roles.unit}]" if roles.unit else ""
     named = {
-        "parameter": {c: "" if s == c else f" {s}" for s, c in roles.parameters.items()},
-        "value": {roles.value: f"{unit}{f', {better} is better' if better else ''}"} if roles.value else {},
-        **{role: dict.fromkeys(getattr(roles, role), "") for role in ("code", "system", "category")},
+        **dict.fromkeys(roles.alternatives, "alternative"),
+        **dict.fromkeys(roles.parameters.values(), "parameter"),
     }
-    for role, columns in named.items():
-        option = "path" if role == "code" else role
-        meanings |= {column: f"{role}{more} (--{option})" for column, more in columns.items()}
-    spread = spread_columns(data)
-    if spread is not None:
-        meanings[spread.spread] = f"spread of runs ({spread.kind})"
-        meanings |= {spread.number: "number of runs"} if spread.number else {}
-    derived = _derived_columns(data, [c for c in map(str, data.table.columns) if c not in meanings])
-    for column in map(str, data.table.columns):
-        if column not in meanings:
-            meanings[column] = derived.get(column) or _meaning_of_name(data.table[column], column)
-    return {column: meanings[column] for column in map(str, data.table.columns)}
+    named |= {column: role for role in ("code", "system", "category") for column in getattr(roles, role)}
+    named |= {roles.value: "value"} if roles.value else {}
+
+    def find() -> dict[str, str]:
+        return {c: named.get(c) or meaning_of(data.table[c], c) for c in map(str, data.table.columns)}
+
+    meanings: dict[str, str] = data.once(("meanings", repr(roles)), find)
+    return meanings
 
 
-def _meaning_of_name(column: pd.Series, name: str) -> str:
-    plain, bare = plain_name(name), name.lower()
+def meaning_of(column: pd.Series, name: str) -> str:
+    """Return what a column without a role is, by its name and its values."""
+    plain, bare, is_number = plain_name(name), name.strip().lower(), column.dtype.kind in "iuf"
     for meaning, names in _NAMED_MEANINGS.items():
-        is_moment = "date" not in meaning or column.dtype.kind not in "iuf" or are_dates(column)
+        is_moment = meaning != "date" or not is_number or bool((column > _EARLIEST).all())
         if is_moment and (bare in names or plain in names):
             return meaning
     if is_of_spread(name):
-        return "spread of runs, of another value"
-    if column.dtype.kind not in "iuf":
-        return "text (--path)"
+        return "spread"
     kinds = {"rate": is_called_rate, "time": is_called_time, "size": is_size, "identifier": is_run_identifier}
-    kind = next((kind for kind, is_kind in kinds.items() if is_kind(name)), "number")
-    return f"{kind}, not used" if kind == "identifier" else f"{kind} (--value, --parameter)"
+    return next((kind for kind, is_kind in kinds.items() if is_kind(name)), "number") if is_number else "text"
+
+
+def column_meanings(data: Measurements) -> dict[str, str]:
+    """Return what each column is as a person reads it, and the option that overrides it."""
+    roles, meanings = data.roles, meanings_of(data)
+    texts = {column: _TEXTS.get(meaning, f"{meaning} (--{meaning})") for column, meaning in meanings.items()}
+    texts |= {c: f"parameter{'' if s == c else f' {s}'} (--parameter)" for s, c in roles.parameters.items()}
+    if roles.value:
+        better, unit = direction(roles.unit or "", roles.value), f" [{roles.unit}]" if roles.unit else ""
+        texts[roles.value] = f"value{unit}{f', {better} is better' if better else ''} (--value)"
+    spread = spread_columns(data)
+    if spread is not None:
+        texts[spread.spread] = f"spread of runs ({spread.kind})"
+        texts |= {spread.number: "number of runs"} if spread.number else {}
+    counted = () if spread is None else (spread.spread, spread.number)
+    free = [c for c, meaning in meanings.items() if meaning not in _GIVEN and c not in counted]
+    return texts | _derived_columns(data, free)
 
 
 def _derived_columns(data: Measurements, columns: Sequence[str]) -> dict[str, str]:

@@ -93,6 +93,7 @@ def without_row(bare: str) -> str:
 
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(words("trace", "counts_rows"))
+_VERSIONS = frozenset(words("roles", "version"))
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
@@ -114,7 +115,7 @@ class Sweep(NamedTuple):
 
 def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     """What was varied and how long it took or how fast it was, where a table has these two, and in this order."""
-    numbers = [column for column in columns if column.kind in ("number", "timestamp")]
+    numbers = [column for column in columns if column.kind in ("number", "timestamp") and not is_of_spread(column.name)]
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
     # A share behind a time is of the run, such as how busy its processors were.
@@ -321,6 +322,8 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     moments = bare & (set(SYNONYMS["time"]) | set(SYNONYMS["start"]) | set(SYNONYMS["end"]))
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
+        return True
+    if len(numbers) == 1 and roles.value in numbers and bare & _VERSIONS:
         return True
     if "command" in bare and roles.value is not None and not bare & {*SYNONYMS["start"], *SYNONYMS["end"]}:
         return True
