@@ -48,6 +48,7 @@ FORMULA_WORDS = frozenset(
 _YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that show whether it is meant to hold numbers
 
+_T = re.compile(r"[tT](?:_|$)")  # a time by its symbol
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max|total)", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?:/|[\s_]per[\s_])(?:cpu[\s_]?)?(?:s|sec|seconds?)$", re.IGNORECASE)
@@ -333,9 +334,8 @@ def is_called_time(column: str) -> bool:
     unit, names = unit_in_name(column), set(words_of(column))
     if unit is not None and unit.kind not in ("time", "count"):
         return False
-    return not (is_run_identifier(column) or is_signed(names)) and (
-        (unit is not None and unit.kind == "time") or bool(names & _TIME_WORDS) or column.lower().startswith("t_")
-    )
+    is_time = (unit is not None and unit.kind == "time") or not names.isdisjoint(_TIME_WORDS) or _T.match(column)
+    return bool(is_time) and not (is_run_identifier(column) or is_signed(names))
 
 
 def is_called_rate(column: str) -> bool:
