@@ -211,7 +211,7 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
     for given_symbol, column in named:
         symbol = given_symbol or _symbol(column, "p" not in symbols, columns)
         symbols.add(symbol)
-        if not _can_stand(symbol):
+        if not can_stand(symbol):
             raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
         if symbol in parameters or column in parameters.values():
             raise OptionError(f"parameter {symbol!r} ({column}) is given twice")
@@ -223,12 +223,13 @@ def shown_names(parameters: Mapping[str, str]) -> dict[str, str]:
     """What texts and tables call parameters: as their columns are called, where that can stand in a formula."""
     columns = list(parameters.values())
     return {
-        symbol: column if _can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
+        symbol: column if can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
         for symbol, column in parameters.items()
     }
 
 
-def _can_stand(name: str) -> bool:
+def can_stand(name: str) -> bool:
+    """Return whether a name can stand in a formula."""
     return name not in FORMULA_WORDS and _SYMBOL.fullmatch(name) is not None
 
 

@@ -16,13 +16,13 @@ import perfcore
 from perf_formulas.formula import Formula
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.data import kind_of
 from perfcore.data.columns import (
     direction,
     guess_roles,
     is_processors,
     named_parameters,
 )
-from perfcore.data.kinds import kind_of
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}

@@ -23,8 +23,8 @@ from perf_traces.runs import SeparateRuns
 from perf_views import contents as page
 from perf_views.drawable import brief_blocks, report_blocks, views_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.data import kind_of
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.kinds import kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import OptionField

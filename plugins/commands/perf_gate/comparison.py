@@ -16,8 +16,8 @@ from perf_tables.arguments import levels_at
 from perfcore.base import progress
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.data import kind_in_words, kind_of
 from perfcore.data.columns import plain_name
-from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.hooks.registry import registry
 from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
