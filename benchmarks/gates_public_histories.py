@@ -112,7 +112,13 @@ def main() -> None:
             change_detection.FEWEST_AFTER = count
             share = found(all_series, commits, SIZES[kind], np.random.default_rng(SEED))
             measured[source, count] = alarms(all_series, commits, given.every), share
-    columns = ["source", "alarms in 100 commits and benchmark", "slowdown", "found within 12 commits", "a step lasts"]
+    columns = [
+        "source",
+        "alarms per 100 commits and benchmark",
+        "slowdown",
+        "found within 12 commits",
+        "values after a step",
+    ]
     heading(columns)
     rows = []
     for source, (_, _, kind) in SOURCES.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfcore.base.lazy import lazy_names
+from perfcore.base import lazy_names
 
 __version__ = "0.2.0"
 

@@ -1,1 +1,26 @@
-"""What everything stands on: errors, files, progress, compiled kernels, ranges, names that fit."""
+"""What everything stands on: errors, files, progress, arrays, and names that are imported when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package of lazily imported names (SPEC 1 of Scientific Python)."""
+
+    def get(name: str) -> Any:
+        try:
+            home = homes[name]
+        except KeyError:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+        value = getattr(importlib.import_module(home), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})  # hooks are looked for among these
+
+    return get, names

@@ -166,11 +166,11 @@ def _fields(
     others = _of_others(parameters, values)
     name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, others))
     entries = registry().entries(source.kind)
-    if name is not None:
-        return _fields_of(entries[name], values) if name in entries else []  # the command refuses an unknown name
-    if not others and not shows_all and not any(name.endswith("_COMPLETE") for name in os.environ):  # by a shell
+    if name is not None and name in entries:
+        return _fields_of(entries[name], values)
+    if name is None and not (others or shows_all or any(key.endswith("_COMPLETE") for key in os.environ)):  # by a shell
         return []
-    # Of options that several have, the default fitter of timings describes its own.
+    # Of options that several have, the default fitter of timings describes its own. The command refuses unknown names.
     by_use = sorted(entries.values(), key=lambda entry: "timings" not in entry.default_for)
     every = [pair for entry in by_use for pair in _fields_of(entry, values)]
     return list({field.name: (panel, field) for panel, field in reversed(every)}.values())

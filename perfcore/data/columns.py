@@ -48,6 +48,7 @@ FORMULA_WORDS = frozenset(
 _YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that show whether it is meant to hold numbers
 
+_T = re.compile(r"[tT](?:_|$)")  # a time by its symbol
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max|total)", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?:/|[\s_]per[\s_])(?:cpu[\s_]?)?(?:s|sec|seconds?)$", re.IGNORECASE)
@@ -210,7 +211,7 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
     for given_symbol, column in named:
         symbol = given_symbol or _symbol(column, "p" not in symbols, columns)
         symbols.add(symbol)
-        if not _can_stand(symbol):
+        if not can_stand(symbol):
             raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
         if symbol in parameters or column in parameters.values():
             raise OptionError(f"parameter {symbol!r} ({column}) is given twice")
@@ -222,12 +223,13 @@ def shown_names(parameters: Mapping[str, str]) -> dict[str, str]:
     """What texts and tables call parameters: as their columns are called, where that can stand in a formula."""
     columns = list(parameters.values())
     return {
-        symbol: column if _can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
+        symbol: column if can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
         for symbol, column in parameters.items()
     }
 
 
-def _can_stand(name: str) -> bool:
+def can_stand(name: str) -> bool:
+    """Return whether a name can stand in a formula."""
     return name not in FORMULA_WORDS and _SYMBOL.fullmatch(name) is not None
 
 
@@ -333,9 +335,8 @@ def is_called_time(column: str) -> bool:
     unit, names = unit_in_name(column), set(words_of(column))
     if unit is not None and unit.kind not in ("time", "count"):
         return False
-    return not (is_run_identifier(column) or is_signed(names)) and (
-        (unit is not None and unit.kind == "time") or bool(names & _TIME_WORDS) or column.lower().startswith("t_")
-    )
+    is_time = (unit is not None and unit.kind == "time") or not names.isdisjoint(_TIME_WORDS) or _T.match(column)
+    return bool(is_time) and not (is_run_identifier(column) or is_signed(names))
 
 
 def is_called_rate(column: str) -> bool:

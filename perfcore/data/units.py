@@ -167,10 +167,11 @@ def _rate_ending(name: str) -> tuple[str, KnownUnit] | None:
     if (match := _LAST_TWO.fullmatch(name)) and _time(match["over"], _TIME_ENDINGS) is not None:
         word = match["amount"]
         counted = len(word) > 1 and _amount(word) is not None  # A_b_s may be anything
-        if counted or word.lower() in _RATE_QUANTITIES - {"value", "performance"}:
+        of_rate = not _RATE_QUANTITIES.isdisjoint((match["name"] or "").lower().split("_"))  # throughput_img_s
+        if counted or of_rate or word.lower() in _RATE_QUANTITIES - {"value", "performance"}:
             unit = _quotient(match)
             assert unit is not None
-            return " ".join(filter(None, (match["name"], "" if counted else word))), unit
+            return " ".join(filter(None, (match["name"], "" if counted or of_rate else word))), unit
     before, gap, last = name.rpartition("_") if "_" in name else name.rpartition(" ")
     unit = _short_rate(last)
     return None if unit is None else (before if gap else "", unit)

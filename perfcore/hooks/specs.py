@@ -76,7 +76,7 @@ class Register(Protocol):
             Readers only: a regular expression (of bytes, written in Latin-1) that the first bytes of every such file
             hold. A reader without it is imported for each file whose ending it claims.
         default_for, ranks_for : tuple of str, optional
-            Of fitters the kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
+            Of fitters the kinds of data (`perfcore.data`) that ``perf fit``, and ``perf rank``, take it for when
             none is named; of representations the purposes (`perfcore.stochastic.defaults`) for which it is taken then;
             of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make, and what
             their files are opened for (`perfcore.models.model`).

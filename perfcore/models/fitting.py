@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError
-from perfcore.data.kinds import kind_in_words, kind_of
+from perfcore.data import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, build_options, registry
@@ -42,7 +42,7 @@ def fit(data: Any, *, fitter: str | None = None, executor: Executor | None = Non
         A path is read first.
     fitter : str, optional
         Name of the fitter (``perf plugins`` lists them); by default the one that is registered for this kind of data
-        (`perfcore.data.kinds.kind_of`), which is printed as a note (`perfcore.base.progress`).
+        (`perfcore.data.kind_of`), which is printed as a note (`perfcore.base.progress`).
     executor : concurrent.futures.Executor, optional
         What does parts of the work, where the fitter has such; any number of workers gives the same model.
     **options

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,10 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
 
-__all__ = ["by_symbol", "check_coverage", "columns_of", "of_one_length"]
+if TYPE_CHECKING:
+    from perfcore.models.model import Model
+
+N_DRAWS = 256  # of each part; pairs of independent draws then resolve probabilities of 2e-5
 
 
 def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
@@ -60,18 +63,6 @@ def columns_of(user_points: Any, columns: Mapping[str, str]) -> Mapping[str, Any
     return {next(iter(columns)): user_points}
 
 
-class HasVariables(Protocol):
-    """What is asked of a `perfcore.Model`."""
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """Names in the data by symbol."""
-
-    @property
-    def levels(self) -> Mapping[str, tuple[str, ...]]:
-        """Names that a variable takes."""
-
-
 @dataclass(frozen=True)
 class Observed:
     """Measured values at n points of a model."""
@@ -86,7 +77,7 @@ class Observed:
 
 
 def measurements_for(
-    model: HasVariables, data: Any, where: str | Iterable[str] | None = None, roles: Mapping[str, Any] | None = None
+    model: Model, data: Any, where: str | Iterable[str] | None = None, roles: Mapping[str, Any] | None = None
 ) -> Measurements:
     """Measurements with the roles that the model's variables say, selected by conditions."""
     if not isinstance(data, Measurements):
@@ -103,7 +94,7 @@ def measurements_for(
     return runs.where(where) if where else runs
 
 
-def observed_by_pair(model: HasVariables, runs: Measurements, **observing: str) -> Observed:
+def observed_by_pair(model: Model, runs: Measurements, **observing: str) -> Observed:
     """Each code on each system at each point, repeated runs joined; options as of `Measurements.observations`."""
     observed = runs.observations(**observing)
     points: dict[str, Any] = dict(observed.points)
@@ -142,9 +133,6 @@ class Rival:
     name: str  # what it is made of
     figure: str  # how well it fits, next to the chosen model, as a person reads it
     values: Floats  # what it predicts at the points asked for
-
-
-N_DRAWS = 256  # of each part; pairs of independent draws then resolve probabilities of 2e-5
 
 
 @dataclass(frozen=True)

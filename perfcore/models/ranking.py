@@ -75,6 +75,11 @@ class Ranking(Result):
         tables = [candidate_table(self.candidates)]
         return Report(title, answer, figures, tables, details=self.lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return a row for each candidate, JSON-ready."""
+        rows = [{"functions": each.functions, **each.figures, "note": each.note} for each in self.candidates]
+        return {"rows": rows}
+
 
 def candidate_table(candidates: Sequence[Candidate], title: str = "", importance: Importance = "default") -> Table:
     """Return a row for each candidate: its functions, all figures, and what to note."""

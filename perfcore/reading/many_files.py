@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import registry
-from perfcore.reading.source import COMPRESSED_ENDINGS, without_compressed_ending
+from perfcore.reading.source import ADDRESS, COMPRESSED_ENDINGS, without_compressed_ending
 
 if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
@@ -82,7 +82,7 @@ def named_files(name: str) -> list[Path] | None:
 
     None for the name of one input.
     """
-    words = name.split(",")
+    words = [name] if ADDRESS.match(name) else name.split(",")
     if len(words) > 1 and not os.path.exists(name) and any(map(_names_files, words)):  # noqa: PTH110
         for word in words:
             if not _names_files(word):
@@ -92,7 +92,7 @@ def named_files(name: str) -> list[Path] | None:
         paths = {path for word in words for path in named_files(word) or [Path(word)]}
         return sorted(without_parts(paths), key=lambda path: _natural(str(path)))
     is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too
-    if name == "-" or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
+    if name == "-" or ADDRESS.match(name) or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
         return None
     found: list[Path] = _below(Path(name), name) if is_folder else []
     for match in () if is_folder else glob.iglob(name, recursive=True):  # noqa: PTH207 - of absolute patterns, too

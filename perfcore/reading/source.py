@@ -29,6 +29,7 @@ from perfcore.hooks.options import NoOptions
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+ADDRESS = re.compile(r"(s3|gs|https?)://")  # of an object, not of a file
 HEAD_BYTES = 1 << 16  # enough for every header by which a format is recognized
 _LONGEST_LINE = 1 << 20
 _PIPE_WAITS_S = 5
@@ -58,10 +59,6 @@ def zstd_library() -> Any:
     raise MissingDependencyError("files compressed with zstd need backports.zstd: pip install 'perfcore[formats]'")
 
 
-def _zstd_file(packed: BinaryIO) -> Any:
-    return zstd_library().ZstdFile(packed)
-
-
 _COMPRESSIONS = (
     Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), "gunzip", lambda packed: gzip.GzipFile(fileobj=packed)),
     Compression("xz", ".xz", re.compile(rb"\xfd7zXZ\0"), "unxz", lzma.LZMAFile),
@@ -71,8 +68,9 @@ _COMPRESSIONS = (
         "bzip2", ".bz2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90|.{0,5}\Z)", re.S), "bunzip2", bz2.BZ2File
     ),
     # A frame that says nothing, which pzstd begins with, is as good a beginning as one of data.
-    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), "unzstd", _zstd_file),
-)
+    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), "unzstd",
+                lambda packed: zstd_library().ZstdFile(packed)),
+)  # fmt: skip
 COMPRESSED_ENDINGS = tuple(one.ending for one in _COMPRESSIONS)
 
 
@@ -125,6 +123,8 @@ class Source:
         # Bytes that are no text could be neither printed nor saved.
         self.name = os.fsencode(path).decode(errors="replace")
         self.is_stdin = self.name == "-"
+        if ADDRESS.match(self.name):
+            path = importlib.import_module("perf_tables.addresses").local_copy(self.name)
         self._named = Path("/dev/stdin" if self.is_stdin else path)
         self._spooled: Path | None = None
         with contextlib.ExitStack() as undo:

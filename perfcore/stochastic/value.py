@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -24,7 +24,26 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 
+Operator = Callable[["StochasticValue", Any], "StochasticValue"]
+
 _CONVERTED_LEVELS = 1000  # by which a value of another representation is summarised
+
+
+def _operators(operation: str) -> tuple[Operator, Operator]:
+    """Return an operator, and that with a number before it."""
+
+    def forward(x: StochasticValue, y: Quantity) -> StochasticValue:
+        if x is y and x.support[0] < x.support[1]:
+            warnings.warn(
+                f"{operation}: {x!r} on both sides is taken as two independent quantities; perf.evaluate knows of one",
+                stacklevel=2,
+            )
+        return perform(operation, (x, y), {})
+
+    def backward(x: StochasticValue, y: float) -> StochasticValue:
+        return perform(operation, (y, x), {})
+
+    return forward, backward
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -364,35 +383,11 @@ class StochasticValue(ABC):
         fields = ", ".join(f"{name}={value}" for name, value in self.to_dict().items() if name != "representation")
         return f"{type(self).__name__}({fields})"
 
-    def __add__(self, other: Quantity) -> StochasticValue:
-        return _operated("add", self, other)
-
-    def __radd__(self, other: float) -> StochasticValue:
-        return perform("add", (other, self), {})
-
-    def __sub__(self, other: Quantity) -> StochasticValue:
-        return _operated("subtract", self, other)
-
-    def __rsub__(self, other: float) -> StochasticValue:
-        return perform("subtract", (other, self), {})
-
-    def __mul__(self, other: Quantity) -> StochasticValue:
-        return _operated("multiply", self, other)
-
-    def __rmul__(self, other: float) -> StochasticValue:
-        return perform("multiply", (other, self), {})
-
-    def __truediv__(self, other: Quantity) -> StochasticValue:
-        return _operated("divide", self, other)
-
-    def __rtruediv__(self, other: float) -> StochasticValue:
-        return perform("divide", (other, self), {})
-
-    def __pow__(self, other: Quantity) -> StochasticValue:
-        return _operated("power", self, other)
-
-    def __rpow__(self, other: float) -> StochasticValue:
-        return perform("power", (other, self), {})
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __pow__, __rpow__ = _operators("power")
 
     def __neg__(self) -> StochasticValue:
         return perform("negative", (self,), {})
@@ -402,13 +397,6 @@ class StochasticValue(ABC):
 
 
 Quantity = StochasticValue | float
-
-
-def _operated(operation: str, x: StochasticValue, y: Quantity) -> StochasticValue:
-    if x is y and x.support[0] < x.support[1]:
-        message = f"{operation}: {x!r} on both sides is taken as two independent quantities; perf.evaluate knows of one"
-        warnings.warn(message, stacklevel=3)
-    return perform(operation, (x, y), {})
 
 
 def as_value(quantity: Quantity) -> StochasticValue:

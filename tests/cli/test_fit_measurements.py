@@ -104,6 +104,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     ("words", "message"),
     [
         (["--fitter", "strohmeier"], "unknown fitter 'strohmeier': did you mean 'strohmaier'?"),
+        (["--fitter", "strohmeier", "--at", "p=64"], "unknown fitter 'strohmeier': did you mean 'strohmaier'?"),
         (["--functions", "each"], "--functions each belongs to the fitter individual"),
         (["--functions", "1/q"], "function '1/q' depends on 'q'; the data have p"),
         (["--functions", "1/(p"], "'1/(p'"),

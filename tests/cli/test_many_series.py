@@ -47,6 +47,19 @@ def test_the_file_is_a_model(perf, table):
     assert perfcore.load("models.parquet").views() is not None
 
 
+def test_series_are_ranked(perf, refused, table):
+    perf("fit", "paths.csv", *AT, status=3)
+    by_value, by_growth = perf("rank", "models.parquet", "--top", "2"), perf("rank", "models.parquet", "--by", "growth")
+    assert by_value.lines[0].startswith("main->growing2 is the largest at p=128: ")
+    assert by_growth.lines[0].startswith("main->growing2 grows the most towards p=128: linear")
+    assert "main->strong0" in by_growth.out
+    assert "main->strong0" not in by_value.out
+    farther = perf("rank", "models.parquet", "--at", "p=256")
+    assert farther.lines[0].startswith("main->growing2 is the largest at p=256: ")
+    assert "unknown order 'size'" in refused("rank", "models.parquet", "--by", "size")
+    assert "--by is for files of many series" in refused("rank", "paths.csv", "--by", "growth")
+
+
 def rows_of(file):
     return perfcore.load(file).predict_array({"p": np.full(4, 128.0), "path": perfcore.load(file).paths}, 0.95)
 

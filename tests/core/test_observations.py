@@ -16,13 +16,13 @@ import perfcore
 from perf_formulas.formula import Formula
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.data import kind_of
 from perfcore.data.columns import (
     direction,
     guess_roles,
     is_processors,
     named_parameters,
 )
-from perfcore.data.kinds import kind_of
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
@@ -456,7 +456,8 @@ def test_a_size_is_what_was_varied_where_the_processors_were_not():
 
 
 @pytest.mark.parametrize(
-    "name", ["rate", "ops", "hz", "ipc", "mlups", "frames/s", "zone-cycles/cpu_second", "ops_per_second"]
+    "name",
+    ["rate", "ops", "hz", "ipc", "mlups", "throughput_img_s", "frames/s", "zone-cycles/cpu_second", "ops_per_second"],
 )
 def test_rates_are_better_if_larger_and_never_varied(name):
     assert direction("", name) == "larger"

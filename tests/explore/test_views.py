@@ -278,6 +278,15 @@ def test_two_files_of_benchmarks_are_two_versions(tmp_path):
         views.view(("gate", "other"), {})
 
 
+def test_a_folder_of_runs_opens_each_of_them_and_compares_them(tmp_path):
+    for count in (2, 4):
+        rows = [f"0,{400 // count},c{k},run\n" for k in range(count)]
+        (tmp_path / f"run_{count}.csv").write_text("start_us,end_us,location,state\n" + "".join(rows))
+    shelf = open_subjects([str(tmp_path)])
+    assert shelf.title == "run_2.csv and run_4.csv"
+    assert {("profile",), ("project",), ("run_2.csv", "timeline")} <= set(shelf.paths())
+
+
 def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothing(tmp_path):
     history = tmp_path / "history.jsonl"
     rng = np.random.default_rng(1)

@@ -348,3 +348,30 @@ def test_a_history_is_known_by_its_column(perf, tmp_path: Path, capsys, column: 
     table.to_csv(tmp_path / "h.csv", index=False)
     assert perf("gate", tmp_path / "h.csv") == 0
     assert capsys.readouterr().out.startswith("PASS  none of 1 benchmark slower in the last 12 commits")
+
+
+@pytest.mark.parametrize(
+    ("shift", "outcome"),
+    [
+        ({56: 0.3, 57: 0.3}, "pass"),  # two slow commits among the newest, which passed
+        (dict.fromkeys(range(57, 60), 0.12), "inconclusive"),  # may pass yet
+        (dict.fromkeys(range(55, 60), 0.12), "fail"),
+        (dict.fromkeys(range(57, 60), 0.8), "fail"),  # more than twice as slow
+        (dict.fromkeys(range(48, 54), 0.12), "pass"),  # undone since
+    ],
+)
+def test_a_step_fails_if_it_lasts(shift: dict[int, float], outcome: str) -> None:
+    values = np.random.default_rng(21).normal(0.0, 0.01, 60)
+    values[list(shift)] += list(shift.values())
+    assert perfcore.gate_history(history({"sort": values})).outcome == outcome
+
+
+def test_a_step_of_all_benchmarks_counts_once() -> None:
+    """All eight get 10% slower, and one of them three times that."""
+    rng = np.random.default_rng(22)
+    slower = np.log(1.1) * (np.arange(60) >= 52)
+    verdict = perfcore.gate_history(
+        history({f"b{k}": rng.normal(0.0, 0.01, 60) + (3.0 if k == 5 else 1.0) * slower for k in range(8)})
+    )
+    assert verdict.suite.outcome == "fail"
+    assert [each.series.name for each in verdict.judged if each.outcome == "fail"] == ["b5"]

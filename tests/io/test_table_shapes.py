@@ -327,3 +327,15 @@ def test_benchmarks_of_pytest_are_named_as_pytest_prints_them(tmp_path):
     )
     verdict = perfcore.gate(tmp_path / "b.csv", tmp_path / "b.csv")
     assert [row["benchmark"] for row in verdict.to_dict()["benchmarks"]] == ["test_sort[100]", "test_sort[1000]"]
+
+
+def test_times_with_spreads_beside_processors_are_no_samples(read):
+    data = read("np;t;sigma\n1;100,5;0,3\n2;51,2;0,2\n4;26,9;0,4\n", "a.csv")
+    assert data.table["t"].tolist() == [100.5, 51.2, 26.9]
+    assert (data.roles.parameters, data.roles.value) == ({"p": "np"}, "t")
+
+
+def test_configurations_in_rows_of_a_wide_table_do_not_add_up(read):
+    data = read("config,1,2,4\nbase,100,52,28\nfast,80,42,23\n", "a.csv")
+    assert (data.roles.code, data.roles.system) == ((), ("config",))
+    assert read("function,1,2,4\nsolve,100,52,28\nio,80,42,23\n", "b.csv").roles.code == ("function",)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from perf_io.traces.gpu_activity import CALL, COPY, GpuActivity, Sync
 from perf_io.traces.gpu_activity import OPERATOR as OPERATOR_KIND
+from perf_statistics.kernels import kernel
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 
@@ -117,6 +118,29 @@ class HostGpuTrace:
             is_known = is_whole or stream not in (None, -1)
             found.append((row, int(host["start"][self._calls.get(sync.record, row)]), streams, is_known))
         return found
+
+    @functools.cached_property
+    def _host_order(self) -> tuple[Ints, int, int, Ints, Ints]:
+        """Return threads, first moment, duration; ascending numbers of begins, and of the latest ends up to each."""
+        host = self.activity.host
+        _, thread = np.unique(host["location"], return_inverse=True)
+        first = int(host["start"].min())
+        length = int(host["end"].max()) - first + 1
+        begun, ended = (thread * length + host[name] - first for name in ("start", "end"))
+        return np.arange(int(thread[-1]) + 1), first, length, begun, np.maximum.accumulate(ended)
+
+    def host_events(self, begin: int, end: int) -> Ints:
+        """Return the host events, in their order, that last within a window."""
+        host = self.activity.host
+        if not len(host["start"]):
+            return np.zeros(0, np.int64)
+        threads, zero, length, begun, ended = self._host_order
+        low = np.searchsorted(ended, threads * length + min(max(begin - zero, 0), length - 1), "right")
+        low = np.maximum(low, np.searchsorted(begun, threads * length))
+        high = np.searchsorted(begun, threads * length + min(max(end - zero, 0), length))
+        count = np.maximum(high - low, 0)
+        rows: Ints = np.repeat(low - np.cumsum(count) + count, count) + np.arange(count.sum())
+        return rows[(host["end"][rows] > begin) & (host["end"][rows] > host["start"][rows])]
 
     @functools.cached_property
     def _devices_of_processes(self) -> dict[Any, set[Any]]:
@@ -295,7 +319,7 @@ class HostGpuRun:
     def _host_segments(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Stretches of each thread with the innermost event of each, -1 for none; where outermost events are."""
         host = self.activity.host
-        rows = np.flatnonzero((host["end"] > self.begin) & (host["start"] < self.end) & (host["end"] > host["start"]))
+        rows = self.trace.host_events(self.begin, self.end)
         start, end = (np.clip(host[name][rows], self.begin, self.end) for name in ("start", "end"))
         n = len(rows)
         place, time, step = np.tile(host["location"][rows], 2), np.concatenate([start, end]), np.repeat([1, -1], n)
@@ -466,6 +490,13 @@ class Meetings:
     piece: Ints
 
 
+@kernel(small=20_000)
+def _reach(target: Ints, source: Ints, weight: Floats, reached: Floats) -> None:  # pragma: no cover
+    """Set when each node is reached: by the last of its edges, of which those of earlier nodes come first."""
+    for edge in range(len(target)):
+        reached[target[edge]] = max(reached[target[edge]], reached[source[edge]] + weight[edge])
+
+
 class Replay:
     """One or several ranks of a run, with the collectives in which they meet.
 
@@ -499,7 +530,7 @@ class Replay:
         target = np.append(np.where(self._is_member, own[self._target], self._target), self._member)
         self._order = np.argsort(position[target], kind="stable")
         source = np.append(source, self._meeting)
-        self._leading = target[self._order].tolist(), source[self._order].tolist()
+        self._leading = target[self._order], source[self._order]
         self._n = len(time)
 
     def _join(self, met: Meetings) -> Ints:
@@ -541,14 +572,10 @@ class Replay:
         length = np.floor(self._length / divisor)
         weight = np.concatenate([before for before, _ in delays]) + np.where(self._is_member, 0.0, length[self._target])
         weight = np.append(weight, self._rest + np.floor(self._shortest / divisor[self._member]))
-        reached = [0.0] * self._n
-        for first in self._first[:-1]:
-            reached[first] = float(self._time[first])
-        for target, source, time in zip(*self._leading, weight[self._order].tolist(), strict=True):
-            moment = reached[source] + time
-            if moment > reached[target]:  # noqa: PLR1730 - much faster than max
-                reached[target] = moment
-        return np.array(reached[: len(self._time)])
+        reached = np.zeros(self._n)
+        reached[self._first[:-1]] = self._time[self._first[:-1]]
+        _reach(*self._leading, weight[self._order], reached)
+        return reached[: len(self._time)]
 
     def runtime_with(self, host: float = 1.0, gpu: float | Sequence[Floats] = 1.0) -> int:
         """How long the run takes with host and pieces so many times as fast."""

@@ -120,15 +120,22 @@ def gpu_answers(
     n_steps = min(len(starts) for starts, _ in spans) if len({len(starts) for starts, _ in spans}) == 1 else 0
     windows = [[(int(starts[k]), int(ends[k])) for starts, ends in spans]
                for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
-    steps = [replay(each) for each in windows if all(end > start for start, end in each)]
+    savings: list[list[int]] = [[] for _ in questions]
+    lengths = []
+    for window in windows:  # one step after the other, as each takes memory
+        if all(end > start for start, end in window):
+            step = replay(window)
+            lengths.append(step.runtime_ns)
+            for saved, question, each in zip(savings, questions, divisors, strict=True):
+                if faster or np.inf not in question.values():
+                    saved.append(step.runtime_ns - step.runtime_with(*each))
     scenarios = []
-    for question, each in zip(questions, divisors, strict=True):
+    for question, each, saved in zip(questions, divisors, savings, strict=True):
         free = np.inf in question.values()
-        savings = tuple(step.runtime_ns - step.runtime_with(*each) for step in (steps if faster or not free else ()))
         names = [(name.replace("gpu", "GPU") if name in _PARTS else name, times) for name, times in question.items()]
         text = ", ".join(f"ideal {n}" if times == np.inf else f"{n} {times:g}x faster" for n, times in names)
         part = "" if faster else next(iter(question))
-        scenarios.append(Scenario(text, part, free, whole.runtime_with(*each), savings))
+        scenarios.append(Scenario(text, part, free, whole.runtime_with(*each), tuple(saved)))
     of_ranks = list(zip(whole.runs, run.best_ns, is_collective, strict=True))
     least = {
         "host with an ideal GPU": whole.runtime_with(gpu=np.inf),
@@ -144,7 +151,7 @@ def gpu_answers(
     return GpuAnswers(
         run.source, region or "", whole.runtime_ns, path,
         sum(time for name, time in path.by_kernel.items() if _COLLECTIVE.search(name)),
-        () if error else tuple(scenarios), least, tuple(step.runtime_ns for step in steps),
+        () if error else tuple(scenarios), least, tuple(lengths),
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
         tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),

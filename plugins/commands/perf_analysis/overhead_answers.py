@@ -499,10 +499,7 @@ def profile_plots(profile: OverheadProfile) -> list[Plot]:
     height = max(_LEAST_HEIGHT, _BAR * min(len(profile.locations), _MOST_BARS) + 0.5)
     n = len(profile.locations)
     count = Axis("locations", limits=(0.0, n), ticks=range(n + 1) if n <= _MOST_TICKS else ())
-    return [
-        Plot("time", areas, time, count, height=height, width=0.75, legend="below"),
-        _by_location(profile),
-    ]
+    return [Plot("time", areas, time, count, height=height, width=0.75, legend="below"), _by_location(profile)]
 
 
 def _by_location(profile: OverheadProfile) -> Plot:

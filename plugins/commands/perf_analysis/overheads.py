@@ -29,8 +29,8 @@ from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError
+from perfcore.data import type_in_words
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace

@@ -18,11 +18,10 @@ from perf_traces.summaries.sums import load, save
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import NoOptions
 from perfcore.reading.many_files import named_files
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 Named = str | os.PathLike[str]
 

@@ -27,4 +27,6 @@ _COMMANDS = (
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     for name, group, text, function in _COMMANDS:
-        register(name, f"perf_basics.cli:{name.replace(' ', '_')}", group=group, help=text, function=function)
+        shows = ("plot", "table") if name == "predict" else ()
+        target = f"perf_basics.cli:{name.replace(' ', '_')}"
+        register(name, target, group=group, help=text, function=function, shows=shows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_views.names import short_name
 from perfcore.base.errors import listing
-from perfcore.report import Column, Figure, Note, Report, Table
+from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
@@ -57,7 +57,24 @@ def predictions_report(result: Predictions) -> Report:
     point = ",".join(f"{name}={_number(column[0])}" for name, column in result.points.items())
     leads_on = result.file and _extrapolation(result) and len(result.values) == 1
     following = f"perf experiment next {shlex.quote(result.file)} --target {shlex.quote(point)}" if leads_on else ""
-    return Report("Predictions", answer, figures, _prediction_tables(result), notes=notes, next=following)
+    tables = _prediction_tables(result)
+    return Report("Predictions", answer, figures, tables, lambda: _plots(result), notes=notes, next=following)
+
+
+def _plots(result: Predictions) -> list[Plot]:
+    """Return the predictions over the variable that varies, if it is one and has numbers."""
+    import numpy as np
+
+    varied = [name for name, column in result.points.items() if len(set(column)) > 1]
+    if len(varied) != 1 or isinstance(result.points[varied[0]][0], str):
+        return []
+    x, values = np.asarray(result.points[varied[0]], dtype=np.float64), result.values.reshape(len(result.values), -1)
+    marks: list[Mark] = [Line(x, values[:, 0], "predicted"), Points(x, values[:, 0], colour="model", size=3.0)]
+    if values.shape[1] == 3:
+        marks.insert(0, Band(x, values[:, 1], values[:, 2], f"{result.interval:.0%} interval"))
+    unit = (result.model.unit if result.model is not None else "") or ""
+    scale: Any = "log" if (x > 0).all() else "linear"
+    return [Plot("predictions", marks, Axis(varied[0], scale=scale), Axis("predicted value", unit))]
 
 
 def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:

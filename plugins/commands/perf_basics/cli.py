@@ -44,8 +44,9 @@ from perfcore.hooks.registry import Entry, registry
 from perfcore.tables import Column, Table
 
 if TYPE_CHECKING:
+    from perf_basics.api import Facts, Listing
     from perfcore.models.model import Model
-    from perfcore.reading.recognise import Reading
+    from perfcore.results import Result
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
@@ -81,8 +82,7 @@ def info(
     formats: Annotated[
         bool, typer.Option("--formats", help="List the formats that can be read, each with an example.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Facts | Listing:
     """Show what DATA contains and which commands apply.
 
     DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set. Its format is
@@ -99,26 +99,20 @@ def info(
         raise OptionError(f"--formats lists what can be read; leave out {data}")
     if data is None and not formats:
         raise OptionError("name a file, a folder or a pattern; --formats lists what can be read")
-    with reporting():
-        result = api.formats() if data is None else _facts_of(data, how)
-    print_result(result, as_json, None)
-
-
-def _facts_of(data: str, how: HowToReadTraces) -> Any:
-    from perf_basics.api import Facts
+    if data is None:
+        return api.formats()
     from perf_basics.describe import describe
     from perfcore.base import progress
 
     with progress.collected() as notes:
         reading = how.read_with_format(data)
-    named = {"file": typer.format_filename(data), "format": _format(reading)}
-    return Facts(named | describe(reading.data, typer.format_filename(data), how.flags, notes))
-
-
-def _format(reading: Reading) -> str:
-    """The name of the format, what it is, and how many files were read."""
-    description = f"{reading.reader}: {registry().entry('readers', reading.reader).help}"
-    return description if reading.files == 1 else f"{description}; {reading.files} files"
+    count = "" if reading.files == 1 else f"; {reading.files} files"
+    file = typer.format_filename(data)
+    named = {
+        "file": file,
+        "format": f"{reading.reader}: {registry().entry('readers', reading.reader).help}{count}",
+    }
+    return api.Facts(named | describe(reading.data, file, how.flags, notes))
 
 
 def convert(
@@ -347,37 +341,41 @@ def rank(
     how: HowToRead,
     fitter: FitterOfKind = None,
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show the best N models.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="ORDER", help="Order of many series: predicted (default) or growth.")
+    ] = None,
     on: On = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
-) -> None:
+) -> Result:
     """Rank the models of DATA, best first: every combination of functions that the fitter can make.
+
+    Of a file of many series (`perf fit -o models.parquet`) it ranks the series, by prediction or growth.
 
     \b
     perf rank runs.csv --terms 2
     perf rank runs.csv --terms 2 --where "code=SP,system=T3D"
     perf rank runs.csv --fitter strohmaier --terms 2 --top 5
     perf rank runs.csv --fitter strohmaier --terms 3 --parallel local:8
+    perf rank models.parquet --by growth --top 20
     """
-    with reporting():
-        import perfcore
-        from perf_tables.executors import executor_of
-        from perfcore.models.fitting import resolve, types_to_read
+    import perfcore
+    from perf_tables.executors import executor_of
+    from perfcore.models.fitting import resolve, types_to_read
+    from perfcore.models.model import model_file_entry
 
-        set_options = {name: value for name, value in options.items() if value is not None}
-        if fitter is not None:
-            resolve(registry().entry("fitters", fitter), set_options)
-            if on is not None:
-                _check_executor(fitter)
-        with executor_of(on) as executor:
-            measured = how.read_file(data, types_to_read(fitter, ranking=True))
-            ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **set_options)
-    ranking = replace(ranking, candidates=ranking.candidates[:top])
-    if as_json:
-        rows = [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates]
-        print_json("ranking", {**reported(ranking), "rows": rows})
-    else:
-        print_findings(ranking)
+    if (entry := model_file_entry(data, is_fitted=True)) is not None:
+        series: Result = entry.load().rank(Path(data), by, options.get("at"), top)
+        return series
+    if by is not None:
+        raise OptionError(f"--by is for files of many series (perf fit -o models.parquet); {data} is none")
+    if fitter is not None:
+        resolve(registry().entry("fitters", fitter), options)
+        if on is not None:
+            _check_executor(fitter)
+    with executor_of(on) as executor:
+        measured = how.read_file(data, types_to_read(fitter, ranking=True))
+        ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **options)
+    return replace(ranking, candidates=ranking.candidates[:top])
 
 
 _USUAL = 0.95  # coverage of intervals where none is named
@@ -391,13 +389,8 @@ def predict(
     interval: Annotated[
         float | None, typer.Option("--interval", metavar="X", help="Coverage of the intervals (default: 0.95).")
     ] = None,
-    picture: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw a distribution: .png, .svg, .pdf or .html.")
-    ] = None,
-    as_json: Json = False,
-    table_format: TableFormat = None,
     **options: Annotated[Any, OptionsOfEach("models", "prediction")],
-) -> None:
+) -> Result:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
     A fitted model takes --at (default: the target of the fit), --interval and --quantile; variables that are left out
@@ -408,7 +401,6 @@ def predict(
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
     perf predict sor.toml --with iterations=200 --plot sor.png
     """
-    _refuse_both(as_json, table_format)
     from perfcore.models.model import model_file_entry
 
     entry = model_file_entry(model)
@@ -416,22 +408,22 @@ def predict(
     if is_special and (at or interval is not None):
         raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
     levels = [] if is_special else _levels(options.pop("quantile", None))
-    if not is_special and (options or picture is not None):
-        used = f"--{next(iter(options), 'plot')}".replace("--inputs", "--with")
+    if not is_special and options:
+        used = f"--{next(iter(options))}".replace("--inputs", "--with")
         raise OptionError(f"{used} is for structural models (.toml); {model} takes --at, --interval and --quantile")
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
-    with reporting():
-        if entry is not None and is_special:
-            from perf_views.picture import plot as draw
+    if entry is not None and is_special:
+        prediction: Result = entry.load().read(model).predict(**options)
+        return prediction
+    from perf_basics import api
 
-            check_files(picture)
-            prediction = entry.load().read(model).predict(**options)
-            if picture is not None:
-                draw(prediction, None, picture)
-        else:
-            prediction = _predicted(model, at or [], interval, levels)
-    print_result(prediction, as_json, table_format, picture=picture)
+    try:
+        return api.predict(model, at or [], _USUAL if interval is None else interval, levels)
+    except PerfError:
+        if interval is not None or levels:
+            raise
+        return api.predict(model, at or [])  # models of this kind, or of these data, have no intervals
 
 
 def _levels(text: Any) -> list[float]:
@@ -439,17 +431,6 @@ def _levels(text: Any) -> list[float]:
         return [float(level) for level in str(text).split(",")] if text is not None else []
     except ValueError:
         raise OptionError(f"--quantile {text}: numbers between 0 and 1 are expected, such as 0.05,0.95") from None
-
-
-def _predicted(model: str, places: Sequence[str], interval: float | None, levels: Sequence[float]) -> Any:
-    from perf_basics import api
-
-    try:
-        return api.predict(model, places, _USUAL if interval is None else interval, levels)
-    except PerfError:
-        if interval is not None or levels:
-            raise
-        return api.predict(model, places)  # models of this kind, or of these data, have no intervals
 
 
 _METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}

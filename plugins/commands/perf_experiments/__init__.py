@@ -7,7 +7,7 @@ A `Design` says which points are measured, how often and in which order. `run_de
 from __future__ import annotations
 
 from perfcore import hookimpl
-from perfcore.base.lazy import lazy_names
+from perfcore.base import lazy_names
 from perfcore.hooks.specs import COMMAND_GROUP, Register
 
 __getattr__, __dir__ = lazy_names(

@@ -30,7 +30,7 @@ import perfcore
 from perf_experiments.design import COLUMNS, available_cores
 from perf_experiments.points import Point, level_text
 from perf_experiments.run_records import Run, RunOptions
-from perf_tables.json_text import decode_json
+from perf_io.text import decode_json
 from perfcore.base import progress
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series

@@ -19,9 +19,8 @@ from perf_experiments.points import ExperimentStoreOptions, Point, is_number, po
 from perf_experiments.run_records import Job, Run
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 # The tables of a store, and the checksums that detect a changed row.
 #

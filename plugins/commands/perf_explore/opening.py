@@ -19,11 +19,12 @@ import perfcore
 from perf_explore.command_views import CommandViews, command_views, history_views
 from perf_explore.shelf import Shelf
 from perf_explore.timeline.views import TimelineViews
+from perf_traces.runs import SeparateRuns
 from perf_views import contents as page
 from perf_views.drawable import brief_blocks, report_blocks, views_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.data import kind_of
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.kinds import kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import OptionField
@@ -31,6 +32,7 @@ from perfcore.hooks.registry import option_fields, registry
 from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load, model_file_entry
 from perfcore.reading import Read, read_file
+from perfcore.reading.many_files import named_files
 from perfcore.results import Result
 
 SAVE_AS = "save_as"
@@ -403,6 +405,8 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
             viewables[name] = views_of(result, None, Path(subject))
         elif _is_model(subject):
             viewables[name] = _model_views(subject, follower, how)
+        elif isinstance(subject, str) and (runs := _runs_side_by_side(subject, how)):
+            left[:0] = runs
         elif isinstance(subject, str):
             viewables[name] = _file_views(subject, how)
         else:
@@ -411,6 +415,18 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
     return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables, _of_several(viewables))
+
+
+def _runs_side_by_side(name: str, how: Opening) -> list[str]:
+    """Return the files of a folder or a pattern if they are traces of several runs."""
+    files = named_files(name)
+    if files is None or len(files) < _TWO:
+        return []
+    try:
+        data = how.read(name, (Trace,))
+    except PerfError:
+        return []
+    return data.files if isinstance(data, SeparateRuns) else []
 
 
 def _file_views(path: str, how: Opening) -> page.Viewable:

@@ -31,13 +31,11 @@ class Shelf:
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """The list, or a view of the subject that the path begins with; see `Viewable.view`."""
         if not path:
-            rows = [(page.Cell(_text(name, item), page.Link("", (name,))), item.title) for name, item in self._shown()]
-            blocks: tuple[page.Block, ...] = ()
             for views in self._commands.values():
                 with contextlib.suppress(PerfError):
-                    blocks = report_blocks(views.answer({}).report())
-                    break
-            return page.View(self.title, (*blocks, page.Table(("file", "what it is"), tuple(rows))))
+                    return page.View(self.title, report_blocks(views.answer({}).report()))
+            rows = [(page.Cell(_text(name, item), page.Link("", (name,))), item.title) for name, item in self._shown()]
+            return page.View(self.title, (page.Table(("file", "what it is"), tuple(rows)),))
         name, *rest = path
         if name not in self._subjects:
             raise page.NoViewError(path)

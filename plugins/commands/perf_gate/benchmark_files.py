@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from perf_gate.benchmark_runs import LongTable, long_table
-from perf_tables.json_text import decode_json, json_problem
+from perf_io.text import decode_json, json_problem
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import Reading

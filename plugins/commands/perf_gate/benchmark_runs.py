@@ -15,11 +15,10 @@ from perf_tables.confounders import NUMBERS, meaning_of, meanings_of, spread_col
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data import type_in_words
 from perfcore.data.columns import direction, guess_roles, is_run_identifier, last_word, words
-from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
-from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
 if TYPE_CHECKING:
@@ -149,7 +148,8 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
 
     data = reading.data
     if not isinstance(data, Measurements):
-        hint = ": `perf profile TRACE -o run.csv` writes one of each run" if isinstance(data, Trace) else ""
+        is_trace = getattr(data, "data_kind", "") == "trace"
+        hint = ": `perf profile TRACE -o run.csv` writes one of each run" if is_trace else ""
         raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}{hint}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)

@@ -666,7 +666,7 @@ def recent_step(
     earlier = np.abs(sums[after:] - sums[:-after]) / after
     if probability > level or size <= 0.0 or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean()):
         return None
-    if float(np.median(y[-after:])) < 0.5 * size:  # a few outliers
+    if float(np.quantile(y[-after:], 0.5, method="lower")) < 0.5 * size:  # a few outliers
         return None
     side = _WIDER * float(stdtrit(freedom, 0.975)) * error
     last, first = (n - int(sizes_of[k]) for k in _places(statistic**2))

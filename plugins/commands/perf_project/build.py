@@ -24,8 +24,8 @@ from perf_traces.scenario import parse_compute, parse_factor
 from perf_traces.states import COMPUTING
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
+from perfcore.data import type_in_words
 from perfcore.data.columns import is_processors, shown_names
-from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.trace import Trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfcore import hookimpl
-from perfcore.base.lazy import lazy_names
+from perfcore.base import lazy_names
 from perfcore.hooks.specs import COMMAND_GROUP, Register
 
 _PUBLIC = {

@@ -338,6 +338,8 @@ def report_of_value(result: MeasuredValue) -> Report:
     figures_of_rows = [Column(row[0], [row[1], row[-1]], format=".6g", key=row[0]) for row in rows]
     data = Table([Column("source", ["model", "samples"], key="of"), *figures_of_rows], importance="data")
     drawn = None if result.run else np.sort(samples)
+    scale = f", {result.variation_class} on a scale from 0 to 1" if result.variation_class else ""
+    variation = f"variation: {result.window.variation:.4g}{scale}"
     return Report(
         title=f"{column} of {Path(result.window.source).name} as {value.name}",
         answer=answer,
@@ -346,7 +348,7 @@ def report_of_value(result: MeasuredValue) -> Report:
         draw=lambda: plots_of({value.name: value}, "", column, drawn),
         notes=result.report_notes,
         next=result.next,
-        details=[f"distribution: {value!r}", result.window.describe(), result.variation_text],
+        details=[f"distribution: {value!r}", result.window.describe(), variation],
         formula=repr(value),
     )
 

@@ -313,12 +313,6 @@ class MeasuredValue(Result):
         ]
 
     @property
-    def variation_text(self) -> str:
-        """How much the samples vary, with the class of Schopf if they are shares."""
-        named = "" if self.variation_class is None else f", {self.variation_class} on a scale from 0 to 1"
-        return f"variation: {self.window.variation:.4g}{named}"
-
-    @property
     def variation_class(self) -> str | None:
         """How much shares vary; None of other quantities, for which the classes are not defined."""
         is_share = self.window.values.min() >= 0.0 and self.window.values.max() <= 1.0 and not self._is_duration

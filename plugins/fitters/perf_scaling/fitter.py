@@ -9,8 +9,8 @@ from perf_scaling.data import scaling_data
 from perf_scaling.model import ScalingModel
 from perf_scaling.options import ScalingOptions
 from perfcore.base.errors import PerfError
-from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
+from perfcore.models.fitter import Fitter
 
 _SHARE = "share"  # unit of efficiencies
 

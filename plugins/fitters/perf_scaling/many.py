@@ -23,16 +23,17 @@ from perf_scaling.data import gathered, scaling_data
 from perf_scaling.engine import fit_posterior
 from perf_scaling.growth import DEVIATES, MISSED, growths_at_target
 from perf_scaling.model import ScalingModel, path_columns
-from perf_scaling.options import Given, ScalingOptions
+from perf_scaling.options import Given, ScalingOptions, parse_target
 from perf_scaling.posterior.posterior import stored
 from perf_tables.executors import executor_of, in_order
 from perfcore.base import progress
-from perfcore.base.errors import DataError, ModelFileError, OptionError
+from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
 from perfcore.base.files import atomic_path
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
+from perfcore.reading.source import ADDRESS
 from perfcore.report import Figure, Note, Report, interval_text
 from perfcore.results import Column, Result, Table
 
@@ -40,6 +41,7 @@ _SCHEMA = "perfcore-series/1"
 _HEAD = 10_000  # rows by which columns are recognized
 _MOST = 20_000  # series of a file that are read as one model
 _SHOWN = 10
+_ORDERS = {"predicted": "predicted", "growth": "exponent"}  # of a ranking: columns
 _PLAIN = 1000.0  # from which on numbers are written in full
 
 
@@ -87,7 +89,12 @@ def fit_series(
     """
     series = registry().load("readers", "parquet").series()
     name, target = os.fspath(source), Path(output)
-    table = series.SeriesTable(Path(source))
+    file = Path(source)
+    if ADDRESS.match(name):
+        from perf_tables.addresses import local_copy
+
+        file = local_copy(name)
+    table = series.SeriesTable(file)
     first = Measurements(table.head(_HEAD), source=name)
     chosen = first.with_roles(options.parameter, options.value if options.value is None else options.value[0])
     roles = chosen.with_roles(code=options.path, system=(), category=()).roles if options.path else chosen.roles
@@ -103,7 +110,7 @@ def fit_series(
              "columns": dict(known.columns), "value_name": known.value_name, "unit": known.unit,
              "scaling": known.scaling, "reciprocal": known.reciprocal, "target": point}  # fmt: skip
     with executor_of(parallel) as executor, progress.bar(f"fitting {name}", None) as advance:
-        blocks = _Blocks(target, Path(source), facts)
+        blocks = _Blocks(target, file, facts)
         tasks = blocks.undone((columns_of(frame), name, json.dumps(facts["options"])) for frame in table.blocks(path))
         try:
             for content in in_order(executor, fit_block, tasks):
@@ -248,6 +255,59 @@ class SeriesFile:
             return _model(facts, rows[:_MOST], len(rows) > _MOST)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path}: damaged: {error}") from None
+
+    @classmethod
+    def rank(cls, path: Path, by: str | None = None, at: Any = None, most: int | None = None) -> SeriesRanking:
+        """Return the series with the largest predictions or the steepest growth, at the file's target or another."""
+        if by not in (None, *_ORDERS):
+            raise UnknownNameError("order", str(by), _ORDERS)
+        by = by or "predicted"
+        series = registry().load("readers", "parquet").series()
+        facts, count = series.facts_of(path), most or _SHOWN
+        if at is None:
+            rows, target = series.read_answers(path, _ORDERS[by], count), facts["target"]
+        else:  # of the series that a model holds
+            model = cls.read(path)
+            target = target_of(parse_target(at), facts["columns"], {s: np.array(p) for s, p in model.points.items()})
+            rows = _rows(model.at(target)).nlargest(count, _ORDERS[by])
+        shown = ", ".join(f"{facts['columns'][symbol]}={level:g}" for symbol, level in target.items())
+        fields = ["series", "predicted", "low", "high", "growth", "growth_probability", "exponent", "formula"]
+        ranked = tuple(rows[fields].itertuples(index=False, name=None))
+        return SeriesRanking(os.fspath(path), by, shown, facts["unit"] or "", ranked)
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesRanking(Result):
+    """The series of a file of models, the largest first."""
+
+    json_kind: ClassVar[str] = "series ranking"
+
+    source: str
+    by: str
+    at: str
+    unit: str
+    rows: tuple[tuple[str, float, float, float, str, float, float, str], ...]
+
+    def report(self, data: Any = None) -> Report:
+        """Return the first of the series and a table of them."""
+        name, value, low, high, growth, probability, exponent, _ = self.rows[0]
+        figures = [Figure("predicted", value, self.unit, (low, high))]
+        columns = [Column("series", 0), Column("predicted", 1, self.unit, number_text)]
+        if self.by == "growth":
+            answer = f"{name} grows the most towards {self.at}: {growth} (probability {probability:.0%})"
+            figures = [Figure("exponent", exponent), Figure("probability", probability, format=".0%")]
+            columns += [Column("growth", 4), Column("probability", 5, format=".0%")]
+            columns.append(Column("exponent", 6, format=".2f"))
+        else:
+            ends = interval_text((low, high), ",.0f" if value >= _PLAIN else ".3g")
+            answer = f"{name} is the largest at {self.at}: {number_text(value)} {self.unit}".rstrip()
+            answer += f", 95% interval {ends}"
+            columns.append(Column("95% interval", lambda row: row[2:4], self.unit, number_text, ("low", "high")))
+            columns.append(Column("model", 7))
+        return Report(
+            title=f"Ranking of the series in {Path(self.source).name}", answer=answer, figures=figures,
+            tables=[Table(columns, self.rows, f"At {self.at}")],
+        )  # fmt: skip
 
 
 def _model(facts: Mapping[str, Any], rows: Any, is_cut: bool) -> ScalingModel:

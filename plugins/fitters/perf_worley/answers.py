@@ -400,15 +400,15 @@ def _error_plot(model: PhaseModel) -> Plot:
 
     counts = [entry.n_phases for entry in model.sequence]
     factor, unit = readable_unit(model.end - model.start, model.time_unit)  # that of the plots over time
-    unit = f"height² · {unit}"  # in processors only if the curve is of them
+    unit, title = f"height² · {unit}", "sum of squared errors"  # in processors only if the curve is of them
     if model.sequence[0].tolerance is not None:  # of L2 errors, which are roots of integrals
-        factor, unit = factor**0.5, unit.replace("² · ", " · √")
+        factor, unit, title = factor**0.5, unit.replace("² · ", " · √"), "tolerance of local errors"
     bounds = [factor * entry.bound for entry in model.sequence]
     marks: list[Mark] = [Line(counts, bounds, colour="series:0", width=1.0), Points(counts, bounds, colour="series:0")]
     marks.append(Rule([len(model.phases)], label="chosen", colour="model", style="solid"))
     y = Axis("error", unit, limits=(0.0, 1.05 * max(bounds) or 1.0))
     x = Axis("phases", limits=(min(counts) - 0.5, max(counts) + 0.5), ticks=_whole(counts))
-    return Plot("errors", marks, x, y, model.sequence[0].bound_name, 2.3, 1.0)
+    return Plot("errors", marks, x, y, title, 2.3, 1.0)
 
 
 def _whole(counts: Sequence[int]) -> list[int]:

@@ -15,7 +15,7 @@ from perf_worley.phase_model import WORTH, Phase, PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
 from perfcore.contracts import Fitter, Segmenter
-from perfcore.data.kinds import type_in_words
+from perfcore.data import type_in_words
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin

@@ -80,8 +80,8 @@ def iterations(
     (9, 10.0)
     """
     from perf_worley.iterations import iterations_of
+    from perfcore.data import type_in_words
     from perfcore.data.curve import UtilizationCurve
-    from perfcore.data.kinds import type_in_words
     from perfcore.data.series import Series
     from perfcore.data.trace import Trace
     from perfcore.reading.recognise import read as read_data

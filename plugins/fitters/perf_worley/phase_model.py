@@ -101,11 +101,6 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What falls with the number of phases: the tolerance where there is one, else the sum of squares."""
         return self.sum_of_squares if self.tolerance is None else self.tolerance
 
-    @property
-    def bound_name(self) -> str:
-        """Name of `bound`, for a heading."""
-        return "sum of squared errors" if self.tolerance is None else "tolerance of local errors"
-
 
 def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
     """Return a registered function at times since the start of the curve (n,), counted in units of ``scale``."""

@@ -16,10 +16,9 @@ from perf_io.options import ProfileOptions
 from perf_io.results.result_table import ARROW, Row, exclusive_of, number_or_text, one_line, profile_rows, results
 from perf_io.text import decode_document, numbered_lines
 from perfcore.base.errors import InputError, UnknownNameError
-from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
 _DAMAGED = (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perf_traces.options import LEVELS
 from perfcore.data.selection import DUPLICATES
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
@@ -72,6 +71,12 @@ def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
     return {"kind": "samples"} if names[:1] == ["Series"] else {}
 
 
+def _levels() -> tuple[str, ...]:
+    from perf_traces.options import LEVELS
+
+    return LEVELS
+
+
 _WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
 
 
@@ -79,14 +84,14 @@ _WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: 
 class ChromeOptions:
     """What counts, as the format does not say it."""
 
-    locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
+    locations: str = option("auto", _WHOSE_EVENTS, choices=_levels)
 
 
 @dataclass(frozen=True)
 class NsightOptions:
     """What to read, as a report holds both sides."""
 
-    locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
+    locations: str = option("auto", _WHOSE_EVENTS, choices=_levels)
 
 
 _KIND = option(

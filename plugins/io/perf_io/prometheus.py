@@ -10,13 +10,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_io.text import decode_document
-from perf_tables.json_text import decode_json
+from perf_io.text import decode_document, decode_json
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _STATUS = re.compile(rb'\s*\{\s*"status"\s*:\s*"(?:success|error)"')
 _NAME = "__name__"

@@ -14,9 +14,8 @@ from perf_io.options import CpuOptions
 from perf_io.text import decode_document, numbered_lines
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
-from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 
 def shares_of(idle: Floats, iowait: Floats, steal: Floats) -> dict[str, Floats]:

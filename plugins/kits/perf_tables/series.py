@@ -14,9 +14,9 @@ import numpy.typing as npt
 from perf_tables.arguments import parse_duration
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data import type_in_words
 from perfcore.data.columns import is_signed, words, words_of
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
-from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable, unit_in_name
 

@@ -21,9 +21,9 @@ from perf_traces.ranks import is_one_run, one_run, without_rank
 from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
+from perfcore.data import type_in_words
 from perfcore.data.columns import guess_roles, is_processors
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.reading import Read

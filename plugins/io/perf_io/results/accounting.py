@@ -12,8 +12,7 @@ import msgspec
 
 from perf_io.options import SacctOptions
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text
-from perf_io.text import decode_document, numbered_lines
-from perf_tables.json_text import decode_json, json_problem
+from perf_io.text import decode_document, decode_json, json_problem, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements

@@ -24,10 +24,9 @@ from pycubexr.utils.custom_tarinfo import TarInfoWithoutCheck
 from perf_io.options import ProfileOptions
 from perf_io.results.result_table import ARROW, Row, number_or_text, one_line, profile_rows, results
 from perfcore.base.errors import InputError, UnknownNameError
-from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _RUN = re.compile(r"(?P<code>[^.]+)\.(?P<parameters>(?:[A-Za-z_]+[0-9][0-9.,]*)+)\.r(?P<repetition>[0-9]{1,9})")
 _PARAMETER = re.compile(r"([A-Za-z_]+)([0-9][0-9.,]*)")

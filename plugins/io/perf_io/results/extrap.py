@@ -19,11 +19,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
-from perf_io.text import LARGEST_DOCUMENT, decode_content, decode_document
-from perf_tables.json_text import decode_json, json_problem
+from perf_io.text import LARGEST_DOCUMENT, decode_content, decode_document, decode_json, json_problem
 from perfcore.base.errors import DataError, InputError
 from perfcore.contracts import NoOptions, Reader
-from perfcore.data.kinds import type_in_words
+from perfcore.data import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 

@@ -12,8 +12,7 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
-from perf_io.text import decode_content, decode_document, numbered_lines
-from perf_tables.json_text import decode_json, json_problem
+from perf_io.text import decode_content, decode_document, decode_json, json_problem, numbered_lines
 from perfcore.base import progress
 from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
 from perfcore.reading.source import Source

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import msgspec
 
-from perf_formulas.formula import Formula
-from perf_formulas.parser import FormulaError
 from perf_io.options import MessageOptions
 from perf_io.text import decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError
-from perfcore.contracts import Reader
-from perfcore.data.columns import guess_roles
+from perfcore.data.columns import can_stand, guess_roles
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import unit_of
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -375,16 +372,9 @@ def _symbols(columns: Sequence[str]) -> dict[str, str]:
     symbols: dict[str, str] = {}
     for column in ordered:
         symbol = column if symbols or "p" in columns else "p"
-        if not _usable(symbol):
+        if not can_stand(symbol):
             symbol = "x_" + re.sub(r"\W", "_", column, flags=re.ASCII)[:_LONGEST_NAME]
         while symbol in symbols:
             symbol += "_"
         symbols[symbol] = column
     return symbols
-
-
-def _usable(symbol: str) -> bool:
-    try:
-        return Formula(symbol).names == (symbol,)
-    except FormulaError:
-        return False

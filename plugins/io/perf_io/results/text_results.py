@@ -12,9 +12,9 @@ import msgspec
 from perf_io.options import MessageOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.text import decode_document
-from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
+from perfcore.hooks.options import NoOptions
 from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]

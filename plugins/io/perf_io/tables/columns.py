@@ -115,7 +115,7 @@ class Sweep(NamedTuple):
 
 def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     """What was varied and how long it took or how fast it was, where a table has these two, and in this order."""
-    numbers = [column for column in columns if column.kind in ("number", "timestamp")]
+    numbers = [column for column in columns if column.kind in ("number", "timestamp") and not is_of_spread(column.name)]
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
     # A share behind a time is of the run, such as how busy its processors were.

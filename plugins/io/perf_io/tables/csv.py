@@ -29,11 +29,10 @@ from perf_io.tables.table import Column, Table, has_decimal_comma, has_pointed_t
 from perf_io.text import is_number
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.selection import is_mark
 from perfcore.data.units import unit_of_text
 from perfcore.reading.recognise import UNSURE
-from perfcore.reading.source import HEAD_BYTES, Source
+from perfcore.reading.source import HEAD_BYTES, Reader, Source
 
 DELIMITERS = ",;\t|"
 INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them

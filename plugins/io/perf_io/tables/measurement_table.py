@@ -168,7 +168,9 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         tidy.roles["code"] = [*texts, name]
     else:
         numbers = [c for c in others if c not in texts and left[c].dtype.kind in "iuf" and left[c].nunique() > 1]
-        tidy.roles |= {"parameters": [name, *numbers], "code": texts}
+        parts = [text for text in texts if (guessed := guess_roles([text], ())).category or guessed.code]
+        others = [text for text in texts if text not in parts]  # alternatives, which don't add up
+        tidy.roles |= {"parameters": [name, *numbers], "code": parts, "system": others}
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )

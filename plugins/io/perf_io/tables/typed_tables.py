@@ -12,8 +12,7 @@ import msgspec
 
 from perf_io.options import TableOptions, options_of_tables
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 if TYPE_CHECKING:  # any file of JSON is sniffed here, which needs no database
     from perf_io.tables.duck import Database

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import ChromeOptions
+from perf_io.text import decode_json
 from perf_io.traces.intervals import (
     REPLAYED,
     UNKNOWN_NS,
@@ -37,7 +38,6 @@ from perf_io.traces.intervals import (
 )
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import COUNTED, MORE_NAMES, EventColumns, TimeError
-from perf_tables.json_text import decode_json
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import OF_RANK, RankCalls, communication_of_ranks
@@ -47,11 +47,10 @@ from perf_traces.states import MARKER, class_of
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError
-from perfcore.contracts import Reader
-from perfcore.data.kinds import type_in_words
+from perfcore.data import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, readable
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _ARRAY = "traceEvents"
 _OF_STREAMS = re.compile("kernel|gpu_.*|memcpy|memset|mtia_ccp_events", re.IGNORECASE | re.DOTALL)  # categories

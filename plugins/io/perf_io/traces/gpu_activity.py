@@ -25,6 +25,7 @@ from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.rocprofv3 import RocprofReader
 from perf_io.traces.trace_events import CALLS, EXACT, Codes, TimeError, correlation_of, exactly, nanoseconds
 from perf_io.traces.xplane import XplaneReader
+from perf_statistics.kernels import kernel
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError
@@ -288,18 +289,19 @@ def _activity(
     table = np.concatenate(parts) if parts else np.empty((0, len(_ROWS)), np.int64)
     if not (table[:, 5] == PIECE).any():
         return None
-    order = np.lexsort((table[:, 5], -table[:, 3], table[:, 2], table[:, 0]))
-    table = table[order]
+    parts.clear()
+    table = table[np.lexsort((table[:, 5], -table[:, 3], table[:, 2], table[:, 0]))]
     code = table[:, 5]
     markers = [(row[1], row[2], row[3]) for row in table[code == MARKER].tolist()]
-    host, pieces = (dict(zip(_ROWS, table[mask].T, strict=True)) for mask in (code <= CALL, code == PIECE))
-    pieces["end"] = pieces["end"].copy()
+    host, pieces = (
+        dict(zip(_ROWS, np.ascontiguousarray(table[mask].T), strict=True)) for mask in (code <= CALL, code == PIECE)
+    )
     longest = clip_at_next(pieces["location"], pieces["start"], pieces["end"], np.ones(len(pieces["end"]), np.bool_))
     if longest is not None:
         name = list(names)[pieces["name"][longest[0]]][:_LETTERS]
         notes.append(f"pieces of GPU work that outlast the next of their stream are clipped at its begin: {longest[2]} "
                      f"(most: {name!r}, by {readable(longest[1], 'ns')})")  # fmt: skip
-    host["parent"] = _parents(host)
+    host["parent"] = _parents(*(host[name] for name in ("location", "start", "end", "category")))
     pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])
     launched = pieces["launch"] >= 0
@@ -356,20 +358,26 @@ def _shape(text: msgspec.Raw) -> bytes:
     return b" ".join([dims, b",".join(named)]).strip() if dims not in (b"[]", b"[[]]") else b""
 
 
-def _parents(host: dict[str, Ints]) -> Ints:
-    """The innermost operator around each host event of its thread, -1 outside of all; events are sorted."""
-    parent = np.full(len(host["start"]), -1, np.int64)
-    stack: list[int] = []
-    ends, location = host["end"].tolist(), -1
-    rows = zip(*(host[name].tolist() for name in ("location", "start", "end", "category")), strict=True)
-    for row, (place, start, end, kind) in enumerate(rows):
-        if place != location:
-            stack, location = [], place
-        while stack and (ends[stack[-1]] < start or ends[stack[-1]] == start < end):
-            stack.pop()
-        parent[row] = next((above for above in reversed(stack) if ends[above] >= end), -1)
-        if kind == OPERATOR:
-            stack.append(row)
+@kernel(small=20_000)
+def _parents(location: Ints, start: Ints, end: Ints, category: Ints) -> Ints:  # pragma: no cover
+    """Return the innermost operator around each host event of its thread, -1 outside of all; events are sorted."""
+    parent = np.full(len(start), -1, np.int64)
+    stack = np.empty(len(start), np.int64)
+    depth = 0
+    for row in range(len(start)):
+        if row and location[row] != location[row - 1]:
+            depth = 0
+        while depth and (
+            end[stack[depth - 1]] < start[row] or (end[stack[depth - 1]] == start[row] and start[row] < end[row])
+        ):
+            depth -= 1
+        for above in range(depth - 1, -1, -1):
+            if end[stack[above]] >= end[row]:
+                parent[row] = stack[above]
+                break
+        if category[row] == OPERATOR:
+            stack[depth] = row
+            depth += 1
     return parent
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_tables.json_text import json_problem, null_non_finite
+from perf_io.text import json_problem, null_non_finite
 from perfcore.base.errors import InputError
 
 MISSING = -(1 << 62)  # the time of an event that has none

@@ -29,9 +29,8 @@ from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pi
 from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _MAGIC = b"SQLite format 3\0"
 _BATCH = 1 << 16

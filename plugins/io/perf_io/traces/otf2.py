@@ -27,9 +27,8 @@ from perf_traces.messages.bursts import Readings, carry_counters
 from perf_traces.messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 NO_STATE = "(no state)"  # region for the time in which a location is in no state
 

@@ -27,11 +27,10 @@ from perf_io.text import parse_ns
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base import progress
 from perfcore.base.errors import InputError, UnknownNameError
-from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 # What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
 STARPU_STATES = "Worker State"

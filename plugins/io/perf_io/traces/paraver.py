@@ -37,10 +37,9 @@ from perf_traces.messages.communication import (
 )
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
-from perfcore.reading.source import Source, without_compressed_ending
+from perfcore.reading.source import Reader, Source, without_compressed_ending
 
 # The records of a Paraver trace, block by block, as columns.
 #

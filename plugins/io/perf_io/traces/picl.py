@@ -23,9 +23,8 @@ from perf_io.traces.nested_states import NestedStates
 from perf_traces.messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _NEW = re.compile(rb"\s*-\d+\s+-?\d+\s+\d*\.?\d+\s+-?\d+\s+-?\d+\s+\d+(\s|$)")
 

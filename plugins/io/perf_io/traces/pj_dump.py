@@ -24,10 +24,9 @@ from perf_io.traces.intervals import latest_running, pair_events
 from perf_io.traces.paje import VariableSamples, choose_state_type, variables_for
 from perf_traces.nesting import mark_nested
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.reading.source import Source
+from perfcore.reading.source import Reader, Source
 
 _NATURES = ("State", "Container", "Variable", "Link", "Event")
 _CURES = {"Variable": ", which -r kind=variables reads"}

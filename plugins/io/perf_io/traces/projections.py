@@ -22,9 +22,8 @@ from perf_io.traces.nested_states import NestedStates, used_states
 from perf_io.traces.several_files import anchor_file, holds, is_tar
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.reading.source import COMPRESSED_ENDINGS, Source, without_compressed_ending
+from perfcore.reading.source import COMPRESSED_ENDINGS, Reader, Source, without_compressed_ending
 
 
 class _Kind(enum.IntEnum):

@@ -19,7 +19,7 @@ from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.sums import Facts, Summary, add_up, facts_of, joined, ordered_columns, save, sums_of
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
-from perfcore.data.kinds import type_in_words
+from perfcore.data import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
 
