@@ -12,6 +12,8 @@ import pandas as pd
 import perfcore
 from perf_experiments import Summary
 from perf_gate.history import append_rows
+from perf_scaling.many import fit_series
+from perf_scaling.options import ScalingOptions
 from perf_structural import StructuralModel
 from perf_structural.judging import learn_recalibration
 from perfcore.stochastic import representation_named
@@ -54,6 +56,14 @@ def added():
 def summary_of_trace():
     with tempfile.TemporaryDirectory() as folder:
         return perfcore.summarize(HALO, Path(folder) / "halo.summary")
+
+
+def series_fit():
+    """Two series of a file, fitted into another."""
+    folder = Path(tempfile.mkdtemp())
+    rows = [(path, p, work / p + 1.0) for path, work in (("solve", 8.0), ("io", 2.0)) for p in (1, 2, 4, 8)]
+    pd.DataFrame(rows, columns=["path", "p", "time_s"]).to_csv(folder / "runs.csv", index=False)
+    return fit_series(folder / "runs.csv", folder / "models.parquet", ScalingOptions(path="path"))
 
 
 def projection():
@@ -141,6 +151,7 @@ KINDS = {
 # What pages show as another: counts in a line, a notebook's cell.
 FURTHER_KINDS = {
     "Summary": lambda: Summary(made=3, succeeded=2, failed=1, noisy=0, store=STORE),
+    "SeriesFit": series_fit,
     "Inline": lambda: perfcore.view("examples/step.csv", views=1),
     "SummarizedTrace": summary_of_trace,
 }

@@ -16,7 +16,7 @@ WITHOUT_PICTURE = {
     "MessageRuns",
     *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Ranking", "Summary"),
     "Recommendation",
-    *("Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
+    *("SeriesFit", "Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
 }
 WITHOUT_TABLE = {"Facts", "Run", "Summary", "Added"}
 # What JSON has in other words: places as a text, a start and an end, the run's own time of all locations.

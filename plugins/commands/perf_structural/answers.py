@@ -437,7 +437,7 @@ def report_of_predictions(result: Predictions) -> Report:
         draw=lambda: plots_of(values, "", "prediction"),
         notes=[Note("Left out", f"plots of predictions {_MOST_PREDICTIONS + 1}..{count}")]
         * (count > _MOST_PREDICTIONS),
-        next="perf validate compares them with a table of what happened",
+        next="compare them with what happened: perf validate PREDICTIONS.json RUNS.csv",
     )
 
 
