@@ -116,7 +116,13 @@ class Chart {
 
   kindOf(name) { return this.content[name].scale === "log" ? "log" : "linear"; }
 
-  async draw() {
+  // One after the other: what is asked for while a chart is being drawn would stand below it.
+  draw() {
+    this.drawing = Promise.resolve(this.drawing).catch(() => {}).then(() => this.paint());
+    return this.drawing;
+  }
+
+  async paint() {
     let item = structuredClone(this.content.item);
     for (const name of ["x", "y"])
       if (this.kinds[name] !== this.kindOf(name)) rescale(item, name, this.kinds[name], this.content[name]);

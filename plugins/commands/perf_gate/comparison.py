@@ -28,6 +28,18 @@ from perfcore.results import Result
 
 _SURE = 1.96  # standard errors to the ends of a 95 % interval
 CATEGORY = "category"  # the variable of models by category; their first level is the total
+# Values that differ by less, relative to them, are equal, and models that differ by less agree.
+_SAME = 1e-9
+_BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
+_ROWS_AT_ONCE = 250  # whose ratios take 8 MB
+_SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
+# Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
+_ALIKE = 0.05
+_PLURALS = {"category": "categories"}
+_LIKE = 0.7  # of the letters of two names agree: one may be the other, renamed
+_MOST_RENAMED = 100  # names are compared letter by letter, which takes its time
+_SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum
+_COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
 
 
 def model_or_data(side: Any, fitter: str | None, read: Read) -> Any:
@@ -74,10 +86,6 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
 # Ratios of what is not known exactly: both sides are equally probable draws and independent of one another, so that
 # every draw of the one meets every draw of the other.
 
-_SAME = 1e-9  # values that differ by less, relative to them, are equal; of these neither is larger
-_BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
-_ROWS_AT_ONCE = 250  # whose ratios take 8 MB
-
 
 def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
     """Bounds of new / old."""
@@ -117,9 +125,6 @@ def _above(old: Floats, new: Floats) -> Floats:
 
 
 Columns = Mapping[str, npt.NDArray[Any]]
-
-SAME = 1e-9  # models that differ by less do not cross there, they agree
-_SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
 
 
 @dataclass(frozen=True)
@@ -176,15 +181,11 @@ def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.N
 def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:
     """Neighbours (k, l) between which the difference of two rows changes its sign, and which is smaller before."""
     first, second = values
-    difference = np.where(np.abs(first - second) > SAME * np.maximum(first, second), first - second, 0.0)
+    difference = np.where(np.abs(first - second) > _SAME * np.maximum(first, second), first - second, 0.0)
     differ = np.flatnonzero(difference)
     signs = np.sign(difference[differ])
     for k in np.flatnonzero(signs[:-1] != signs[1:]).tolist():
         yield int(differ[k]), int(differ[k + 1]), 0 if signs[k] < 0 else 1
-
-
-# Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
-_ALIKE = 0.05
 
 
 class GrowthChange(NamedTuple):
@@ -231,11 +232,6 @@ def growth_changes(
         )
         for row, part in enumerate(both.tolist())
     }
-
-
-_PLURALS = {"category": "categories"}
-_LIKE = 0.7  # of the letters of two names agree: one may be the other, renamed
-_MOST_RENAMED = 100  # names are compared letter by letter, which takes its time
 
 
 class RatioDraws(NamedTuple):
@@ -391,7 +387,7 @@ class Comparison(Result):
     @property
     def agrees(self) -> bool:
         """Whether both models predict the same everywhere."""
-        return bool(np.allclose(self.ratio, 1.0, rtol=SAME, atol=0.0))
+        return bool(np.allclose(self.ratio, 1.0, rtol=_SAME, atol=0.0))
 
     def _parts_at(self, place: int) -> dict[str, Any]:
         draws, ratio = self.part_draws(place), self.part_ratio(place).tolist()
@@ -407,10 +403,6 @@ class Comparison(Result):
                 zip(self.parts, self.of_part.values[:, :, place].T.tolist(), self.has.T.tolist(), strict=True)
             )
         }
-
-
-_SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum
-_COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
 
 
 def draws_of(model: Model, points: Columns) -> PartDraws:
