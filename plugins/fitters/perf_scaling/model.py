@@ -618,24 +618,23 @@ def _kind_of(first: float, last: float) -> str:
 def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
     """Return the posterior of series with what is possible beyond the data.
 
-    Times of problems that grow with the processors do not fall below the first, and rates do not exceed linear speedup,
-    except if the data do.
+    Times of problems that grow with the processors do not fall below the first, and neither rates nor times of problems
+    that stay the same exceed linear speedup, except if the data do.
     """
     if len(model.symbols) > 1 or not model._counts_processors or not (model._is_time or model.reciprocal):
         return posterior
-    least, per_level = np.full(len(model.paths), -np.inf), np.full(len(model.paths), np.inf)
+    least, linear = np.full(len(model.paths), -np.inf), np.full(len(model.paths), np.nan)
     for k, means in enumerate(model.means):
         measured = means[np.isfinite(means)]  # in the order of their levels
-        if model.reciprocal:
-            each = measured / model.measured[np.isfinite(means), 0]
-            if each.max() <= each[0] / _SLACK:
-                per_level[k] = math.log(each[0] / _SLACK)
-            continue
         kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
-        if kind == "weak":
+        if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
-    if np.isfinite(per_level).any():
-        return replace(posterior, per_level=per_level)
+        elif model.reciprocal or kind == "strong":
+            work = model.measured[np.isfinite(means), 0] * (1.0 / measured if model.reciprocal else measured)
+            if work.min() >= _SLACK * work[0]:
+                linear[k] = math.log(_SLACK * work[0]) * (-1.0 if model.reciprocal else 1.0)
+    if np.isfinite(linear).any():
+        posterior = replace(posterior, linear=linear)
     return replace(posterior, least=least) if np.isfinite(least).any() else posterior
 
 

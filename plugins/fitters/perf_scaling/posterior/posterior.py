@@ -132,12 +132,12 @@ class Posterior:
     weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
     least: Floats | None = None  # logarithms of the least values beyond the data (K,); -inf of paths without such
-    per_level: Floats | None = None  # logarithms of the largest values per level there (K,); inf of paths without such
+    linear: Floats | None = None  # logarithms of values at level 1 by linear speedup (K,), the best; NaN without such
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         chosen = np.asarray(paths, dtype=np.int64)
         path_fields = ["means", "counts", "spread", "law", "setting", "level", "weight"]
-        path_fields += [name for name in ("least", "per_level") if getattr(self, name) is not None]
+        path_fields += [name for name in ("least", "linear") if getattr(self, name) is not None]
         return replace(
             self,
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
@@ -197,15 +197,20 @@ class Posterior:
         # What is below the least value, or above the largest, is not possible beyond the data: the rest of the
         # distribution remains.
         least = np.full(len(logs), -np.inf) if self.least is None else self.least
-        per_level = np.full(len(logs), np.inf) if self.per_level is None else self.per_level
-        bounded = np.flatnonzero(np.isfinite(least) | np.isfinite(per_level))
+        linear = np.full(len(logs), np.nan) if self.linear is None else self.linear
+        bounded = np.flatnonzero(np.isfinite(least) | np.isfinite(linear))
         if not len(bounded):
             return np.exp(logs)
         fine = self.of_paths(bounded)._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
         for number, t in np.ndindex(*fine.shape[:2]):
             k, place = bounded[number], np.flatnonzero(is_beyond)[t]
-            below = np.interp(least[k], fine[number, t], _FINE_LEVELS, left=0.0)
-            above = np.interp(per_level[k] + math.log(points[place, 0]), fine[number, t], _FINE_LEVELS, right=1.0)
+            below, above = np.interp(least[k], fine[number, t], _FINE_LEVELS, left=0.0), 1.0
+            if self.reciprocal and np.isfinite(linear[k]):
+                best = linear[k] + math.log(points[place, 0])
+                above = np.interp(best, fine[number, t], _FINE_LEVELS, right=1.0)
+            elif np.isfinite(linear[k]):
+                best = linear[k] - math.log(points[place, 0])
+                below = np.interp(best, fine[number, t], _FINE_LEVELS, left=0.0)
             if below == 0.0 and above == 1.0:  # all is possible
                 continue
             scores = [_NORMAL.inv_cdf(below + (above - below) * level) for level in levels]
