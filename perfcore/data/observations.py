@@ -52,7 +52,7 @@ def differs(numbers: npt.NDArray[Any], group: Ints) -> bool:
     """Return whether the rows of some group have several numbers from 0; -1 is none."""
     known = numbers >= 0
     numbers, group = (numbers, group) if known.all() else (numbers[known], group[known])
-    return len(group) > 0 and bool((numbers != numbers[first_of_each(group)][group]).any())
+    return len(group) > 0 and bool((numbers != numbers[first_of_each(group)[group]]).any())
 
 
 @dataclass(frozen=True)

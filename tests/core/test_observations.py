@@ -486,3 +486,27 @@ def test_what_was_varied_and_measured_in_tables_as_people_write_them(header, var
     roles = guess_roles(names, set(names))
     assert next(iter(roles.parameters.values()), None) == varied
     assert roles.value == value
+
+
+def test_equal_rows_are_found_whatever_is_compared_at_a_time(monkeypatch):
+    """In parts of a few rows as at once; a row that repeats a row of another part is none."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"p": rng.choice([1, 2, 4], 200), "time_s": rng.choice([0.5, 1.5, 2.5, 4.0], 200)})
+    notes = {}
+    for size in (1 << 21, 7):
+        monkeypatch.setattr("perfcore.data.observations._MOST_COMPARED", size)
+        notes[size] = Measurements(table).observations(duplicates="drop").notes
+    assert notes[7] == notes[1 << 21]
+    seen = Measurements(table).observations(duplicates="drop")
+    assert seen.repetitions.sum() == len(table.drop_duplicates())
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"), [(["1.1", "1.10"], "text"), (["0", "-0"], "text"), (["1.50", "2.25"], "number")]
+)
+def test_texts_are_numbers_if_different_ones_are_different_numbers(tmp_path, cells, kind):
+    (tmp_path / "runs.csv").write_text(
+        "p,release,time_s\n" + "".join(f"{k},{c},{k}.5\n" for k, c in enumerate(cells, 1))
+    )
+    column = perfcore.read(tmp_path / "runs.csv").table["release"]
+    assert (column.dtype.kind in "iuf") == (kind == "number")

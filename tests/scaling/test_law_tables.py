@@ -393,3 +393,16 @@ def test_a_text_that_shifts_all_points_alike_makes_series():
     assert model.paths == ("A", "B")
     same = table.assign(time_s=[31, 30.5, 29.8, 28, 30.8, 30.6, 29.7, 28.2])
     assert len(perfcore.fit(same, fitter="scaling").paths) == 1
+
+
+def test_layouts_of_the_same_processors_do_not_scale():
+    """Ranks times threads is always 16."""
+    table = pd.DataFrame({"ranks": [1, 2, 4, 8, 16], "threads": [16, 8, 4, 2, 1], "time_s": [100.0, 95, 92, 97, 110]})
+    model = perfcore.fit(table, fitter="scaling", parameter="ranks")
+    assert model.speedup is None
+
+
+def test_numbers_of_versions_are_names():
+    rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
+    table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])
+    assert perfcore.fit(table, fitter="scaling").paths == ("1", "2")

@@ -51,10 +51,12 @@ _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 
 
 def told_scaling(data: Measurements) -> str:
-    """What the table says: ``"weak"``, ``"strong"``, or ``""`` where it doesn't."""
+    """What the table says: ``"weak"``, ``"strong"``, ``"layouts"`` of the same processors, or ``""`` if nothing."""
     parameters = list(data.roles.parameters.values())
     if not parameters or not is_processors(parameters[0]):
         return ""
+    if _laid_out_with(data):
+        return "layouts"
     names = [name for name in data.table.columns if name not in (*parameters, data.roles.value)]
     stated = _labelled([name for name in names if data.table[name].dtype.kind not in "iufb"], data)
     if stated:
@@ -76,6 +78,17 @@ def told_scaling(data: Measurements) -> str:
         if not share and np.ptp(each) <= _ALIKE * each.mean():
             return "weak"
     return ""
+
+
+def _laid_out_with(data: Measurements) -> str:
+    """Return the column, such as threads, whose product with the only parameter never changes, or ``""``."""
+    (parameter, *others), named = data.roles.parameters.values(), {*data.roles.parameters.values(), data.roles.value}
+    processors = _numbers(data, parameter)
+    if others or processors is None or np.ptp(processors) == 0.0:
+        return ""
+    columns = (name for name in map(str, data.table.columns) if name not in named and is_processors(name))
+    pairs = ((name, _numbers(data, name)) for name in columns)
+    return next((name for name, other in pairs if other is not None and np.ptp(processors * other) == 0.0), "")
 
 
 def _labelled(names: Collection[str], data: Measurements) -> str:
@@ -247,6 +260,9 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
 def _copies_of_parameters(data: Measurements) -> list[str]:
     """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
     table, notes = data.table, list[str]()
+    if other := _laid_out_with(data):
+        (parameter,) = data.roles.parameters.values()
+        return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, so nothing scales"]
     for column in data.roles.parameters.values():
         if not is_processors(column):
             continue

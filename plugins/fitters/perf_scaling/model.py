@@ -149,7 +149,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         n = len(next(iter(self.points.values()), ()))
         if set(self.points) != set(self.columns) or any(len(p) != n for p in self.points.values()) or not n:
             raise ValueError("the points are not those of the model's parameters")
-        if self.scaling not in ("weak", "strong", ""):
+        if self.scaling not in ("weak", "strong", "layouts", ""):
             raise ValueError("the scaling is neither weak nor strong")
         if set(self.target) != set(self.columns):
             raise ValueError("the target is not a point of the model's parameters")
@@ -249,7 +249,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
         Empty if the first parameter counts no processors or nobody says.
         """
-        if not self._counts_processors or self.whole.several:
+        if not self._counts_processors or self.whole.several or self.scaling == "layouts":
             return ""
         if self.reciprocal:
             return "rate of each" if _OF_EACH.search(self.unit or self.value_name) else "rate"

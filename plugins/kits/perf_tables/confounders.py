@@ -176,7 +176,7 @@ def _half_widths(counts: Floats) -> Floats:
     return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
 
 
-_APART, _CHANCE = 1.05, 1e-3  # of levels that shift all points alike: their medians, and how seldom it may be chance
+_APART, _CHANCE = 1.05, 0.01  # of levels that shift all points alike: their medians, and how seldom it may be chance
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
@@ -191,7 +191,7 @@ _NAMED_MEANINGS = {
 }
 NUMBERS = ("rate", "time", "size", "number", "alternative")  # what may have been measured or varied
 _GIVEN = ("parameter", "value", "alternative", "code", "system", "category")
-_NOT_VARIED = (*_GIVEN, "repetition", "identifier", "spread", "date", "round")
+_NOT_VARIED = (*_GIVEN, "repetition", "identifier", "spread", "date", "round", "version")
 _TEXTS = {
     **{kind: f"{kind} (--value, --parameter)" for kind in NUMBERS},
     "alternative": "alternative value, a model of its own (--value)",
@@ -387,11 +387,12 @@ def unnamed_text(
     """
     import pandas as pd
 
-    roles = data.roles
+    roles, meanings = data.roles, meanings_of(data)
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
     for column in data.table.columns:
         levels = data.table[column]
-        if column in used or levels.dtype.kind in "iufM" or is_run_identifier(str(column)):
+        is_number = levels.dtype.kind in "iufM" and meanings[str(column)] != "version"  # 1.0 and 2.0 are names
+        if column in used or is_number or is_run_identifier(str(column)):
             continue
         rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
         rows = rows[rows["value"] > 0.0]
