@@ -63,6 +63,7 @@ def _kernels(n_paths: int) -> Any:
 
 DRAWS = 512  # of each path
 _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
+_NEARLY_ALL = 0.998  # of a distribution: what linear speedup cuts off of it is not worth an interpolation
 _SETTLES_BEYOND = math.log(2.0)
 # A change in behaviour: of a logarithm, and in standard errors; and what is no bend at the level before it.
 _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
@@ -211,7 +212,7 @@ class Posterior:
             elif np.isfinite(linear[k]):
                 best = linear[k] - math.log(points[place, 0])
                 below = np.interp(best, fine[number, t], _FINE_LEVELS, left=0.0)
-            if below == 0.0 and above == 1.0:  # all is possible
+            if above - below > (1.0 if np.isfinite(least[k]) else _NEARLY_ALL):
                 continue
             scores = [_NORMAL.inv_cdf(below + (above - below) * level) for level in levels]
             logs[k, place] = np.interp(scores, _FINE_SCORES, fine[number, t])
