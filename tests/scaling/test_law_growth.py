@@ -427,3 +427,13 @@ def test_times_that_stay_flat_are_weak_scaling():
     rising = perfcore.fit(table(lambda p: 1.0 + 0.5 * p), fitter="scaling")
     assert rising.speedup is None
     assert any("set --scaling weak or strong" in line for line in rising.closing())
+
+
+def test_rates_do_not_exceed_linear_speedup_unless_the_data_do():
+    gpus = np.array([1.0, 2, 4, 8, 16])
+    rates = np.array([310.0, 619, 1237, 2470, 4930])
+    model = perfcore.fit(pd.DataFrame({"gpus": gpus, "samples_per_s": rates}), fitter="scaling")
+    value, low, high = model.predict_array([1024.0], 0.95)[0]
+    assert low < value < high <= 310.0 * 1024 / 0.95 * (1.0 + 1e-9)  # with the slack of 5 %
+    faster = perfcore.fit(pd.DataFrame({"gpus": gpus, "samples_per_s": 310 * gpus**1.2}), fitter="scaling")
+    assert faster.predict_array([64.0], 0.95)[0, 0] > 1.5 * 310.0 * 64

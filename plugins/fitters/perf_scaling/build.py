@@ -9,7 +9,7 @@ import numpy as np
 import perfcore
 from perf_scaling.data import ScalingData
 from perf_scaling.engine import fit_posterior
-from perf_scaling.model import ScalingModel, bounded_below
+from perf_scaling.model import ScalingModel, bounded
 from perf_scaling.options import Given, ScalingOptions
 from perf_scaling.posterior.family import run_variance
 from perf_scaling.posterior.posterior import Posterior, stored, used_alone
@@ -66,7 +66,7 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
         apart=apart,
     )  # fmt: skip
     if apart:
-        vars(model)["posterior"] = bounded_below(model, posterior)
+        vars(model)["posterior"] = bounded(model, posterior)
     return model
 
 

@@ -55,7 +55,7 @@ _FALLS, _RISES = 1.2, 2.0
 _OF_EACH = re.compile(
     r"(?:/|per[ _])\s*(?:gpu|cpu|core|rank|node|proc|process|processor|device|worker|thread)s?\]?$", re.I
 )
-_SLACK = 0.95  # of the time of the fewest processors, which a problem that grows with them does not fall below
+_SLACK = 0.95  # of the time of the fewest processors, which a problem that grows does not fall below; rates alike
 
 Estimate = tuple[float, float, float]  # value, and the ends of its 95 % interval
 
@@ -241,7 +241,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         posterior = posterior_of(
             self.symbols, self.measured, self.means, self.laws, self.settings, self.data, self.reciprocal
         )
-        return bounded_below(self, posterior) if self.apart or len(self.paths) == 1 else posterior
+        return bounded(self, posterior) if self.apart or len(self.paths) == 1 else posterior
 
     @functools.cached_property
     def scaling_kind(self) -> str:
@@ -615,16 +615,26 @@ def _kind_of(first: float, last: float) -> str:
     return "strong" if first > _FALLS * last else "weak" if last < _RISES * first else ""
 
 
-def bounded_below(model: ScalingModel, posterior: Posterior) -> Posterior:
-    """Return the posterior of series with the least times of those whose problem grows with the processors."""
-    if len(model.symbols) > 1 or model.reciprocal or not (model._counts_processors and model._is_time):
+def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
+    """Return the posterior of series with what is possible beyond the data.
+
+    Times of problems that grow with the processors do not fall below the first, and neither rates nor times of problems
+    that stay the same exceed linear speedup, except if the data do.
+    """
+    if len(model.symbols) > 1 or not model._counts_processors or not (model._is_time or model.reciprocal):
         return posterior
-    least = np.full(len(model.paths), -np.inf)
+    least, linear = np.full(len(model.paths), -np.inf), np.full(len(model.paths), np.nan)
     for k, means in enumerate(model.means):
         measured = means[np.isfinite(means)]  # in the order of their levels
         kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
-        if kind == "weak":
+        if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
+        elif model.reciprocal or kind == "strong":
+            work = model.measured[np.isfinite(means), 0] * (1.0 / measured if model.reciprocal else measured)
+            if work.min() >= _SLACK * work[0]:
+                linear[k] = math.log(_SLACK * work[0]) * (-1.0 if model.reciprocal else 1.0)
+    if np.isfinite(linear).any():
+        posterior = replace(posterior, linear=linear)
     return replace(posterior, least=least) if np.isfinite(least).any() else posterior
 
 

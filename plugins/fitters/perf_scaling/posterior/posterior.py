@@ -63,6 +63,7 @@ def _kernels(n_paths: int) -> Any:
 
 DRAWS = 512  # of each path
 _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
+_NEARLY_ALL = 0.998  # of a distribution: what linear speedup cuts off of it is not worth an interpolation
 _SETTLES_BEYOND = math.log(2.0)
 # A change in behaviour: of a logarithm, and in standard errors; and what is no bend at the level before it.
 _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
@@ -132,11 +133,12 @@ class Posterior:
     weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
     least: Floats | None = None  # logarithms of the least values beyond the data (K,); -inf of paths without such
+    linear: Floats | None = None  # logarithms of values at level 1 by linear speedup (K,), the best; NaN without such
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         chosen = np.asarray(paths, dtype=np.int64)
         path_fields = ["means", "counts", "spread", "law", "setting", "level", "weight"]
-        path_fields += [] if self.least is None else ["least"]
+        path_fields += [name for name in ("least", "linear") if getattr(self, name) is not None]
         return replace(
             self,
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
@@ -191,16 +193,29 @@ class Posterior:
         points = np.asarray(places, dtype=np.float64)
         logs = self._log_quantiles(points, levels, run, smooth)
         is_beyond = (beyond(*self.measured_range, points) > 0.0).any(axis=0)
-        if self.least is None or smooth or not is_beyond.any() or not np.isfinite(self.least).any():
+        if smooth or not is_beyond.any():
             return np.exp(logs)
-        # What is below the least value is not possible beyond the data: the rest of the distribution remains.
-        bounded = np.flatnonzero(np.isfinite(self.least))
+        # What is below the least value, or above the largest, is not possible beyond the data: the rest of the
+        # distribution remains.
+        least = np.full(len(logs), -np.inf) if self.least is None else self.least
+        linear = np.full(len(logs), np.nan) if self.linear is None else self.linear
+        bounded = np.flatnonzero(np.isfinite(least) | np.isfinite(linear))
+        if not len(bounded):
+            return np.exp(logs)
         fine = self.of_paths(bounded)._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
         for number, t in np.ndindex(*fine.shape[:2]):
-            k = bounded[number]
-            below = np.interp(self.least[k], fine[number, t], _FINE_LEVELS, left=0.0)
-            scores = [_NORMAL.inv_cdf(below + (1.0 - below) * level) for level in levels]
-            logs[k, np.flatnonzero(is_beyond)[t]] = np.interp(scores, _FINE_SCORES, fine[number, t])
+            k, place = bounded[number], np.flatnonzero(is_beyond)[t]
+            below, above = np.interp(least[k], fine[number, t], _FINE_LEVELS, left=0.0), 1.0
+            if self.reciprocal and np.isfinite(linear[k]):
+                best = linear[k] + math.log(points[place, 0])
+                above = np.interp(best, fine[number, t], _FINE_LEVELS, right=1.0)
+            elif np.isfinite(linear[k]):
+                best = linear[k] - math.log(points[place, 0])
+                below = np.interp(best, fine[number, t], _FINE_LEVELS, left=0.0)
+            if above - below > (1.0 if np.isfinite(least[k]) else _NEARLY_ALL):
+                continue
+            scores = [_NORMAL.inv_cdf(below + (above - below) * level) for level in levels]
+            logs[k, place] = np.interp(scores, _FINE_SCORES, fine[number, t])
         return np.exp(logs)
 
     def _log_quantiles(self, points: Floats, levels: Sequence[float] | Floats, run: bool, smooth: bool) -> Floats:
