@@ -43,7 +43,7 @@ _MANY = 50  # rounds that are worth it
 _COARSE = 1.5  # ratio: data that find no smaller slowdown are too few
 _MOST_RERUN = 4  # benchmarks that a command names
 _MANY_RUNS = 20  # that a repetition is of
-_INTERLEAVED = "measure both versions in turn: perf gate --run --version old=COMMAND --version new=COMMAND"
+_INTERLEAVED = "measure in turn: perf gate --run --version old=COMMAND --version new=COMMAND"
 _CV_SOURCES = {
     "given": "from --session-cv",
     "measured": "measured by several files of a version",
