@@ -152,6 +152,7 @@ KINDS = {
 FURTHER_KINDS = {
     "Summary": lambda: Summary(made=3, succeeded=2, failed=1, noisy=0, store=STORE),
     "SeriesFit": series_fit,
+    "SeriesRanking": lambda: perfcore.rank(series_fit().output),
     "Inline": lambda: perfcore.view("examples/step.csv", views=1),
     "SummarizedTrace": summary_of_trace,
 }

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from concurrent.futures import Executor
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,8 @@ def fit(data: Any, *, fitter: str | None = None, executor: Executor | None = Non
 def rank(data: Any, *, fitter: str | None = None, executor: Executor | None = None, **options: Any) -> Ranking:
     """Rank the candidate models of a fitter.
 
-    Parameters and errors are those of `fit`; the default is the fitter that is registered to rank this kind of data.
+    Of a file of many series it ranks these (`by`, `at`, `top`). Parameters and errors are those of `fit`; the default
+    is the fitter that is registered to rank this kind of data.
 
     Returns
     -------
@@ -88,6 +90,11 @@ def rank(data: Any, *, fitter: str | None = None, executor: Executor | None = No
     >>> rank(runs, terms=2).candidates[0].functions
     ('1/p', '1')
     """
+    from perfcore.models.model import model_file_entry
+
+    if isinstance(data, (str, os.PathLike)) and (entry := model_file_entry(data, is_fitted=True)) is not None:
+        series: Ranking = entry.load().rank(Path(data), **options)
+        return series
     if fitter is not None and not _ranks(fitter):
         raise OptionError(f"{fitter} makes one model and has none to rank; use `perf fit --fitter {fitter}`")
     implementation, data, chosen, parts = _prepared(data, fitter, options, executor, ranking=True)

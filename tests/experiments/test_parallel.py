@@ -52,7 +52,7 @@ def test_a_lost_worker_is_replaced_once(tmp_path):
 
 def test_a_run_that_always_ends_its_worker_is_named_and_the_others_stay(tmp_path):
     code = f"if {{n}} == 3: {KILL_WORKER.replace('{', '{{').replace('}', '}}')}\nprint('t', {{n}}**2)"
-    with pytest.raises(PerfError, match=r"^run n=3, replication 1: a process ended with status -9"):
+    with pytest.raises(PerfError, match=r"^run n=3, repetition 1: a process ended with status -9"):
         made(tmp_path, "local:1", code)
     assert kept(tmp_path).items() <= {**EXPECTED, (3, 1): None}.items()
 

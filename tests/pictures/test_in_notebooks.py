@@ -14,9 +14,9 @@ ALL_KINDS = [*KINDS, *FURTHER_KINDS]
 # Rows of text, plans, and counts: a picture would say no more than the table.
 WITHOUT_PICTURE = {
     "MessageRuns",
-    *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Ranking", "Summary"),
+    *("Facts", "Listing", "Replications", "Design", "Run", "Ranking", "Summary"),
     "Recommendation",
-    *("SeriesFit", "Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
+    *("SeriesFit", "SeriesRanking", "Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
 }
 WITHOUT_TABLE = {"Facts", "Run", "Summary", "Added"}
 # What JSON has in other words: places as a text, a start and an end, the run's own time of all locations.

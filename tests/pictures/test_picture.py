@@ -109,7 +109,7 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
 
 
 WITHOUT = {
-    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Ranking", "Added",
+    "Facts", "Listing", "Recommendation", "Replications", "Design", "Run", "Ranking", "Added",
     "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes", "MessageRuns",
 }  # fmt: skip
 TOO_WIDE = {

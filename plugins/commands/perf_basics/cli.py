@@ -363,9 +363,8 @@ def rank(
     from perfcore.models.fitting import resolve, types_to_read
     from perfcore.models.model import model_file_entry
 
-    if (entry := model_file_entry(data, is_fitted=True)) is not None:
-        series: Result = entry.load().rank(Path(data), by, options.get("at"), top)
-        return series
+    if model_file_entry(data, is_fitted=True) is not None:
+        return perfcore.rank(data, by=by, at=options.get("at"), top=top)
     if by is not None:
         raise OptionError(f"--by is for files of many series (perf fit -o models.parquet); {data} is none")
     if fitter is not None:

@@ -257,13 +257,13 @@ class SeriesFile:
             raise ModelFileError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def rank(cls, path: Path, by: str | None = None, at: Any = None, most: int | None = None) -> SeriesRanking:
+    def rank(cls, path: Path, by: str | None = None, at: Any = None, top: int | None = None) -> SeriesRanking:
         """Return the series with the largest predictions or the steepest growth, at the file's target or another."""
         if by not in (None, *_ORDERS):
             raise UnknownNameError("order", str(by), _ORDERS)
         by = by or "predicted"
         series = registry().load("readers", "parquet").series()
-        facts, count = series.facts_of(path), most or _SHOWN
+        facts, count = series.facts_of(path), top or _SHOWN
         if at is None:
             rows, target = series.read_answers(path, _ORDERS[by], count), facts["target"]
         else:  # of the series that a model holds
