@@ -25,7 +25,7 @@ slow: $(VENV)/.installed-test
 
 # Some seconds over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
 fuzz: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/fuzz.py --seconds 20
+	$(BIN)/python benchmarks/fuzz.py --seconds 10
 
 # CPU time of first answers, with nothing compiled; reported, whatever it is
 first-use: $(VENV)/.installed-test

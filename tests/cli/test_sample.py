@@ -27,8 +27,11 @@ def test_processors_of_this_machine(perf, folder):
         assert ((known >= 0.0) & (known <= 1.0)).all()
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("number", "ending"),
+    [(number, "csv") for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    + [(signal.SIGKILL, "csv"), (signal.SIGKILL, "parquet"), (signal.SIGTERM, "parquet")],
+)
 def test_no_signal_loses_samples(tmp_path, number, ending):
     file, rows = tmp_path / f"cpu.{ending}", tmp_path / ("cpu.csv" if ending == "csv" else "cpu.parquet.csv")
     command = [Path(sys.executable).with_name("perf"), "experiment", "sample", "cpu", "--every", "0.05s", "-o", file]

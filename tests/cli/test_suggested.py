@@ -81,7 +81,9 @@ def test_of_small_tables(perf, folder, name):
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", [name if k % 2 else pytest.param(name, marks=pytest.mark.slow) for k, name in enumerate(REAL)]
+)
 @pytest.mark.usefixtures("folder")
 def test_of_real_files(perf, real_data, name):
     suggestions(perf, real_data / name)

@@ -34,7 +34,7 @@ def test_numba_takes_no_settings_from_the_current_folder(folder):
     assert not (folder / "planted").exists()
 
 
-@pytest.mark.parametrize("settings", ["axes.facecolor: black\n", "text.usetex: True\n", "no settings \xff\n"])
+@pytest.mark.parametrize("settings", ["axes.facecolor: black\ntext.usetex: True\n", "no settings \xff\n"])
 def test_matplotlib_takes_no_settings_from_the_current_folder(folder, settings):
     subprocess.run([*FIT, "--plot", "plain.png"], cwd=folder, check=True, capture_output=True)
     (folder / "matplotlibrc").write_text(settings, encoding="latin-1")

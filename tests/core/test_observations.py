@@ -24,7 +24,7 @@ from perfcore.data.columns import (
     named_parameters,
 )
 
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
 
 
@@ -220,7 +220,7 @@ def test_tables_that_are_none_are_refused_in_one_short_line(table, problem):
 
 
 # Roles of columns: guessed from usual names, or given by the user.
-QUICK_OF_MEASUREMENT_ROLES = settings(max_examples=200, deadline=None, derandomize=True)
+QUICK_OF_MEASUREMENT_ROLES = settings(max_examples=80, deadline=None, derandomize=True)
 COLUMNS = ["procs", "size", "time_s", "A b"]
 
 

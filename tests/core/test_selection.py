@@ -26,7 +26,7 @@ from perfcore.data.units import (
 )
 from perfcore.hooks.options import build, describe, option
 
-QUICK = settings(max_examples=150, deadline=None, derandomize=True)
+QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 

@@ -15,7 +15,7 @@ from perf_formulas.formula import Formula
 from perf_formulas.parser import MAX_DEPTH, MAX_LENGTH, FormulaError
 from perfcore.base.errors import DataError, PerfError, UnknownNameError
 
-QUICK = settings(max_examples=300, deadline=None, derandomize=True)
+QUICK = settings(max_examples=120, deadline=None, derandomize=True)
 
 ONE_ARGUMENT = {
     "log": np.log,

@@ -68,7 +68,7 @@ def test_timestamps_are_seconds_since_1970(write):
     assert nanoseconds.notes[-1] == "times count from the first, at 1392388200000000001 ns"
 
 
-@pytest.mark.parametrize("decimals", [0, 3, 6, 9])
+@pytest.mark.parametrize("decimals", [0, 9])
 @pytest.mark.parametrize("columns", ["time_{},value", "start_{},end_{},value", "start_{},end_{},location,state"])
 def test_times_since_1970_keep_their_steps(write, decimals, columns):
     """As from 0: a float64 of so many nanoseconds, in any unit, would make all times multiples of 256 ns."""
@@ -96,7 +96,7 @@ digits = st.text("0123456789", min_size=1, max_size=9)
 decimals = st.builds("{}{}.{}".format, st.sampled_from(["", "-"]), digits, st.text("0123456789", min_size=1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(texts=st.lists(decimals, min_size=1, max_size=20), unit=st.sampled_from(sorted(NANOSECONDS)))
 def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
     """Rounded half away from zero, by rational arithmetic; each at a location of its own."""

@@ -273,7 +273,7 @@ def test_pictures_have_names_as_they_are(kind, tmp_path):
     shown = subject(kind)
     with strict():
         try:
-            figure = shown.plot(path=tmp_path / "picture.html").figure
+            shown.plot(path=tmp_path / "picture.html")
         except OptionError as error:
             assert str(error) == f"{kind} has no picture"  # noqa: PT017
             return
@@ -283,7 +283,6 @@ def test_pictures_have_names_as_they_are(kind, tmp_path):
         shown.plot(ax=own.add_subplot())
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         own.savefig(tmp_path / "picture.svg")
-        figure.savefig(tmp_path / "picture.png", dpi=50)
         names_alone((tmp_path / "picture.svg").read_text())
 
 

@@ -151,6 +151,7 @@ def real_traces(folder):
                 yield path, data
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_of_every_real_trace(real_data):
     assert len([check(trace) for _, trace in real_traces(real_data)]) >= 14

@@ -161,7 +161,7 @@ def test_selected_observations_keep_their_scale_and_weights(runs):
 
 
 # Preparation: the factors of equation 4, their order, and the way back.
-QUICK = settings(max_examples=100, deadline=None, derandomize=True)
+QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 # Operation counts of class A in units of 10^9, from the formulas that NPB 3.3.1 prints its rates by; peak rates of one
 # processor in Mflop/s.
 OPERATIONS_OF_PREPARATION = {"BT": 168.284, "SP": 85.01, "LU": 119.297, "MG": 3.892}
