@@ -25,7 +25,7 @@ SCRIPTS = {"/-/page.js": "page.js", "/-/charts.js": "charts.js", "/-/timeline.js
 BOKEH, UNDO, WINDOW = "/-/bokeh.js", "/-/undo", "/-/window"
 VERSION, STEP, PLACE = "_version", "_step", "_from"
 
-MOST_VIEWS = 60  # a view takes some 30 kB: such a report still opens at once and can be mailed
+MOST_VIEWS = 20  # a view with charts takes some 50 kB and half a second: such a report still opens at once
 _MORE = "`perf explore --views N` takes more, `perf explore` has all."
 _REPORT_SCRIPTS = ("report.js", "charts.js")
 
