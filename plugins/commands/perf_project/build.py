@@ -382,9 +382,10 @@ def targets_of(
     by_symbol = {symbols.get(name, name): values for name, values in levels.items()}
     for name in by_symbol if columns else ():
         if name not in (columns or {}):
-            raise UnknownNameError("parameter", name, columns or {})
+            raise UnknownNameError("parameter", name, shown_names(columns or {}).values())
+    shown = shown_names(columns or {})
     for symbol in (columns or {}).keys() - by_symbol.keys():
-        raise OptionError(f"--at: {symbol} is missing; give a value of each of {', '.join(columns or ())}")
+        raise OptionError(f"--at: {shown[symbol]} is missing; give a value of each of {', '.join(shown.values())}")
     first = by_symbol[next(iter(columns))] if columns else next(iter(by_symbol.values()))
     if not 1.0 <= min(first) <= max(first) <= _LARGEST:
         smallest = f"{next(iter(places))}={min(first):g}"

@@ -113,11 +113,12 @@ def target_of(
             if len(columns) > 1:
                 raise OptionError(f"--at {word}: name the parameters: {', '.join(columns.values())}")
         if name not in symbols:
-            raise UnknownNameError("parameter", name, columns)
+            raise UnknownNameError("parameter", name, shown_names(columns).values())
         named[symbols[name]] = parse_values(level)[0]
         if not named[symbols[name]] > 0.0:
             raise OptionError(f"--at {word}: a positive level is expected")
     missing = [symbol for symbol in defaults if symbol not in named] if named else []
     if missing:
-        raise OptionError(f"--at {','.join(assignments)}: {missing[0]} is missing; give a level of each parameter")
+        name = shown_names(columns)[missing[0]]
+        raise OptionError(f"--at {','.join(assignments)}: {name} is missing; give a level of each parameter")
     return {**defaults, **named}
