@@ -107,7 +107,7 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
 
 
 def _with_subcommands(name: str) -> str:
-    """The name of a command, and in brackets those of the commands of a group."""
+    """Return the name of a command, and in brackets those of the commands of a group."""
     is_group = registry().entry("commands", name).target == COMMAND_GROUP
     names = [entry.name.removeprefix(f"{name} ") for entry in _commands(f"{name} ")] if is_group else []
     return f"{name} ({', '.join(names)})" if names else name

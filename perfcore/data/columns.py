@@ -256,7 +256,7 @@ def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None
 
 
 def _is_given(column: str) -> bool:
-    """Whether a column holds what a run was given or which one it was, or a percentile or a count beside its result."""
+    """Return whether a column holds an input or the number of a run, or a percentile or a count of its result."""
     names = words_of(column)
     statistics = _TABLES["spread"]["statistic"].split("|")
     return (

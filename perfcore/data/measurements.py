@@ -125,7 +125,7 @@ class Measurements(Shown):
 
     @property
     def data_kind(self) -> str:
-        """Whether they have categories, several codes on several systems, or neither (``"timings"``)."""
+        """Return whether they have categories, several codes on several systems, or neither (``"timings"``)."""
         roles, table = self.roles, self.table
         if roles.category or not (roles.code and roles.system):
             return "categories" if roles.category else "timings"

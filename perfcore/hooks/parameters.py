@@ -27,7 +27,7 @@ from perfcore.hooks.registry import registry
 
 @dataclass(frozen=True)
 class OptionRules:
-    """What typer's options cannot say; it stands beside one.
+    """Rules of an option that typer cannot say; they are annotated after it.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def measurements_for(
 
 
 def observed_by_pair(model: Model, runs: Measurements, **observing: str) -> Observed:
-    """Each code on each system at each point, repeated runs joined; options as of `Measurements.observations`."""
+    """Return each code on each system at each point, repeated runs joined; options of `Measurements.observations`."""
     observed = runs.observations(**observing)
     points: dict[str, Any] = dict(observed.points)
     for variable, names, index in (
@@ -159,7 +159,7 @@ class PartDraws:
 
 @dataclass(frozen=True)
 class GrowthDraws:
-    """How the K parts of a model grow."""
+    """Growth of the K parts of a model."""
 
     laws: tuple[str, ...]  # the likeliest of each part
     classes: tuple[str, ...]  # all classes of growth, such as ``"linear"``; later ones grow faster (C)

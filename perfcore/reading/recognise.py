@@ -152,7 +152,7 @@ def read_named(
 def read_one(
     path: str | os.PathLike[str], reader: str | None, wanted: Sequence[type], options: Mapping[str, Any]
 ) -> Reading:
-    """One file by the named reader, or by the one that is surest of it; options of all data only if it has them too."""
+    """Read a file by the named reader, or by the one that is surest; options of all data only if it has them too."""
     with Source(path) as source:
         if reader is None:
             reader, implementation = recognise(source)

@@ -406,3 +406,14 @@ def test_numbers_of_versions_are_names():
     rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
     table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])
     assert perfcore.fit(table, fitter="scaling").paths == ("1", "2")
+
+
+def test_a_rate_is_said_in_the_same_words_by_every_command():
+    """Fit, its saved prediction and a projection at a bare target: one number in full, of what was measured."""
+    table = pd.DataFrame({"clients": [1, 2, 4, 8, 16], "req_per_s": [1020.0, 2011, 3899, 7105, 11002]})
+    table = table.assign(p50_ms=[0.9, 0.95, 1.0, 1.1, 1.4], p99_ms=[2.1, 2.4, 3.0, 4.4, 9.2])
+    model = perfcore.fit(table, fitter="scaling", at="32")
+    amount = re.search(r": ([\d,]+ req/s), 95% interval", model.report().answer)[1]
+    assert f": {amount}, 95% interval" in perfcore.predict(model, at="clients=32", interval=0.95).report().answer
+    assert f": {amount}, 95% interval" in perfcore.project(table, at="32").report().answer
+    assert "not p50_ms, p99_ms" in " ".join(note.text for note in model.report().notes)

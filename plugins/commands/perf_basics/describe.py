@@ -233,7 +233,9 @@ def _with_unit(name: str | None, unit: str | None) -> str:
     if name is None or unit is None:
         return name or "none"
     bare = split_unit(name)[0]
-    return f"{bare if bare and name.endswith((']', ')')) else name if bare else 'time'} [{unit}]"
+    if not bare:
+        return f"{'time' if is_time(unit) else name} [{unit}]"
+    return f"{bare if name.endswith((']', ')')) else name} [{unit}]"
 
 
 def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -118,7 +119,8 @@ def _answer(model: ScalingModel) -> str:
     if len(model.paths) == 1:
         return f"At {_target_text(model)}: {amounts.format('')}{_gain(model)}"
     if not model.has_parts:
-        return f"At {_target_text(model)}: {row.path} {amounts.format('')}; {len(model.paths):,} series"
+        named = row.path if re.search(r"[^\W\d]", row.path) else f"series {row.path}:"  # version 1, not 1 s
+        return f"At {_target_text(model)}: {named} {amounts.format('')}; {len(model.paths):,} series"
     how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
     return f"At {_target_text(model)}: {amounts.format(' in total')}; {row.path} takes {row.share:.0%} and {how}"
 
@@ -419,13 +421,13 @@ def _path_columns(model: ScalingModel) -> list[Column]:
     columns = [
         Column("call path" if model.has_parts else "series", "path", key="path"),
         Column("share", "share", format=".1%", importance="default" if parts and model.has_parts else "data"),
-        Column("predicted", "predicted", unit, ".3g", key="predicted"),
-        Column("50% interval", "likely", unit, ".3g", ("likely_lower", "likely_upper"), "verbose"),
-        Column("95% interval", lambda row: (row.low, row.high), unit, ".3g", key=("low", "high")),
+        Column("predicted", "predicted", unit, number_text, key="predicted"),
+        Column("50% interval", "likely", unit, number_text, ("likely_lower", "likely_upper"), "verbose"),
+        Column("95% interval", lambda row: (row.low, row.high), unit, number_text, key=("low", "high")),
         Column("scales like", lambda row: row.model.growth, key="scales_like",
                importance="default" if parts else "data"),
         Column("model in measured range", lambda row: row.model.formula, key="model", importance=shown),
-        Column("continued", "continued", unit, ".3g", "continued", "verbose"),
+        Column("continued", "continued", unit, number_text, "continued", "verbose"),
         Column("fit error", lambda row: row.model.fit_error, format=".1%", key="fit_error", importance="verbose"),
     ]  # fmt: skip
     names = tuple(model.parameter_names.values())

@@ -24,7 +24,14 @@ from perf_tables.confounders import (
 from perf_tables.suites import paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.columns import is_processors, is_run_identifier, is_speed, shown_names
+from perfcore.data.columns import (
+    is_called_rate,
+    is_called_time,
+    is_processors,
+    is_run_identifier,
+    is_speed,
+    shown_names,
+)
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, points_of, values_of, without_duplicates
 from perfcore.data.units import unit_of
@@ -165,6 +172,9 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     roles = data.roles
     notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
+    if options.value is None and is_called_rate(roles.value):
+        times = [c for c in map(str, data.table.columns) if is_called_time(c) and c not in roles.parameters.values()]
+        notes += [f"{roles.value} is measured, not {listing(times, 3)} (set with --value)"] if times else []
     if options.parameter is None and (factors := further_parameters(data)):
         several = (*roles.parameters.values(), *factors)
         if len(several) <= _MOST_PARAMETERS:
