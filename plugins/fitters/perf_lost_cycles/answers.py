@@ -322,7 +322,7 @@ def _modgen_plots(model: ModgenModel, shares: Floats) -> list[Plot]:
     total, predicted = model.measured()[1], model.predicted()[1]
     marks = [Rule([0.0], "y", style="solid"), *_total_points(model, predicted, predicted / total - 1.0)]
     x, y = Axis("model, total", model.unit or "", "log"), Axis("relative error of the total", format=".0%")
-    return [_against(model, parts), Plot("residuals", marks, x, y, legend="below"), _share_areas(model, parts)]
+    return [_against(model, parts), Plot("residuals", marks, x, y), _share_areas(model, parts)]
 
 
 def _total_points(model: ModgenModel, x: Floats, y: Floats) -> list[Mark]:
@@ -345,7 +345,7 @@ def _against(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) ->
     low = max(low, high / _WIDEST_RANGE)
     marks += [*_total_points(model, total, predicted), Line([low, high], [low, high], colour="muted", width=0.7)]
     x, y = (Axis(name, model.unit or "", "log", (low, high)) for name in ("measured", "model"))
-    return Plot("against", marks, x, y, legend="below")
+    return Plot("against", marks, x, y)
 
 
 def _share_areas(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) -> Plot:
@@ -364,4 +364,4 @@ def _share_areas(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]
     scale: Any = "log" if levels[-1] / levels[0] > 8.0 else "linear"
     x = Axis(model.columns[symbol], scale=scale, limits=(levels[0], levels[-1]), base=2)
     y = Axis("share of the measured time", limits=(0.0, 1.0), format=".0%")
-    return Plot("shares", marks, x, y, legend="below")
+    return Plot("shares", marks, x, y)

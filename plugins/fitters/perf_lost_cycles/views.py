@@ -174,7 +174,7 @@ def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tup
     errors = np.nan_to_num(spread)
     ends = {"low": y - errors, "high": y + errors} if errors.any() else {}
     marks.append(Points(x, y, "measured", is_filled=False, **ends))
-    curves = Plot("curves", marks, Axis(name), Axis("time", model.unit or ""), height=4.0, legend="below")
+    curves = Plot("curves", marks, Axis(name), Axis("time", model.unit or ""), height=4.0)
     residuals: list[page.Graph] = []
     if predicted:
         values = (y - predicted[0]) * np.array(model.root_weights)[points]
