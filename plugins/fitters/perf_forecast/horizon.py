@@ -70,8 +70,8 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
     for outside, end in ((probabilities < places[0], 0), (probabilities > places[-1], -1)):
         if places[end] != 0.5:
             interpolated[outside] = middle + (values[end] - middle) * ndtri(probabilities[outside]) / ndtri(places[end])
-    for end in bounds:  # what rounding leaves between a value and the bound that it stands for
-        interpolated = np.where(np.abs(interpolated - end) < _ROUNDING * np.ptp(values), end, interpolated)
+    for bound in bounds:  # what rounding leaves between a value and the bound that it stands for
+        interpolated = np.where(np.abs(interpolated - bound) < _ROUNDING * np.ptp(values), bound, interpolated)
     quantiles: Floats = np.maximum.accumulate(np.clip(interpolated, *bounds))
     return quantiles
 
