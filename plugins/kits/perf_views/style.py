@@ -180,11 +180,11 @@ def join_legends(figure: Figure, may_grow: bool) -> None:
     """
     handles: dict[str, Any] = {}
     for axes in figure.axes:
-        if (legend := axes.get_legend()) is not None:
-            for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+        if (inside := axes.get_legend()) is not None:
+            for text, handle in zip(inside.get_texts(), inside.legend_handles, strict=True):
                 handles.setdefault(text.get_text(), handle)
-            size = legend.get_texts()[0].get_fontsize()
-            legend.remove()
+            size = inside.get_texts()[0].get_fontsize()
+            inside.remove()
     if not handles:
         return
     how: dict[str, Any] = {"loc": "outside lower center", "fontsize": size, "columnspacing": 1.0, "handletextpad": 0.5}
