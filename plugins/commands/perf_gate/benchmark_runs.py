@@ -93,6 +93,12 @@ class LongTable:
     machines: tuple[Mapping[str, str], ...] = ()  # what the files say of theirs
     program: str = ""  # that ran the benchmarks, if the files name it
 
+    @property
+    def command(self) -> str | None:
+        """The one command that hyperfine measured; None of other formats, and if there are several."""
+        commands = self.labels["command"].unique().tolist() if self.reader == "hyperfine" else []
+        return str(commands[0]) if len(commands) == 1 else None
+
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column identifies, and their names."""
         versions = self._versions(column)

@@ -257,6 +257,7 @@ class VersionGate(Result):
     is_strict: bool  # whether pass means that all are below the limit with 95% confidence
     reader: str  # format of the files
     program: str  # that ran the benchmarks, if the files name it
+    commands: tuple[str, str] | None  # of both versions, if the files name one of each
 
     def __len__(self) -> int:
         return len(self.benchmarks)
@@ -418,6 +419,7 @@ def gate_versions(
         is_strict=is_strict,
         reader=first.reader if first.reader == second.reader else "",
         program=second.program,
+        commands=None if None in (commands := (first.command, second.command)) else commands,  # type: ignore[arg-type]
     )
 
 
