@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from perf_experiments.design import VERSION
-from perf_experiments.points import duration_text, level_text, point_text
-from perf_experiments.run_records import PRINTED
+from perf_experiments.points import PRINTED, VERSION, duration_text, level_text, point_text
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from perf_experiments.design import VERSION, Key, point_key
-from perf_experiments.points import Point, point_text
+from perf_experiments.design import Key, point_key
+from perf_experiments.points import PRINTED, VERSION, Point, point_text
 from perfcore.base.errors import OptionError
 from perfcore.report import Report
 from perfcore.results import Result
 
 _COVERAGE = 0.95
 FEWEST_RUNS = 6  # from five runs no interval covers the median with 95 %: 1 - 2/2^5 = 93.75 %
-PRINTED = ("stdout", "stderr", "results")
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
