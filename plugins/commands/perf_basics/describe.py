@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
-from perf_tables.meanings import called, column_meanings, spread_in_words
-from perf_tables.suites import parts_of
+from perf_tables.meanings import called, column_meanings, parts_of, spread_in_words
 from perf_traces.options import WARNING
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.meanings import NOT_VARIED, meanings_of
-from perf_tables.suites import paths_of
+from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import is_run_identifier, shown_names, without_copies
