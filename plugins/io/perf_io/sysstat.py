@@ -204,7 +204,8 @@ class SadfReader(_SysstatReader):
 
     def _of_json(self, source: Source, hosts: set[str], zones: set[str]) -> Iterator[_Load]:
         for host, place, sample in self._samples(source):
-            stamp = sample.timestamp if isinstance(sample.timestamp, _Timestamp) else _Timestamp("", str(sample.timestamp))
+            stamp = sample.timestamp
+            stamp = stamp if isinstance(stamp, _Timestamp) else _Timestamp("", str(stamp))
             try:
                 time_s = _seconds(f"{stamp.date} {stamp.time}")
             except ValueError:
