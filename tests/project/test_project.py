@@ -341,7 +341,7 @@ def test_components_between_a_power_law_and_amdahls():
 
 
 def test_a_time_that_has_grown_goes_on_growing():
-    """Of 2p the power law and a + b/p + cp are exact and Amdahl's form is constant, also where 4 is predicted from 1, 2."""
+    """Of 2p the power law and a + b/p + cp are exact, and Amdahl's form is constant."""
     sizes = np.array([1.0, 2.0, 4.0])
     [time] = extrapolate(sizes, 2 * sizes, np.array([8.0]), grows=True)
     constant, growing = 1 / (0.1**2 + math.log(2**0.5) ** 2), 0.5 / 0.1**2
