@@ -249,7 +249,7 @@ def _declared_options(source: Any, own: Parameters, words: Sequence[str]) -> tup
     others = {name: value for name, value in values.items() if name not in common}
     default = flags[f"--{source.flag}"].default if f"--{source.flag}" in flags else None
     name = values.get(source.flag.replace("-", "_"), default or _by_part(entries, others))
-    if name in entries:
+    if name is not None and name in entries:
         return list(_fields_of(entries[name], values)), "", []
     choices = [(entry.name, entry.help) for entry in entries.values()] if name is None else []
     heading = f"{source.kind.capitalize()}, for --{source.flag}; each has its options"
