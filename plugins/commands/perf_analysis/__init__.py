@@ -35,9 +35,8 @@ def register_commands(register: Register) -> None:
     for function, (group, text) in _COMMANDS.items():
         name = function.partition(":")[2]
         shows, saves = _SHOWS.get(name, ((), ""))
-        target = function if shows else "perf_analysis.cli:command"
         register(
-            name, target, group=group, help=text, function=function, shows=shows, saves=saves,
+            name, function, group=group, help=text, function=function, shows=shows, saves=saves,
             default_for=_PAGES.get(name, ()),
         )  # fmt: skip
 
