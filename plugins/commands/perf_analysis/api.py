@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionRules, names_of
 from perfcore.reading import Read
@@ -28,6 +29,29 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
 
 Named = str | os.PathLike[str]
+
+
+def _print_categories(requested: bool) -> None:
+    if requested:
+        from perf_analysis.categories import STANDARD
+
+        typer.echo(STANDARD.read_text(encoding="utf-8"), nl=False)
+        raise typer.Exit
+
+
+@dataclass(frozen=True)
+class HowToReadOverheads(HowToReadTraces):
+    """How traces are read, and ``--print-categories``."""
+
+    print_categories: Annotated[
+        bool,
+        typer.Option(
+            "--print-categories",
+            is_eager=True,
+            callback=_print_categories,
+            help="Print the standard categories, to start a file of your own from.",
+        ),
+    ] = False
 
 
 def overheads(
@@ -91,7 +115,7 @@ def overheads(
         ),
         OptionRules(needs="--output FILE"),
     ] = None,
-    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_analysis.cli:HowToReadOverheads", "reading")] = None,
+    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_analysis.api:HowToReadOverheads", "reading")] = None,
 ) -> OverheadRuns | LaunchTimes:
     """Break down where time is lost: computation, load imbalance and kinds of overhead.
 
