@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.confounders import NUMBERS, meaning_of, meanings_of, spread_columns, spread_of_rows
+from perf_tables.meanings import NUMBERS, meaning_of, meanings_of, spread_columns, spread_of_rows
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
