@@ -197,8 +197,8 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
 
 def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
     code = (
-        "import perf_analysis.summarize as api, time; api.save = lambda *_: time.sleep(60); "
-        "print('x', flush=True); api.summarize('rank*.csv', 'part', part='1/2', clocks='recorded')"
+        "import perfcore, perf_analysis.summarize as api, time; api.save = lambda *_: time.sleep(60); "
+        "print('x', flush=True); perfcore.summarize('rank*.csv', 'part', part='1/2', clocks='recorded')"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()

@@ -13,7 +13,7 @@ _COMMANDS = {  # by function: group and help
         "Model",
         "How long a run takes with another network, faster or balanced computation, a faster GPU, or noise.",
     ),
-    "perf_analysis.summarize:summarize": ("Look", "Summarize the traces of a run in a small file, or join summaries."),
+    "perf_analysis.api:summarize": ("Look", "Summarize the traces of a run in a small file, or join summaries."),
 }
 _SHOWS = {  # and the help of --output
     "overheads": (("plot",), "Write times by category to this .csv, one row for each."),

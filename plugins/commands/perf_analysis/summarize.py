@@ -9,18 +9,16 @@ import itertools
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
-import typer
 
 from perf_tables.executors import executor_of
 from perf_traces import slurm_client as slurm
-from perf_traces.options import CELLS
 from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
@@ -30,7 +28,6 @@ from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import NoOptions
-from perfcore.hooks.parameters import OptionGroup, OptionRules
 from perfcore.reading.many_files import named_files
 from perfcore.reading.source import Reader, Source
 from perfcore.report import Figure, Note, Report
@@ -115,95 +112,12 @@ class _Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jobs: tuple[str, ...]
 
 
-def summarize(
-    traces: Annotated[
-        Named | Sequence[Named],
-        typer.Argument(metavar="TRACES", help="Traces of one run: files, folders, or quoted patterns."),
-    ],
-    output: Annotated[
-        Named | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Summary to write."),
-        OptionRules(required=True),
-    ] = None,
-    *,
-    part: Annotated[str | None, typer.Option(metavar="K/N", help="Process partition K of N of the files.")] = None,
-    cells: Annotated[int, typer.Option(metavar="N", help="Largest number of time bins of equal width.")] = CELLS,
-    parallel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="Parallel reading: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array "
-            "with options of sbatch, and parts=N of them.",
-        ),
-    ] = None,
-    executor: Executor | None = None,
-    allow_missing: Annotated[bool, typer.Option(help="Leave out files that cannot be read, by name.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that can't be made again.")] = False,
-    reader: str | None = None,
-    from_name: str | None = None,
-    **options: Annotated[Any, OptionGroup("perfcore.cli.reading:HowToRead", "options")],
-) -> RunSummary | SubmittedJobs:
-    """Sum up TRACES, the files of one run, in whole nanoseconds: one file is in memory at a time.
-
-    A summary has the computing time of each cell of the run, the time of each state in each window and at each
-    location, and markers. Summaries of parts add up by `perf summarize` to those of one pass over all files. A
-    part that is there is kept, so that a job array can be submitted again.
-
-    Parameters
-    ----------
-    traces : str or path, or a sequence of them
-        Or summaries of parts of one run, in any order: these are joined, to the same numbers as one pass over all
-        files.
-    output : str or path, optional
-        File to write. One that is there and of the same files and options is kept, and read. A call that is
-        interrupted leaves its sums next to it, as ``OUTPUT.unfinished``, and the same call goes on from these.
-    part : str, optional
-        ``"3/10"``: of the files in the order of their names the 3rd, 13th, 23rd and so on.
-    cells : int, 16 to 1073741824
-        The most stretches of time in which computing is summed up. They are a power of two nanoseconds wide.
-    executor : concurrent.futures.Executor, optional
-        What reads the files; by default this process does. Any number of workers gives the same numbers.
-    allow_missing : bool
-        Leave out files that cannot be read, or parts that are not there; the summary says which.
-    overwrite : bool
-        Replace a file that is there.
-    reader, from_name, **options
-        As for `perfcore.read`; ``clocks`` is ``"recorded"`` or ``"unaligned"``.
-
-    Returns
-    -------
-    RunSummary or SubmittedJobs
-        A trace without intervals: it has a curve, the time of each location in each state, and markers. Or, by Slurm,
-        how many parts there are until the jobs have ended; the same call then merges them.
-
-    Raises
-    ------
-    OptionError
-        There is no such part, or an option does not go with summaries.
-    InputError
-        A file is not there, or the output is of other files or options.
-    DataError
-        Files cannot be read, or are not of one run; or of parts two hold the same file, or some are missing.
-
-    Examples
-    --------
-    As a command::
-
-        perf summarize 'ranks/*.parquet' -o run.summary --parallel local:8
-        perf summarize 'ranks/*.parquet' -o run.summary --parallel slurm:parts=100,time=01:00:00
-        perf summarize 'ranks/*.parquet' --part $SLURM_ARRAY_TASK_ID/100 -o part-$SLURM_ARRAY_TASK_ID
-        perf summarize part-* -o run.summary
-        perf fit run.summary
-
-    >>> run = summarize("examples/cholesky/cholesky_trace.csv.gz", cells=1024)
-    >>> run.utilization().n_steps <= 1024
-    True
-    >>> run.start_ns
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.DataError: examples/cholesky/cholesky_trace.csv.gz: a summary holds no intervals; anything \
-but time by location, state and window needs the traces themselves
-    """
+def summary_of(
+    traces: Named | Sequence[Named], output: Named | None, part: str | None, cells: int, parallel: str | None,
+    executor: Executor | None, allow_missing: bool, overwrite: bool, reader: str | None, from_name: str | None,
+    options: Mapping[str, Any],
+) -> RunSummary | SubmittedJobs:  # fmt: skip
+    """Return what `perfcore.summarize` does."""
     if output is not None:  # before files are read for hours
         check_folder(output)
         if Path(output).is_dir():
