@@ -267,7 +267,7 @@ def unsure_of_better(unit: str, better: str, metric: str) -> bool:
 
 
 def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Collection[str]) -> list[str]:
-    """Return columns of text whose values differ, and are for the most part the same on all sides; of numbers, all the same.
+    """Return columns of text whose values differ and mostly agree on all sides; of numbers, all agree.
 
     Runs of different cases are no repeated runs: pooled, one that is twice as slow is lost among the others. Numbers
     that count from 0 or 1 may number the runs: they tell cases apart where each has several runs.
@@ -296,7 +296,7 @@ def _are_names(sides: Sequence[pd.DataFrame], column: str) -> bool:
 
 
 def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str]) -> bool:
-    """Return whether numbers were chosen: the same on all sides, with several runs of most, and no mere numbers of runs."""
+    """Return whether numbers were chosen: the same on all sides, with several runs of most, no numbers of runs."""
     levels = [set(side[column].dropna()) for side in sides]
     if len(levels[0]) < 2 or any(each != levels[0] for each in levels[1:]):
         return False
