@@ -500,7 +500,7 @@ def _values(each: JudgedSeries, name: str) -> Plot:
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
     x = Axis("commit", scale="category", names=names, ticks=ticks)
     label = "suite, relative" if not series.unit and series.name == "all benchmarks" else series.name
-    return Plot(name, marks, x, Axis(label, series.unit), height=2.0, width=1.0, legend="")
+    return Plot(name, marks, x, Axis(label, series.unit), height=2.0, width=1.0, legend=False)
 
 
 def _commit(commit: str) -> str:
