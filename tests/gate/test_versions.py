@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import perfcore
 from perf_experiments import Run, Store
@@ -194,6 +195,19 @@ def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     assert verdict.shift is not None
     assert verdict.shift.lower < 1.1 < verdict.shift.upper
     assert any("all 12 together 1." in line for line in verdict.closing())
+
+
+def test_a_shift_of_sessions_is_weighed_by_how_they_differ() -> None:
+    """By hand: Student's t of 2 degrees, scaled by 0.6 of the noise, which is the runs' own deviation."""
+    runs = np.array([1.0, 1.02, 1.05, 0.97, 1.01])
+    old, new = (pd.DataFrame({"bench": np.repeat(list("abc"), 5), "time_s": np.tile(f * runs, 3)}) for f in (1.0, 1.2))
+    shift = perfcore.gate(old, new.assign(time_s=new["time_s"] * np.repeat([0.999, 1.0, 1.001], 5))).shift
+    distance = np.log([0.999, 1.0, 1.001]).mean() + np.log(1.2)
+    scale = 0.6 * runs.std(ddof=1) / np.median(runs)
+    assert shift.usual == pytest.approx(2.0 * stats.t.sf(distance / scale, 2), rel=1e-6)
+    spread = np.log([0.999, 1.0, 1.001]).std(ddof=1) / np.sqrt(3)
+    side = np.hypot(stats.t.ppf(0.975, 2) * spread, stats.t.ppf(0.975, 2) * scale)
+    assert np.log([shift.lower, shift.upper]) == pytest.approx([distance - side, distance + side], rel=1e-6)
 
 
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
