@@ -210,6 +210,25 @@ def test_a_shift_of_sessions_is_weighed_by_how_they_differ() -> None:
     assert np.log([shift.lower, shift.upper]) == pytest.approx([distance - side, distance + side], rel=1e-6)
 
 
+def test_a_shift_of_rounds_is_the_mean_of_their_medians() -> None:
+    table = rounds({"a": 1.1, "b": 1.1, "c": 1.1}, noise=0.01).assign(time_s=lambda t: 7.0 * t["time_s"])
+    logs = np.log(table.pivot_table(index="round", columns=["version", "bench"], values="time_s"))
+    medians = (logs["new"] - logs["old"]).median(axis=1)
+    side = stats.t.ppf(0.975, 9) * medians.std(ddof=1) / np.sqrt(10)
+    shift = perfcore.gate(table, base="old", new="new").shift
+    found = np.log([shift.ratio, shift.lower, shift.upper])
+    assert found == pytest.approx([medians.mean(), medians.mean() - side, medians.mean() + side], rel=1e-9)
+
+
+def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
+    """Short benchmarks differ more from session to session, whether their time or their rate was measured."""
+    times = np.array([1.0, 1.02, 1.05, 0.97, 1.01]) * 1e-6
+    sides = [pd.DataFrame({"bench": "a", "time_s": factor * times}) for factor in (1.0, 1.2)]
+    rates = [pd.DataFrame({"bench": "a", "speed_ops/s": 1.0 / side["time_s"]}) for side in sides]
+    found = [perfcore.gate(*pair).session_cv[0] for pair in (sides, rates)]
+    assert found[1] == pytest.approx(found[0], rel=0.01)  # the median of inverses is not quite the inverse
+
+
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, table in (
         ("pass", rounds({"a": 1.0})),

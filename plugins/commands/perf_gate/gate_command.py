@@ -107,6 +107,10 @@ def gate_command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Pass only if all benchmarks are below the limit with 95% confidence.")
     ] = False,
+    parallel: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="For a history of many benchmarks: local:N processes, or dask://HOST:PORT."),
+    ] = None,
     run: Annotated[
         bool,
         typer.Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml)."),
@@ -194,7 +198,14 @@ def gate_command(
     measuring |= {"launcher": launcher, "limit": limit}
     verdict: VersionGate | HistoryGate | SelfTest
     if run:
-        others = {"SECOND": second, "--commit": commit, "--since": since, "--base": base, "--new": new}
+        others = {
+            "SECOND": second,
+            "--commit": commit,
+            "--since": since,
+            "--base": base,
+            "--new": new,
+            "--parallel": parallel,
+        }
         for option, given in {**others, "--design": design, "--session-cv": session_cv}.items():
             if given is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
@@ -217,12 +228,13 @@ def gate_command(
         return _reported(verdict, summary, junit)
     if second is None:
         verdict = _gate_one(first, commit, since, column, base, new, slower_than, options, policy, design, session_cv,
-                            strict, read)  # fmt: skip
+                            strict, read, parallel)  # fmt: skip
         return _reported(verdict, summary, junit)
     if commit is not None:
         raise OptionError("--commit is of one history; leave out the second file")
-    if since is not None:
-        raise OptionError("--since is of a history; leave out the second file")
+    for option, given in {"--since": since, "--parallel": parallel}.items():
+        if given is not None:
+            raise OptionError(f"{option} is of a history; leave out the second file")
     chosen: dict[str, Any] = {"version": column, "base": base, "new": new, "design": design, "session_cv": session_cv}
     verdict = gate(first, second, **options, **policy, **chosen, strict=strict, read=read)
     return _reported(verdict, summary, junit)
@@ -231,7 +243,7 @@ def gate_command(
 def _gate_one(
     first: Any, commit: str | None, since: str | None, version: str | None, base: str | None, new: str | None,
     slower_than: str | float | None, options: dict[str, Any], policy: dict[str, Any], design: str | None,
-    session_cv: str | float | None, strict: bool, read: Read | None,
+    session_cv: str | float | None, strict: bool, read: Read | None, parallel: str | None,
 ) -> VersionGate | HistoryGate:  # fmt: skip
     """Judge one file: a history if it has commits, otherwise two versions."""
     from perf_gate.benchmark_files import opened
@@ -241,9 +253,10 @@ def _gate_one(
         commit = table.column_of("commit", _FEWEST_COMMITS)
     if commit is not None:
         chosen = {name: policy[name] for name in ("missing", "inconclusive")}
-        return gate_history(table, commit, since=since, slower_than=slower_than, **chosen)
-    if since is not None:
-        raise OptionError("--since is of a history; name its column of commits with --commit")
+        return gate_history(table, commit, since=since, slower_than=slower_than, parallel=parallel, **chosen)
+    for option, given in {"--since": since, "--parallel": parallel}.items():
+        if given is not None:
+            raise OptionError(f"{option} is of a history; name its column of commits with --commit")
     sides: dict[str, Any] = {"version": version, "base": base, "new": new, "design": design, "session_cv": session_cv}
     return gate(table, slower_than=options["slower_than"], **policy, **sides, strict=strict)
 
