@@ -229,6 +229,29 @@ def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
     assert found[1] == pytest.approx(found[0], rel=0.01)  # the median of inverses is not quite the inverse
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "design"),
+    [
+        ([0, 1, 2, 3, 4, 5], [14, 15, 16, 17, 18, 19], "blocked"),  # nine times the usual distance
+        ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times
+        ([0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10], "interleaved"),  # any order within a pair
+        ([0, 4, 5, 6, 7, 11], [1, 2, 3, 8, 9, 10], "blocked"),  # three of one version in turn
+        ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], "sessions"),  # at once: no clock of both
+    ],
+)
+def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], design: str) -> None:
+    times = np.random.default_rng(8).lognormal(0.0, 0.01, 12)
+    version = np.repeat(["old", "new"], 6)
+    table = pd.DataFrame({"version": version, "order": old + new, "bench": "a", "time_s": times})
+    assert perfcore.gate(table, base="old", new="new").designs == (design,)
+
+
+def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
+    runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
+    noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
+    assert perfcore.gate(*map(list, runs)).orders[0].noise == pytest.approx(noise, rel=1e-3)
+
+
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, table in (
         ("pass", rounds({"a": 1.0})),
