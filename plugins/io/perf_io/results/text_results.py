@@ -597,8 +597,10 @@ class JubeReader(ResultReader):
 
     def sniff(self, source: Source) -> float:
         lines = source.head.split(b"\n", 3)[:-1]
-        if lines and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]:
-            lines = lines[1:]  # the name of the table
+        is_named = bool(lines) and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]
+        lines = lines[is_named:]
+        if not is_named and lines and lines[0].lstrip().startswith(b"|"):  # Markdown
+            return 0.0
         ruled = len(lines) > 1 and b"|" in lines[0] and _RULE.fullmatch(lines[1].decode("latin-1"))
         return 0.9 if ruled else 0.0
 

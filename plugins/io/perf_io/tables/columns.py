@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time
+from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time, ways_of_columns
 from perf_io.tables.table import Column, Table, one_line
+from perf_tables.meanings import called
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.columns import (
     alternatives_of,
@@ -22,6 +23,7 @@ from perfcore.data.columns import (
     is_called_time,
     is_of_spread,
     is_processors,
+    is_run_identifier,
     is_size,
     words,
 )
@@ -255,6 +257,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         return Roles("series", values=tuple(columns))
     if (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
+    if look is not None and options.kind == "auto" and {column.kind for column in columns} == {"number", "text"}:
+        numbers = [column for column in columns if column.kind == "number"]
+        measured = [column for column in numbers if not is_run_identifier(column.name)]
+        if len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name)):
+            return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
     command = suggested_command(columns, options, source)
     problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of"
@@ -323,7 +330,8 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
         return True
-    if len(numbers) == 1 and roles.value in numbers and bare & _VERSIONS:
+    measured = {name for name in numbers if not (is_run_identifier(name) or called("version", [name]))}
+    if measured == {roles.value} and bare & _VERSIONS:
         return True
     if "command" in bare and roles.value is not None and not bare & {*SYNONYMS["start"], *SYNONYMS["end"]}:
         return True
@@ -378,6 +386,8 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
     varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
+    if len(varied) > 1 and ways_of_columns([column.name for column in columns]) and not look.repeats(columns):
+        return Roles("measurements", varied=tuple(varied[:1]))
     over = listing([one_line(column.name) for column in varied])
     note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"
     return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))

@@ -290,11 +290,20 @@ def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:
     """How lines are parted at blanks, where as many fields are in each as in the first."""
     rows = [line for line in lines if line.strip() and not _COMMENT.match(line) and not _RULER.fullmatch(line.strip())]
     for parted in (_by_single_blanks, _by_several_blanks):
-        counts = {len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]}
+        sizes = [len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]]
+        counts = set(sizes)
+        if len(rows) > 2 and counts == {sizes[0], sizes[0] + 1} and sizes.count(sizes[0]) == 1:
+            # R's write.table, whose rows have names and the line of column names has none for these.
+            return _with_index(parted, rows[0]) if any(map(is_number, parted(rows[1]).split("\t"))) else None
         if len(rows) > 2 and len(counts) == 1 and counts.pop() > 1:
             cells = [is_number(cell) for row in rows[1 : _LOOKED_AT + 1] for cell in parted(row).split("\t")]
             return parted if 3 * sum(cells) > len(cells) else None
     return None
+
+
+def _with_index(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
+    """As the function given, with an empty field before the column names."""
+    return lambda line: f"\t{rewrite(line)}" if line == heading else rewrite(line)
 
 
 def _by_single_blanks(line: str) -> str:

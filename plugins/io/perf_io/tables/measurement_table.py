@@ -15,10 +15,11 @@ import numpy.typing as npt
 from perf_io.options import TableOptions
 from perf_io.tables.duck import Texts, quoted, quoted_name
 from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
+from perf_tables.meanings import meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, words, words_of
+from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, is_size, words, words_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
@@ -44,7 +45,14 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     """The table after all steps."""
     tidy = Tidy(frame)
     named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (_repetitions_in_columns, _levels_in_columns, _parts_in_columns, _commands, _total_processors):
+    for step in (
+        _repetitions_in_columns,
+        _levels_in_columns,
+        _parts_in_columns,
+        _ways_in_columns,
+        _commands,
+        _total_processors,
+    ):
         step(tidy, named)
     return tidy
 
@@ -201,7 +209,39 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
     names = [split_unit(part)[0] or part for part in parts]
     _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
     tidy.roles["category"] = ["category"]
-    tidy.notes.append(f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --value)")
+    tidy.notes.append(
+        f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --where category={names[0]})"
+    )
+
+
+def ways_of_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns behind a size or a number of processors that no word explains: one for each way to run.
+
+    Examples
+    --------
+    >>> ways_of_columns(["n", "quicksort", "mergesort"])
+    ('quicksort', 'mergesort')
+    """
+    first, *others = columns
+    are_plain = len(others) > 1 and all(meaning_of_name(c, "number") == "number" and unit_of(c) is None for c in others)
+    roles = guess_roles(others, set(others))
+    is_free = roles.value is None and not roles.parameters and not parts_of_time(others)
+    return tuple(others) if are_plain and is_free and (is_size(first) or is_processors(first)) else ()
+
+
+def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
+    """Make rows of columns that are named after ways to run, if no point comes twice and no column steps in levels."""
+    frame, columns = tidy.frame, [str(column) for column in tidy.frame.columns]
+    if tidy.roles or not named <= {columns[0]} or not (ways := ways_of_columns(columns)):
+        return
+    cells = frame.apply(_numbers)
+    if not (cells > 0).all(axis=None) or not (cells.nunique() == len(cells)).all() or (cells % 1 == 0).all(axis=None):
+        return
+    _melt(tidy, frame, Group(ways, ways, "column", "value"))
+    tidy.roles |= {"parameters": [columns[0]], "code": [], "system": ["column"]}  # alternatives, which do not add up
+    tidy.notes.append(
+        f"{listing(ways, 4)} are a series each over {columns[0]} (choose one with --where column={ways[0]})"
+    )
 
 
 def _melt(tidy: Tidy, left: pd.DataFrame, group: Group) -> None:

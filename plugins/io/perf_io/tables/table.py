@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -142,6 +142,12 @@ class Table:
         facts = f"count(*), count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD}"
         ((count, levels, is_varied),) = self.database.rows(f"SELECT {facts} FROM ({steps})")
         return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
+
+    def repeats(self, columns: Sequence[Column]) -> bool:
+        """Whether some number comes twice in one of several columns."""
+        counts = ", ".join(f"count(DISTINCT {quoted_name(column.name)})" for column in columns)
+        ((count, *distinct),) = self.database.rows(f"SELECT count(*), {counts} FROM ({self._first_rows('*')})")
+        return any(number < count for number in distinct)
 
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""
