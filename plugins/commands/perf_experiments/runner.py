@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from perf_experiments.design import VERSION, Design, Key, point_key
+from perf_experiments.design import Design, Key, point_key
 from perf_experiments.measurement import MOST_BYTES, Measuring, environment, filled, launcher_words, parse_patterns
-from perf_experiments.points import Level, Point, point_text
+from perf_experiments.points import VERSION, Level, Point, point_text
 from perf_experiments.run_records import History, Job, Run, RunOptions, Summary
 from perf_experiments.store import Store
 from perf_tables.executors import as_they_end, executor_of

@@ -66,6 +66,7 @@ def fit(
     fitter: Literal["forecast"],
     executor: Executor | None = None,
     column: Any = ...,
+    by: Any = ...,
     window: Any = ...,
     within: Any = ...,
     horizon: int | None = ...,
