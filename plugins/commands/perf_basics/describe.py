@@ -335,7 +335,12 @@ def _varies(data: Measurements, column: str) -> bool:
 def _summary(data: Measurements, name: str) -> list[str]:
     """The summary of runs in which nothing was varied."""
     roles = data.roles
-    if roles.value is None or roles.category or any(_varies(data, column) for column in roles.parameters.values()):
+    if (
+        roles.value is None
+        or roles.category
+        or len(data.table) == 1
+        or any(_varies(data, column) for column in roles.parameters.values())
+    ):
         return []
     return [f"perf stochastic summarize {name} --column {shlex.quote(roles.value)}"]
 

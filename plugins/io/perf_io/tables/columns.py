@@ -386,7 +386,7 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
     varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
-    if len(varied) > 1 and ways_of_columns([column.name for column in columns]) and not look.repeats(columns):
+    if len(varied) > 1 and ways_of_columns([column.name for column in columns]) and look.are_alike(columns):
         return Roles("measurements", varied=tuple(varied[:1]))
     over = listing([one_line(column.name) for column in varied])
     note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perf_io.options import TableOptions
 from perf_io.tables.duck import Texts, quoted, quoted_name
-from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
+from perf_io.tables.table import LARGEST_FOLD, Table, decimal_hint, has_decimal_comma, number_of
 from perf_tables.meanings import meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
@@ -236,6 +236,8 @@ def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
         return
     cells = frame.apply(_numbers)
     if not (cells > 0).all(axis=None) or not (cells.nunique() == len(cells)).all() or (cells % 1 == 0).all(axis=None):
+        return
+    if (cells[list(ways)].max(axis=1) / cells[list(ways)].min(axis=1)).median() > LARGEST_FOLD:
         return
     _melt(tidy, frame, Group(ways, ways, "column", "value"))
     tidy.roles |= {"parameters": [columns[0]], "code": [], "system": ["column"]}  # alternatives, which do not add up

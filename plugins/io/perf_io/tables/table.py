@@ -22,6 +22,7 @@ _NEITHER = frozenset({"instant", "mark", "point", "i"})
 _POINTED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
+LARGEST_FOLD = 100.0  # between ways to run at one point
 _MOST_ONCE = 1_000  # levels of which none need come again; more are samples of something
 
 
@@ -143,11 +144,15 @@ class Table:
         ((count, levels, is_varied),) = self.database.rows(f"SELECT {facts} FROM ({steps})")
         return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
 
-    def repeats(self, columns: Sequence[Column]) -> bool:
-        """Whether some number comes twice in one of several columns."""
-        counts = ", ".join(f"count(DISTINCT {quoted_name(column.name)})" for column in columns)
-        ((count, *distinct),) = self.database.rows(f"SELECT count(*), {counts} FROM ({self._first_rows('*')})")
-        return any(number < count for number in distinct)
+    def are_alike(self, columns: Sequence[Column]) -> bool:
+        """Whether no number comes twice in a column, and those behind the first are of one magnitude in most rows."""
+        numbers = [f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in columns]
+        counts = ", ".join(f"count(DISTINCT {number})" for number in numbers)
+        fold = f"median(greatest({', '.join(numbers[1:])}) / least({', '.join(numbers[1:])}))"
+        ((count, fold, *distinct),) = self.database.rows(
+            f"SELECT count(*), {fold}, {counts} FROM ({self._first_rows('*')})"
+        )
+        return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
 
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""
