@@ -13,7 +13,7 @@ from typing import NamedTuple
 from perf_io.options import TableOptions
 from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time, ways_of_columns
 from perf_io.tables.table import Column, Table, one_line
-from perf_tables.meanings import called
+from perf_tables.meanings import called, meaning_of_name
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.columns import (
     alternatives_of,
@@ -155,15 +155,11 @@ def _taken_for(column: Column) -> str:
     if column.kind != "number":
         return {"text": "text", "timestamp": "date"}.get(column.kind, "text")
     bare = without_row(split_name(name).bare)
-    if is_of_spread(name):
-        return "spread"
     if is_processors(name):
         return "processors"
-    if is_called_rate(name):
-        return "rate"
-    if bare in SYNONYMS["start"] or bare in SYNONYMS["end"]:
-        return "moment"
-    return "time" if is_called_time(name) else "size" if is_size(name) else "number"
+    meaning = meaning_of_name(name, column.kind)
+    is_moment = meaning != "spread" and (bare in SYNONYMS["start"] or bare in SYNONYMS["end"])
+    return "moment" if is_moment else "number" if meaning == "identifier" else meaning
 
 
 def suggested_command(columns: Sequence[Column], options: TableOptions, source: str) -> str:

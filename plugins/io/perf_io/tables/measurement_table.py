@@ -58,12 +58,10 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
 
 
 # Words that number the runs of one point, and what is measured in each of them.
-_OF_RUNS = "run rep repetition repeat replica trial try iter iteration attempt measurement sample round pass exec"
-_RUNS = frozenset(_OF_RUNS.split())
-_MEASURED = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "seconds", "value"])
+_RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("runs", "measured", "versions"))
 _NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
 _ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
-_DERIVED = {"mean": "avg average mean", "median": "median med", "min": "min minimum best", "max": "max maximum worst"}
+_DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
 
 
 class Group(NamedTuple):
@@ -111,7 +109,7 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
         expected = getattr(runs, statistic)(axis=1)
         for column in frame.columns:
             given = _numbers(frame[column])
-            if split_unit(str(column))[0].lower() in names.split() and (abs(given / expected - 1) < 0.01).all():
+            if split_unit(str(column))[0].lower() in names and (abs(given / expected - 1) < 0.01).all():
                 derived.append(str(column))
     left = frame.drop(columns=derived)
     _melt(tidy, left, group)
@@ -128,8 +126,6 @@ _TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", 
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
-_VERSION_WORDS = "old new before after baseline base optimized optimised patched head main current"
-_VERSIONS = frozenset(_VERSION_WORDS.split())
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 
 

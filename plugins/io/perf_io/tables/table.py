@@ -11,14 +11,12 @@ from perf_io.tables.duck import Database, quoted, quoted_name
 from perf_io.text import sql_ns
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.data.columns import words
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
 FIRST_ROWS = 10_000  # by which a column is classified
-# Words for entering and leaving a state, in lower case.
-ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
-LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
-_NEITHER = frozenset({"instant", "mark", "point", "i"})
+ENTER, LEAVE, _NEITHER = (frozenset(words("trace", change)) for change in ("enter", "leave", "neither"))
 _POINTED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
@@ -126,8 +124,8 @@ class Table:
     def tells_changes(self, column: Column) -> bool:
         """Whether all values of a column are words for entering and leaving."""
         rows = self._first_rows(f"{quoted_name(column.name)} AS word")
-        words = self.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
-        distinct = {word for (word,) in words}
+        found = self.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
+        distinct = {word for (word,) in found}
         return bool(distinct & ENTER) and bool(distinct & LEAVE) and distinct <= ENTER | LEAVE | _NEITHER
 
     def goes_back(self, time: Column) -> bool:
