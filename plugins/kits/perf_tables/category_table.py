@@ -24,6 +24,7 @@ _ROUNDING = 2e-3
 
 # A category of this name is the whole run.
 _TOTALS = ("total", "whole run", "overall", "run time", "wall time", "elapsed", "elapsed time")
+_CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
 
 
 class Runs(NamedTuple):
@@ -110,9 +111,6 @@ def with_other(runs: Runs, names: tuple[str, ...], other: str, notes: list[str])
     values = runs.values.copy()
     values[:, same] = np.where(np.isnan(rest), values[:, same], np.nan_to_num(values[:, same]) + rest)
     return runs._replace(values=values), names
-
-
-_CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,20 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GAPS = re.compile(r"[\s.:_-]+")
 _SHORT_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns", "secs": "s"}
 _OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operation|kernel)_(?=.)")
+# Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
+_RUNS = frozenset(words("trace", "counts_rows"))
+_VERSIONS = frozenset(words("roles", "version"))
+_NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
+_MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
+_OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
+_NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
+_MOST_SHOWN = 5
+_FIXES = (
+    "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
+    "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
+)
+_DEVICES = frozenset(words("trace", "device"))
+_MOST_VARIED = 4
 
 
 class _SplitName(NamedTuple):
@@ -92,14 +106,6 @@ def without_row(bare: str) -> str:
 # Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, as opposed to curves.
 #
 # A curve is written ``time,value``: what stands before a time is what the run was given.
-
-# Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
-_RUNS = frozenset(words("trace", "counts_rows"))
-_VERSIONS = frozenset(words("roles", "version"))
-_NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
-_MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
-_OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
-_NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 
 
 class Sweep(NamedTuple):
@@ -171,13 +177,6 @@ def suggested_command(columns: Sequence[Column], options: TableOptions, source: 
         arguments = f"--parameter {shlex.quote(varied[0])} --value {shlex.quote(times[0])}"
         return f"perf fit {shlex.quote(source)} {arguments}"
     return ""
-
-
-_MOST_SHOWN = 5
-_FIXES = (
-    "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
-    "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
-)
 
 
 @dataclass(frozen=True)
@@ -274,9 +273,6 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
     return next((column for column in texts if look.tells_changes(column)), None)
 
 
-_DEVICES = frozenset(words("trace", "device"))
-
-
 def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
     """The column that says which of several devices each sample is of."""
     words = _DEVICES.union(*LEVELS.values())
@@ -361,9 +357,6 @@ def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Rol
         return roles
     counted, time = sweep.columns
     return replace(roles, varied=() if sweep.counts_runs else (counted,), values=(time,))
-
-
-_MOST_VARIED = 4
 
 
 def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:

@@ -47,6 +47,11 @@ _HASH_LINE, _COMMENTS_SOUGHT = re.compile(rb"\n[ \t]*#"), 1 << 24  # bytes at th
 _LINE_END = "\r\n"
 _WORDS = re.compile(r'"[^"]*"|\S+')
 _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
+_DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
+_BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
+_FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
+_AT_ONCE = 256  # columns that a query looks at
+_SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
 class UnclearTableError(InputError):
@@ -429,11 +434,6 @@ def _decoded(source: Source) -> tuple[str, str]:
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
 
 
-_DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
-_BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
-_FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
-
-
 def ends_within_line(path: Path) -> bool:
     """Whether the last line of a file has no end."""
     return bool(tail_of(path)) and not tail_of(path).endswith((b"\n", b"\r"))
@@ -454,10 +454,6 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     if len(above) <= _FEWEST or len(decimals) != 1 or not re.fullmatch(r"[+-]?[0-9.]+", last):
         return None
     return last if (len(match[1]) if match else 0) < decimals.pop() else None
-
-
-_AT_ONCE = 256  # columns that a query looks at
-_SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
 class CsvReader(Reader):

@@ -31,6 +31,30 @@ if TYPE_CHECKING:
 #
 # Each step looks at the names of the columns, changes the table, and says in a note what it did.
 
+# Words that number the runs of one point, and what is measured in each of them.
+_RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("runs", "measured", "versions"))
+_NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
+_ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
+_DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
+_TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "part", "whole"))
+_COUNT = re.compile(
+    r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
+)
+_VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
+_NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
+_PER = re.compile(
+    r"(?:n_?|num_?|mpi_?|omp_?)*(?:tasks|ranks|procs|processes|ppn|tpn|cores|gpus|threads|cpus|num_threads)"
+    r"(?:_?(?:per|/)_?(?:node|task|rank|proc|process))?",
+    re.IGNORECASE,
+)
+_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
+_LONGEST_LIST = 5
+_AT_ONCE = 64  # columns that a query looks at
+# Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
+_UNUSUAL = r"^[+]|^-?\.|^-?0[0-9]|[eE]|\.$|^-[0.]+$|\s"
+
 
 @dataclass
 class Tidy:
@@ -55,13 +79,6 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     ):
         step(tidy, named)
     return tidy
-
-
-# Words that number the runs of one point, and what is measured in each of them.
-_RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("runs", "measured", "versions"))
-_NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
-_ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
-_DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
 
 
 class Group(NamedTuple):
@@ -120,13 +137,6 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
         f"{listing(group.columns, 4)} are {len(group.columns)} repetitions of each row"
         + (f"; {listing(derived)} follows from them" if derived else "")
     )
-
-
-_TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "part", "whole"))
-_COUNT = re.compile(
-    r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
-)
-_VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 
 
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
@@ -277,12 +287,6 @@ def _commands(tidy: Tidy, named: Set[str]) -> None:
             tidy.notes.append(f"{name} is the number in which the commands differ")
 
 
-_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
-
-
-_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
-
-
 def _template(command: str, values: Mapping[str, Any], before: str) -> str:
     """A command with ``{name}`` in place of the values of its parameters."""
     texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
@@ -328,14 +332,6 @@ def numbers_of_commands(
     return series, {name: numbers}
 
 
-_NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
-_PER = re.compile(
-    r"(?:n_?|num_?|mpi_?|omp_?)*(?:tasks|ranks|procs|processes|ppn|tpn|cores|gpus|threads|cpus|num_threads)"
-    r"(?:_?(?:per|/)_?(?:node|task|rank|proc|process))?",
-    re.IGNORECASE,
-)
-
-
 def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     """Add the number of processors, where nodes and what runs on each are columns, and one layout has it."""
     frame = tidy.frame
@@ -364,10 +360,6 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
 #
 # The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long it
 # takes.
-
-_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
-_LONGEST_LIST = 5
-_AT_ONCE = 64  # columns that a query looks at
 
 
 def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
@@ -483,10 +475,6 @@ class LinesOfRows(Sequence[int]):
             self._left = itertools.count(1) if self._lines is None else self._lines()
         self._found.extend(itertools.islice(self._left, max(number + 1 - len(self._found), 0)))
         return self._found[number]
-
-
-# Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
-_UNUSUAL = r"^[+]|^-?\.|^-?0[0-9]|[eE]|\.$|^-[0.]+$|\s"
 
 
 def _sql_numbers(table: Table) -> list[str]:

@@ -31,6 +31,28 @@ _DEFAULT = "us"
 # Longer ones are dates if they are whole minutes apart.
 _FIRST_S, _LAST_S, _LONGEST_S, _MINUTE_S = 1.26e9, 2.05e9, 31 * 86400.0, 60
 _OF_TRACERS = frozenset({"ts"})
+_ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
+_SAMPLE_ROWS = 200
+_MOST_UNITS = 20
+# What RE2, the expressions of DuckDB, and Python's take alike.
+_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
+_UNIT = r"[^\s0-9.,+-][^0-9,]*?"
+_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
+_SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
+_CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
+_MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
+_FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
+_MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
+_WORD = r"[A-Za-zµμ/]*"
+_SPREAD = rf"\s*({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})\s*"  # 8.1 ± 0.2 s
+_LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
+_MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
+_SECOND = KnownUnit("time", "s", 1.0)
+_STATE = "running"  # of intervals without a state
+_TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 
 
 def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
@@ -72,9 +94,6 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
             is_short = (last - first) * factor <= _LONGEST_S or (unit == "s" and in_minutes)
             return (first * factor, unit) if is_short else (None, _DEFAULT)
     return None, _DEFAULT
-
-
-_ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
@@ -134,27 +153,6 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
 
 def _text(column: Column) -> str:
     return f"trim(CAST({quoted_name(column.name)} AS VARCHAR))"
-
-
-_SAMPLE_ROWS = 200
-_MOST_UNITS = 20
-# What RE2, the expressions of DuckDB, and Python's take alike.
-_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
-_UNIT = r"[^\s0-9.,+-][^0-9,]*?"
-_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
-_SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
-_CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
-_TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
-_MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
-_FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
-_WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
-_MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
-_WORD = r"[A-Za-zµμ/]*"
-_SPREAD = rf"\s*({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})\s*"  # 8.1 ± 0.2 s
-_LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
-_MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
-_SECOND = KnownUnit("time", "s", 1.0)
 
 
 class _Notation(NamedTuple):
@@ -352,10 +350,6 @@ def _magnitudes(column: Column, cell: str, others: Sequence[str], texts: Sequenc
 def _unit(spelling: str) -> KnownUnit | None:
     unit = unit_of_text(spelling)
     return None if unit is None or unit.kind == "count" else unit
-
-
-_STATE = "running"  # of intervals without a state
-_TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:

@@ -26,6 +26,8 @@ _FLOATS = ("FLOAT", "DOUBLE")
 # of measurements and traces shrink to a tenth or so.
 _BYTES_PER_VALUE = 8
 _LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 30
+_BOM = b"\xef\xbb\xbf"
+_FEWEST_FIELDS = 2  # numbers or texts of the first record
 
 
 class ParquetReader(Reader):
@@ -120,10 +122,6 @@ def _kind(data_type: str) -> tuple[str, str]:
     if data_type.startswith("TIMESTAMP") or data_type == "DATE":
         return "timestamp", "timestamp"
     return ("text" if data_type == "VARCHAR" else "other"), "text"
-
-
-_BOM = b"\xef\xbb\xbf"
-_FEWEST_FIELDS = 2  # numbers or texts of the first record
 
 
 class JsonRecordsReader(Reader):
