@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_analysis.categories import NO_STATE
-from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
+from perf_analysis.nested_calls import CYCLES, INSTRUCTIONS
 from perf_analysis.scaling_efficiencies import time_column
 from perf_views.names import existing_file, plain_names, shortened
 from perfcore.data.units import readable
