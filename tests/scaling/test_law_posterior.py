@@ -16,7 +16,7 @@ from perf_formulas.formula import Formula
 from perf_scaling import engine
 from perf_scaling.engine import fit_posterior
 from perf_scaling.options import Given
-from perf_scaling.posterior import few_paths
+from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     GROUPS,
     NOISES,
@@ -551,7 +551,7 @@ def test_array_operations_give_what_compiled_kernels_give(seed, monkeypatch):
     points = levels[-1] * np.array([[0.7], [1.0], [2.0], [4.0]])
     answers = []
     for few in (24, 0):
-        monkeypatch.setattr(few_paths, "FEW", few)
+        monkeypatch.setattr(array_form, "FEW", few)
         posterior = posterior_of(values, levels)
         draws = posterior.draws(points)
         quantiles = [posterior.quantiles(points, SIDES, run=run) for run in (False, True)]
@@ -564,14 +564,14 @@ def test_distributions_in_array_operations_are_those_of_scipy():
     rng = np.random.default_rng(0)
     freedom = np.append(np.arange(1.0, 40.0), [300.0, 4000.0])[:, None]
     t = np.append(rng.standard_cauchy(200), [0.0, -1e6])
-    np.testing.assert_allclose(few_paths.stdtr(freedom, t), special.stdtr(freedom, t), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(array_form.stdtr(freedom, t), special.stdtr(freedom, t), rtol=1e-10, atol=1e-12)
     for level in (0.001, 0.025, 0.5, 0.9):
         of_scipy = special.stdtrit(freedom, level)
-        np.testing.assert_allclose(few_paths.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
+        np.testing.assert_allclose(array_form.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
     ratio = np.append(rng.exponential(2.0, 200) ** 2, [0.0, np.inf])
     other = np.array([[[1.0]], [[7.0]], [[90.0]]])
     np.testing.assert_allclose(
-        few_paths.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
+        array_form.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
     )
 
 
