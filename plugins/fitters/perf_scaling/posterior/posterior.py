@@ -507,7 +507,7 @@ class Posterior:
         for k, (weights, count) in enumerate(zip(np.cumsum(self.weight, axis=1), self.count.tolist(), strict=True)):
             component[k] = np.minimum(np.searchsorted(weights, sides), count - 1)
         for rows, at, arguments in self._at_places(levels, DRAWS):
-            draw_logs[rows] = array_form.draw_paths(at, *arguments, component[rows], normals, n)
+            draw_logs[rows] = array_form.draw_paths(at, *arguments, component=component[rows], normals=normals, first=n)
         return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, chance)
 
 
