@@ -13,7 +13,7 @@ from statsmodels.tsa.forecasting.theta import ThetaModel
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 import perfcore
-from perf_forecast.fitter import mean_ahead
+from perf_forecast.fitter import distributions_ahead, mean_ahead
 from perf_forecast.horizon import (
     LEVELS,
     Resampling,
@@ -64,10 +64,10 @@ def test_noise_around_a_level_is_forecast_as_such(rng):
 
 def test_a_random_walk_is_forecast_near_its_last_value_and_spreads_by_the_root_of_the_steps(rng):
     walk = np.cumsum(rng.normal(0.0, 1.0, 6000))
-    model = forecast(walk, horizon=16)
-    assert model.forecast == pytest.approx(walk[-1], abs=0.5)
-    widths = np.ptp(model.predict_array([1, 4, 16], 0.8)[:, 1:], axis=1)
-    np.testing.assert_allclose(widths, 2 * 1.2816 * np.sqrt([1, 4, 16]), rtol=0.3)
+    rows = [ahead.quantiles for ahead in distributions_ahead(walk, (1, 4, 16), (), (-np.inf, np.inf))]
+    low, middle, high = np.array([np.interp([0.1, 0.5, 0.9], LEVELS, row) for row in rows]).T
+    assert middle[0] == pytest.approx(walk[-1], abs=0.5)
+    np.testing.assert_allclose(high - low, 2 * 1.2816 * np.sqrt([1, 4, 16]), rtol=0.3)
 
 
 def test_outliers_move_the_tail_alone(rng):
@@ -80,7 +80,7 @@ def test_outliers_move_the_tail_alone(rng):
 
 
 def test_a_season_is_found_and_foretold():
-    places = np.arange(24 * 40 + 12)
+    places = np.arange(24 * 25 + 12)
     values = 10.0 + 5.0 * (places % 24 < 8) + np.random.default_rng(7).normal(0.0, 0.5, len(places))
     model = forecast(values[:-12], horizon=12)
     assert model.seasons == (24,)
@@ -142,6 +142,7 @@ def test_no_value_outside_of_its_support(rng):
         ([1.0] * 4, {"at": "5s"}, OptionError, "a duration after the last sample is expected, such as"),
         ([1.0] * 4, {"at": "+9s"}, DataError, "9 steps, and 4 samples tell 2"),
         ([1.0] * 4, {"column": "cpi"}, OptionError, "did you mean 'cpu'"),
+        ([1.0] * 4, {"by": "host"}, OptionError, "unknown column that separates the series 'host'"),
     ],
 )
 def test_what_is_refused(values, options, error, message):
@@ -151,7 +152,7 @@ def test_what_is_refused(values, options, error, message):
 
 def test_the_answer_names_what_it_beats_and_by_how_much(rng):
     """Independent noise: persistence errs by sqrt(2) of what the level does, so MASE is 0.71 against 1."""
-    model = perfcore.fit(series(rng.normal(10.0, 1.0, 3000)), fitter="forecast", horizon=5, at="+5s")
+    model = perfcore.fit(series(rng.normal(10.0, 1.0, 1000)), fitter="forecast", horizon=5, at="+5s")
     assert model.target == {"steps": 5}
     ours, persistence = model.mases(5)
     assert ours == pytest.approx(0.5**0.5, abs=0.1)
@@ -161,8 +162,32 @@ def test_the_answer_names_what_it_beats_and_by_how_much(rng):
     assert f"{1 - ours / persistence:.0%} below that of persistence (MASE {ours:.2f} against" in report.answer
 
 
+@pytest.fixture(scope="module")
+def by_host():
+    """Hosts around 10 and 20, and one without samples."""
+    noise = np.random.default_rng(3).normal(0.0, 1.0, (2, 300))
+    columns = {"cpu (host a)": 10.0 + noise[0], "cpu (host b)": 20.0 + noise[1], "cpu (host c)": np.full(300, np.nan)}
+    return perfcore.fit(Series(np.arange(300), columns, "s"), fitter="forecast", by="host", horizon=4, at="+2s")
+
+
+def test_each_value_of_a_column_gets_a_forecast(by_host, tmp_path):
+    assert list(by_host.unfitted) == ["c"]
+    predicted = by_host.predict_array({"steps": [1, 4, 2], "host": ["a", "b", "b"]}, 0.95)
+    assert predicted[:, 0] == pytest.approx([10.0, 20.0, 20.0], abs=0.5)
+    np.testing.assert_allclose(np.ptp(predicted[:, 1:], axis=1), 2 * 1.96, rtol=0.35)
+    by_host.save(tmp_path / "hosts.json")
+    assert perfcore.load(tmp_path / "hosts.json") == by_host
+    report = by_host.report()
+    assert report.answer.startswith("cpu in 2s, highest of 2 for host b: ")
+    assert report.figures[0].value == predicted[2, 0]
+    assert [row["host"] for row in report.brief_tables[0].frame().to_dict("records")] == ["b", "a"]
+    assert any(note.text.startswith("c: ") for note in report.notes)
+    with pytest.raises(OptionError, match="unknown host 'd'"):
+        by_host.predict({"steps": 1, "host": ["d"]})
+
+
 def test_far_ahead_means_are_forecast(rng):
-    model = perfcore.fit(series(rng.normal(10.0, 1.0, 4000)), fitter="forecast", horizon=1, at="+10min")
+    model = perfcore.fit(series(rng.normal(10.0, 1.0, 2500)), fitter="forecast", horizon=1, at="+10min")
     assert (model.averaged, model.step, model.at) == (10, 10.0, 60)
     _, lower, upper = model.predict_array([60], 0.95)[0]
     assert upper - lower == pytest.approx(2 * 1.96 / 10**0.5, rel=0.3)

@@ -11,8 +11,8 @@ import pytest
 from scipy import special, stats
 
 import perfcore
+from perf_gate.benchmark_files import opened
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
-from perf_gate.sides import opened
 from perf_gate.versions import gate_versions
 from perf_statistics.gating import (
     Estimates,

@@ -14,7 +14,6 @@ import pytest
 
 import perfcore
 from perf_experiments import Run, Store
-from perf_experiments.design import VERSION
 from perf_gate.self_test import chances_of
 from perfcore.base.errors import DataError, OptionError
 
@@ -325,12 +324,12 @@ def test_every_round_has_each_version_once_in_random_order(tmp_path: Path) -> No
     done = perfcore.run(versions=COMMANDS, rounds=8, store=store, values=VALUES, max_load=1)
     assert (done.made, done.failed) == (16, 0)
     runs = made(store)
-    orders = [tuple(run.point[VERSION] for run in runs[at : at + 2]) for at in range(0, 16, 2)]
+    orders = [tuple(run.point["version"] for run in runs[at : at + 2]) for at in range(0, 16, 2)]
     assert [run.replication for run in runs] == np.repeat(np.arange(1, 9), 2).tolist()
     assert set(orders) == {("old", "new"), ("new", "old")}
-    assert {run.point[VERSION]: run.values["t"] for run in runs} == {"old": 1.0, "new": 2.0}
+    assert {run.point["version"]: run.values["t"] for run in runs} == {"old": 1.0, "new": 2.0}
     # The table has the first version first, whichever happened to run first.
-    assert perfcore.read(store).table[VERSION].tolist() == ["old", "new"] * 8
+    assert perfcore.read(store).table["version"].tolist() == ["old", "new"] * 8
 
 
 def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, monkeypatch, capsys) -> None:

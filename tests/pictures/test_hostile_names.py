@@ -176,7 +176,9 @@ SUBJECTS = {
         perfcore.fit(pairs().table.rename(columns={COLUMN: "p"}), fitter="individual", functions="1/p,1"),
         {"p": 64, "code": NAMES[2], "system": NAMES[0]},
     ),
-    "Replications": lambda: Replications(tuple(Needed({COLUMN: name}, 3, 3, 0.1, 0.2, 9, 1.0) for name in NAMES), 0.05),
+    "Replications": lambda: Replications(
+        tuple(Needed({COLUMN: name}, 3, 3, 0.1, 0.2, 9, 1.0) for name in NAMES), 0.05, "runs.db"
+    ),
     "Design": lambda: perfcore.design({"p": [1, 2], "code": [name for name in NAMES if name.isprintable()]}),
     "Run": run,
     "Runs": lambda: Runs(NAMES[4], tuple(map(run, range(1, len(NAMES)))), 1, 0, 1, 0),

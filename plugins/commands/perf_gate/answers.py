@@ -43,7 +43,8 @@ _MANY = 50  # rounds that are worth it
 _COARSE = 1.5  # ratio: data that find no smaller slowdown are too few
 _MOST_RERUN = 4  # benchmarks that a command names
 _MANY_RUNS = 20  # that a repetition is of
-_INTERLEAVED = "measure in turn: perf gate --run --version old=COMMAND --version new=COMMAND"
+_INTERLEAVED = "perf gate --run --version old={} --version new={}"
+_PROGRAMS = ("'./old/app'", "'./new/app'")  # in place of programs that a file does not name
 _CV_SOURCES = {
     "given": "from --session-cv",
     "measured": "measured by several files of a version",
@@ -153,7 +154,8 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
     figures = [Figure("resolution", typical, "x", format=".2f"), *([ratio_of(0)] if count == 1 else [])]
     if not typical <= _COARSE:
         size = f"less than {typical:.1f}x" if np.isfinite(typical) else "a slowdown"
-        return f"PASS  but too few data to find {size} in {benchmarks}; more runs, or interleaved ones, do", figures
+        more = "more rounds" if set(result.designs) == {"interleaved"} else "more runs, or interleaved ones,"
+        return f"PASS  but too few data to find {size} in {benchmarks}; {more} do", figures
     text = f"PASS  no slowdown in {benchmarks}; one beyond {typical:.2f}x would have been found"
     if count > 1:
         much = f"{resolution[worst]:.2f}x" if np.isfinite(resolution[worst]) else "not judged"
@@ -221,8 +223,10 @@ def _notes_of_versions(result: VersionGate) -> list[Note]:
 def _next_of_versions(result: VersionGate) -> str:
     if result.outcome is Outcome.PASSED or "counts" in result.designs:
         return ""
+    interleaved = _interleaved(result.commands)
     if result.outcome is Outcome.FAILED:
-        return "" if "sessions" not in result.designs else f"confirm it: {_INTERLEAVED}"
+        confirmed = interleaved if result.commands else f"confirm it: {interleaved}"
+        return confirmed if "sessions" in result.designs else ""
     names = [result.benchmarks[k] for k in _order(result) if result.judged.possibly_slower[k]]
     command = rerun_command(result.reader, names, result.program) if "sessions" in result.designs else ""
     rounds = int(result.more_rounds.max())
@@ -234,10 +238,18 @@ def _next_of_versions(result: VersionGate) -> str:
         )
         minutes = f" ({rounds} rounds decide, 90% likely{f', {seconds / 60.0:.1g} min' if seconds >= 1.0 else ''})"
     if command and not result.machines and result.estimates.decides.any():
-        return f"{command}, for both versions; or {_INTERLEAVED}{minutes}"
+        return f"{command}, for both versions; or {interleaved}{minutes}"
     if set(result.designs) == {"interleaved"}:
+        total, store = int(result.estimates.rounds.max()) + rounds, Path(result.sources[0])
+        if rounds > 0 and len(result) == 1 and result.reader == "experiments" and store.exists():
+            return f"perf experiment run --store {shlex.quote(str(store))} --rounds {total}"
         return f"measure {rounds} more rounds{minutes.replace(f'{rounds} rounds', 'which')}" if rounds > 0 else ""
-    return f"{_INTERLEAVED}{minutes}"
+    return interleaved if result.commands else f"measure in turn: {interleaved}{minutes}"
+
+
+def _interleaved(commands: tuple[str, str] | None) -> str:
+    """Return the command that measures two versions in turn."""
+    return _INTERLEAVED.format(*(_PROGRAMS if commands is None else map(shlex.quote, commands)))
 
 
 def rerun_command(reader: str, names: Sequence[str], program: str = "") -> str:
@@ -488,7 +500,7 @@ def _values(each: JudgedSeries, name: str) -> Plot:
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
     x = Axis("commit", scale="category", names=names, ticks=ticks)
     label = "suite, relative" if not series.unit and series.name == "all benchmarks" else series.name
-    return Plot(name, marks, x, Axis(label, series.unit), height=2.0, width=1.0, legend="")
+    return Plot(name, marks, x, Axis(label, series.unit), height=2.0, width=1.0, legend=False)
 
 
 def _commit(commit: str) -> str:
@@ -549,7 +561,9 @@ def report_of_self_test(result: SelfTest) -> Report:
         tables=[Table(columns, result.to_dict()["benchmarks"], limit=_MOST_ROWS)],
         draw=noise,
         notes=notes,
-        next=f"{_INTERLEAVED} --max-rounds {int(rounds.max())}" if is_decided and rounds.max() <= _MANY else "",
+        next=f"measure in turn: {_interleaved(None)} --max-rounds {int(rounds.max())}"
+        if is_decided and rounds.max() <= _MANY
+        else "",
     )
 
 

@@ -30,6 +30,7 @@ _PLACES, _CELLS = 1000, 100  # of a density, and of one of bins
 _BEYOND = 1e-3  # probability beyond each end of the axis of a value with far tails or without bounds
 _FAR = 3.0  # times what lies between these: a range that is longer is cut
 _MARGIN = 0.05  # of the range, left and right
+_ACCEPTED = 0.02  # error of a distribution function
 _USUAL = 0.9  # coverage of the interval of an answer
 _NOTEWORTHY_GAIN = 0.01  # by which another division ends earlier
 _MOST_PREDICTIONS = 5  # drawn side by side
@@ -316,6 +317,8 @@ def report_of_value(result: MeasuredValue) -> Report:
         bins = f"histogram of {n_bins} bin{'s' * (n_bins != 1)}" if n_bins else value.name
         answer = f"{column}: median {_bracketed(figures[0])} ({_USUAL:.0%} of {count})"
         answer += f"; {bins}, CDF error {result.cdf_error:.3f}"
+        if result.cdf_error > _ACCEPTED:
+            answer += f", above {_ACCEPTED:g}" + " for lack of samples" * (len(samples) < 1.0 / _ACCEPTED)
         if result.run:
             mean = f"mean over a run of {result.run} that starts now"
             answer = f"{column}: {mean}: median {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes); {count}"
@@ -532,7 +535,7 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
     low = min(0.0, float(result.actual.min()))
     x, y = Axis(shortened(result.at_name)), Axis(shortened(result.name), limits=(low, None))
     counts = result.place_counts()
-    runs = Plot("runs", marks, x, y, width=0.75 if counts.sum() else 0.0, legend="above")
+    runs = Plot("runs", marks, x, y, width=0.75 if counts.sum() else 0.0)
     if not counts.sum():
         return [runs]
     # Even if the predicted distributions are right; a valley if they are too narrow, a hill if too wide.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters"]
+__all__ = ["register_fitters", "register_models"]
 
 
 @hookimpl
@@ -18,3 +18,9 @@ def register_fitters(register: Register) -> None:
         help="the next values of a series",
         default_for=("series",),
     )
+
+
+@hookimpl
+def register_models(register: Register) -> None:
+    """Announce the forecasts of several series."""
+    register("forecasts", "perf_forecast.model:SeriesForecasts", help="forecasts of several series of one quantity")

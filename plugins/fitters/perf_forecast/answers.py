@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,15 @@ import numpy as np
 
 from perf_forecast.options import COVERAGE, JUDGED_COVERAGES, NOTEWORTHY
 from perf_tables.series import take_window
+from perfcore.base.errors import listing
 from perfcore.data.units import nanoseconds_per, readable
 from perfcore.report import RANGE, Axis, Band, Column, Figure, Line, Note, Plot, Report, Table
 
 if TYPE_CHECKING:
-    from perf_forecast.model import Ahead, ForecastModel
+    from perf_forecast.model import Ahead, ForecastModel, SeriesForecasts
 
 _MOST_DRAWN = 120  # samples before the forecast in a plot: more would squeeze the forecast
+_MOST_SERIES = 6  # drawn side by side
 _BANDS = (0.95, 0.8, 0.5)
 _OPACITY = 0.15  # of each
 _BASELINES = ("persistence", "the value one season before")
@@ -41,8 +44,7 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
             Figure("MASE", mases[0]),
             *(Figure(f"MASE of {n}", v) for n, v in zip(_BASELINES, mases[1:], strict=False)),
         ]
-        best = min(range(1, len(mases)), key=mases.__getitem__)
-        gain = 1.0 - mases[0] / mases[best] if mases[best] else 0.0
+        gain, best = _gain(mases)
         against = f"(MASE {mases[0]:.2f} against {mases[best]:.2f})"
         if gain >= _EQUAL:
             answer += f"; error {gain:.0%} below that of {_BASELINES[best - 1]} {against}"
@@ -76,6 +78,78 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
         ],
         formula=model.formula,
     )
+
+
+def report_of_several(result: SeriesForecasts, data: Any = None) -> Report:
+    """Report the series whose forecast is highest, and the forecasts of all."""
+    by, first = result.by, next(iter(result.forecasts.values()))
+    at = {name: model.predict_array([model.at], COVERAGE)[0] for name, model in result.forecasts.items()}
+    names = sorted(at, key=lambda name: -float(at[name][0]))
+    models = [result.forecasts[name] for name in names]
+    medians, lower, upper = np.array([at[name] for name in names]).T
+    mases = [model.mases(model.at) for model in models]
+    quantity = first.column.removesuffix(f" ({by} {next(iter(result.forecasts))})")
+    ends = float(lower[0]), float(upper[0])
+    kind = f"{COVERAGE:.0%} prediction interval"
+    figures = [Figure(f"forecast of {names[0]}", float(medians[0]), "", ends, kind, ".4g", key="forecast")]
+    value, *limits = map(_number, (float(medians[0]), *ends))
+    several = f"highest of {len(names)} for" if len(names) > 1 else "of"
+    answer = f"{quantity} in {_later(first)}, {several} {by} {names[0]}: {value}, {COVERAGE:.0%} interval "
+    weak = [name for name, of_one in zip(names, mases, strict=True) if of_one and _gain(of_one)[0] < _EQUAL]
+    notes = [Note("Not fitted", f"{name}: {reason}") for name, reason in result.failures.items()]
+    if weak:
+        text = f"{len(weak)} of {len(names)} no better than the simplest forecast: {listing(weak, 4)}"
+        notes.append(Note("Uncertain", text))
+    held = [ahead for model in models if (ahead := model.ahead[model.at - 1]).held]
+    if held:
+        shares = np.average([ahead.held or () for ahead in held], axis=0, weights=[ahead.judged for ahead in held])
+        text = ", ".join(f"{share:.0%} for {c:.0%}" for c, share in zip(JUDGED_COVERAGES, shares, strict=True))
+        notes.append(Note("Check", f"backtest coverage {text} (held-out samples of {len(held)} series)"))
+    columns = [
+        Column(by, names),
+        Column("median", medians, format=".6g", key="value"),
+        Column("95% interval", np.transpose([lower, upper]), format=".5g", key=("lower", "upper")),
+        Column("MASE", [of_one[0] if of_one else None for of_one in mases], format=".2f"),
+        Column("persistence", [of_one[1] if of_one else None for of_one in mases], format=".2f",
+               key="mase_of_persistence"),
+    ]  # fmt: skip
+    places = [(name, step) for name in names for step in range(1, len(result.forecasts[name].ahead) + 1)]
+    of_steps = [result.forecasts[name].predict_array([step], COVERAGE)[0].tolist() for name, step in places]
+    each_step = [
+        Column(by, [name for name, _ in places]),
+        Column("steps", [step for _, step in places]),
+        Column("median", [row[0] for row in of_steps], format=".6g", key="value"),
+        Column("95% interval", [row[1:] for row in of_steps], format=".5g", key=("lower", "upper")),
+    ]
+    words = ["perf", "fit", first.origin.source, "--fitter", "forecast", "--column", models[0].column]
+    words += ["--at", str(first.origin.options["at"])] if first.origin.options.get("at") else []
+
+    def draw() -> list[Plot]:
+        marks: list[Any] = []
+        for number, (name, model) in enumerate(zip(names[:_MOST_SERIES], models, strict=False)):
+            steps = np.arange(1, len(model.ahead) + 1)
+            values, low, high = model.predict_array(steps, COVERAGE).T
+            marks.append(Band(steps, low, high, "", f"series:{number}", _OPACITY))
+            marks.append(Line(steps, values, name, f"series:{number}"))
+        x = Axis(f"steps of {readable(first.step, first.time_unit)} from the last sample")
+        return [Plot("forecast", marks, x, Axis(quantity))]
+
+    return Report(
+        title=f"Forecasts of {quantity} by {by} from {Path(result.origin.source).name}",
+        answer=answer + RANGE.join(limits),
+        figures=figures,
+        tables=[Table(columns, title=f"In {_later(first)}"), Table(each_step, importance="data")],
+        draw=draw,
+        notes=notes,
+        next=shlex.join(words) if os.path.isfile(first.origin.source) else "",  # noqa: PTH113 (as in `_next`)
+        formula=f"{len(names)} forecasts of {quantity}",
+    )
+
+
+def _gain(mases: Sequence[float]) -> tuple[float, int]:
+    """Return the share by which a forecast's error is below that of the best simpler one, and which that is."""
+    best = min(range(1, len(mases)), key=mases.__getitem__)
+    return (1.0 - mases[0] / mases[best] if mases[best] else 0.0), best
 
 
 def _number(number: float) -> str:

@@ -5,27 +5,30 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import perfcore
-from perf_forecast.model import Ahead, ForecastModel
+from perf_forecast.model import Ahead, ForecastModel, SeriesForecasts
 from perf_forecast.options import Bounds, ForecastOptions, support_of
 from perf_tables.arguments import parse_duration
 from perf_tables.series import Window, check_durations, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.contracts import Fitter
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
+_SEPARATED = re.compile(r"(.+) \((\S+) (.+)\)")  # "cpu (host a)": quantity, column, value
 _FEWEST = 3  # samples: two errors, the least that have a spread
 _KEPT = 3000  # samples whose forecasts are looked at: those that judge, and the thousand before each of them
 # Samples from which seasons and predictors are learned: a day of a sample every two seconds. Earlier ones say little of
@@ -67,11 +70,30 @@ class ForecastFitter(Fitter):
         for column in columns:
             with contextlib.suppress(DataError), progress.collected():
                 if len(take_window(data, ForecastOptions().window, column).values) >= _FEWEST:
+                    match = _SEPARATED.fullmatch(column or next(iter(getattr(data, "columns", ())), ""))
                     chosen = "" if column is None else f" --column {shlex.quote(column)}"
+                    chosen = f" --by {match[2]}" if match else chosen
                     return {"next": [f"--fitter forecast{chosen} --plot forecast.png"]}
         return {"next": []}
 
-    def fit(self, data: Any, options: ForecastOptions, **parts: Any) -> ForecastModel:
+    def fit(self, data: Any, options: ForecastOptions, **parts: Any) -> ForecastModel | SeriesForecasts:
+        if options.by is None:
+            return self._forecast(data, options)
+        forecasts: dict[str, ForecastModel] = {}
+        failures: dict[str, str] = {}
+        for name, column in _columns_by(data, options.by, options.column).items():
+            try:
+                forecasts[name] = self._forecast(data, replace(options, column=column, by=None))
+            except DataError as error:
+                failures[name] = str(error)
+        if not forecasts:
+            raise DataError(next(iter(failures.values())))
+        digest = hashlib.sha256("".join(model.origin.fingerprint for model in forecasts.values()).encode())
+        fingerprint = f"sha256:{digest.hexdigest()[:32]}"
+        origin = Origin("forecast", to_dict(options), data.source, fingerprint, perfcore.__version__)
+        return SeriesForecasts(origin, options.by, forecasts, failures)
+
+    def _forecast(self, data: Any, options: ForecastOptions) -> ForecastModel:
         window = take_window(data, options.window, options.column)
         values = window.values
         if len(values) < _FEWEST:
@@ -124,6 +146,15 @@ class ForecastFitter(Fitter):
             at=target,
             naive_error=float(np.abs(np.diff(values)).mean()),
         )
+
+
+def _columns_by(data: Any, by: str, column: str | None) -> dict[str, str]:
+    """Return the columns of the series that a column of the table separated, by its values."""
+    names = [match for name in getattr(data, "columns", ()) if (match := _SEPARATED.fullmatch(name))]
+    matches = [match for match in names if match[2] == by and column in (None, match[1], match[0])]
+    if not matches:
+        raise UnknownNameError("column that separates the series", by, {match[2] for match in names})
+    return {match[3]: match[0] for match in matches if match[1] == matches[0][1]}
 
 
 def _steps_of(at: str | None, step_ns: float) -> tuple[int, int]:

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from perf_forecast.options import COVERAGE, JUDGED_COVERAGES, LEVELS, NOTEWORTHY
+from perf_tables.points import by_symbol, of_one_length
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
 from perfcore.report import Report
@@ -212,3 +213,73 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     def formula(self) -> str:
         middle, lower, upper = self.predict_array([1], COVERAGE)[0]
         return f"{self.column} = {middle:.6g} ({COVERAGE:.0%}: {lower:.6g} .. {upper:.6g})"
+
+
+class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
+    """The next values of several series of one quantity.
+
+    Attributes
+    ----------
+    by : str
+        What separates the series, such as ``host``.
+    forecasts : dict of str to ForecastModel
+        By its values.
+    failures : dict of str to str
+        Series without a forecast, and why.
+    """
+
+    by: str
+    forecasts: dict[str, ForecastModel]
+    failures: dict[str, str]
+
+    kind: ClassVar[str] = "forecasts"
+
+    def __post_init__(self) -> None:
+        if not self.forecasts:
+            raise ValueError("the forecast of one series at least is expected")
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        return {"steps": "steps", self.by: self.by}
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        return {self.by: tuple(self.forecasts)}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        return {"steps": (1, min(len(model.ahead) for model in self.forecasts.values()))}
+
+    @property
+    def target(self) -> Mapping[str, float]:
+        return next(iter(self.forecasts.values())).target
+
+    @property
+    def unfitted(self) -> Mapping[str, str]:
+        return self.failures
+
+    def predict_array(self, points: Any, interval: float | None = None) -> Floats:
+        columns = of_one_length(by_symbol(points, {"steps": "steps"}, {self.by}))
+        rows = []
+        for steps, name in zip(columns["steps"].tolist(), columns[self.by].astype(np.str_).tolist(), strict=True):
+            if name not in self.forecasts:
+                raise UnknownNameError(self.by, name, self.forecasts)
+            rows.append(self.forecasts[name].predict_array([steps], interval)[0])
+        return np.array(rows)
+
+    @property
+    def bounds_meaning(self) -> str:
+        return next(iter(self.forecasts.values())).bounds_meaning
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return tuple(
+            msgspec.structs.replace(parameter, name=f"{name}: {parameter.name}")
+            for name, model in self.forecasts.items()
+            for parameter in model.parameters
+        )
+
+    def report(self, data: Any = None) -> Report:
+        from perf_forecast.answers import report_of_several
+
+        return report_of_several(self, data)

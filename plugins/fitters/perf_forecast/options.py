@@ -90,6 +90,7 @@ class ForecastOptions:
     """Options of the fitter `forecast`."""
 
     column: str | None = option(None, "series of several columns: the one to forecast", metavar="NAME")
+    by: str | None = option(None, "column whose values each get a forecast, such as host", metavar="COLUMN")
     window: str = option(
         "all", "window of samples, from the end, such as 2h, or all", parse=check_length, metavar="DURATION|all"
     )
