@@ -1,5 +1,6 @@
 """What measurements leave open: against brute force, known truths, and what it must not depend on."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -53,8 +54,10 @@ def noisy(truth, noise, n_runs=5, seed=0):
     return truth[:, None] * np.maximum(1.0 + noise * np.random.default_rng(seed).standard_normal(shape), 0.01)
 
 
-def drift_by_integration(at, length):
-    """Covariance of the integral of an Ornstein-Uhlenbeck process of variance 1 from the first place on, by sums."""
+@functools.cache
+def drift_by_integration(last, length):
+    """Covariance of the integral of an Ornstein-Uhlenbeck process of variance 1 from the first level on, by sums."""
+    at = np.log(np.append(N, last))
     step = (at.max() - at[0]) / 4000
     grid = at[0] + (np.arange(4000) + 0.5) * step
     inside = (grid[None] < at[:, None]).astype(float) * step
@@ -64,8 +67,7 @@ def drift_by_integration(at, length):
 def brute_force(logs, noise, shape, setting, level, at):
     """Evidence, and mean and variance at a place, of one component by conditioning a normal distribution."""
     tau, kappa, length = setting
-    places = np.log(np.append(N, at))
-    covariance = 0.5 * kappa**2 * length * drift_by_integration(places, length) + FLAT
+    covariance = 0.5 * kappa**2 * length * drift_by_integration(at, length) + FLAT
     own = covariance[:-1, :-1] + np.diag(tau**2 + noise)
     if level >= 0:
         own[level, level] += deviating_variances(np.array(tau), 1)[min(level, 1)]

@@ -18,7 +18,21 @@ from perf_scaling.growth import CLASSES, COVERAGE, DEVIATES, LIKELY, MISSED, SUR
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.columns import is_processors
-from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
+from perfcore.report import (
+    Axis,
+    Band,
+    Figure,
+    Line,
+    Mark,
+    Note,
+    Plot,
+    Points,
+    Report,
+    Rule,
+    interval_text,
+    number_format,
+    number_text,
+)
 from perfcore.tables import Column, Importance, Table
 
 if TYPE_CHECKING:
@@ -31,7 +45,6 @@ _HARDLY_LESS = 0.9  # of the variance
 _TWO_LEVELS, _FEW_LEVELS = 3, 4  # fewer than these
 _MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
 _HUNDREDFOLD = math.log(100.0)
-_PLAIN = 1e3, 1e7  # numbers between these are written in full
 _MOST_PLOTS, _PLACES = 6, 49  # curves that are drawn, and places of each
 _LONGEST = 46  # letters over one of several plots
 _APART = 0.05  # logarithm of the formula's value over the prediction, from which on they are told apart
@@ -56,15 +69,6 @@ def report_of(model: ScalingModel) -> Report:
 def _title(model: ScalingModel) -> str:
     what = model.paths[0] if len(model.paths) == 1 else f"{len(model.paths):,} paths"
     return f"Scaling of {what} in {Path(model.origin.source).name}"
-
-
-def _spec(value: float) -> str:
-    return ",.0f" if _PLAIN[0] <= abs(value) < _PLAIN[1] else ".3g"
-
-
-def number_text(value: float) -> str:
-    """A number of three digits, or in full: 0.664, 7,280."""
-    return f"{value:{_spec(value)}}"
 
 
 def _amount(value: float, unit: str | None) -> str:
@@ -115,7 +119,7 @@ def _answer(model: ScalingModel) -> str:
         spans = f"{_amount(ends[0], '')} to {_amount(ends[1], unit)}"
         why = f"{reason} ({spans})" if "levels" in reason else spans
         return f"Not determined at {_target_text(model)}: {why}; {_decision(model)}"
-    amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, _spec(value))}"
+    amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, number_format(value))}"
     if len(model.paths) == 1:
         return f"At {_target_text(model)}: {amounts.format('')}{_gain(model)}"
     if not model.has_parts:
@@ -146,7 +150,7 @@ def _figures(model: ScalingModel) -> list[Figure]:
     value, *ends = _estimate(model)
     efficiency = _efficiency(model)
     name = "predicted" if len(model.paths) == 1 else "total" if model.has_parts else model.rows[0].path
-    figures = [Figure(name, value, model.unit or "", (ends[0], ends[1]), RUN, _spec(value), "predicted")]
+    figures = [Figure(name, value, model.unit or "", (ends[0], ends[1]), RUN, number_format(value), "predicted")]
     return [*figures, *([] if efficiency is None else [efficiency])]
 
 

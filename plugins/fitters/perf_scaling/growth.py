@@ -51,6 +51,11 @@ class Growth(NamedTuple):
     high: float
     statement: str
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the class is as probable as a statement should be."""
+        return self.probability >= SURE
+
 
 GrowthColumns = tuple[list[str], list[float], list[float], list[float], list[float], list[str]]
 

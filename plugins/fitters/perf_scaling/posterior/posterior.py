@@ -37,6 +37,7 @@ from perf_tables.executors import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 Result = TypeVar("Result")
+_OfComponents = tuple[Floats, Floats, Ints, Ints, Floats]
 
 _MOST_THREADS = 8
 
@@ -167,7 +168,7 @@ class Posterior:
             means[rows], variances[rows] = array_form.predict_components(at, *arguments)
         return -means if self.reciprocal else means, variances
 
-    def _at_places(self, levels: Floats, more: int = 0) -> Iterator[tuple[Ints, array_form.AtPlaces, Any]]:
+    def _at_places(self, levels: Floats, more: int = 0) -> Iterator[tuple[Ints, array_form.AtPlaces, _OfComponents]]:
         """Yield paths that were measured at the same points, what these say of places (T, q), and of their components
         residuals, laws at the places, settings, levels that deviate, and what these add; `more` numbers are made for
         each place and covariance, of which paths of one noise have some in common.
