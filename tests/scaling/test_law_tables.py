@@ -252,7 +252,7 @@ def test_the_tree_shows_each_region_below_its_caller_and_what_the_model_predicts
     names = {name.split("->")[-1]: name for name in LAWS}
     predicted = model_of_law_views.predict({"p": [256.0] * len(names), "path": list(names.values())})
     values = dict(zip(names, predicted, strict=True))
-    shown = column(found, "at p = 256 [s]")
+    shown = column(found, "at p=256 [s]")
     shares = {name: per_cent(share) for name, share in column(found, "share").items()}
     for name, value in values.items():
         assert float(shown[name]) == pytest.approx(value, rel=1e-3)
