@@ -167,7 +167,7 @@ def gate_history(
 
     policy = _policy(slower_than or _USUAL, "fwer", missing, inconclusive, False)
     table = opened(history, value, read, better, reader)
-    column = commit or table.column_of_commits()
+    column = commit or table.column_of("commit")
     if column is None:
         raise OptionError(f"{table.source}: no column of commits; name it with --commit")
     threshold = 1.0 if slower_than is None else policy["threshold"]
@@ -271,7 +271,7 @@ def gate_self_test(
 
     if versions is None:
         table = opened(runs, value, read, better, reader)
-        column = _version_column(table, version) if base is not None else version or table.column_of_versions()
+        column = _version_column(table, version) if base is not None else version or table.column_of("version")
         table = table if column is None else table.only(column, base)
     else:
         how = _measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
@@ -325,7 +325,7 @@ def versions_of(texts: Sequence[str]) -> dict[str, str]:
 
 def _version_column(table: LongTable, column: str | None) -> str:
     """Return the column that identifies the version."""
-    chosen = column or table.column_of_versions()
+    chosen = column or table.column_of("version")
     if chosen is not None:
         return chosen
     if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:

@@ -238,7 +238,7 @@ def _gate_one(
 
     table = opened(first, options["value"], read, options["better"])
     if commit is None and version is None and base is None and new is None:
-        commit = table.column_of_commits(_FEWEST_COMMITS)
+        commit = table.column_of("commit", _FEWEST_COMMITS)
     if commit is not None:
         chosen = {name: policy[name] for name in ("missing", "inconclusive")}
         return gate_history(table, commit, since=since, slower_than=slower_than, **chosen)
