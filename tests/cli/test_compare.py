@@ -23,7 +23,19 @@ def programs(folder):
 
 
 def test_data_are_fitted_and_compared(programs, perf):
-    words = ["compare", "old.csv", "new.csv", "--parameter", "P,D", "--at", "P=2..64*2", "--at", "D=20"]
+    words = [
+        "compare",
+        "old.csv",
+        "new.csv",
+        "--fitter",
+        "modgen",
+        "--parameter",
+        "P,D",
+        "--at",
+        "P=2..64*2",
+        "--at",
+        "D=20",
+    ]
     lines = perf(*words, "--plot", "c.svg").lines
     assert lines[0].startswith("new is 0.242x old at P=64, D=20 (95% interval [")
     assert "Crossing at P=10 (D=20), 11 s: old is smaller below, new above" in lines
@@ -43,7 +55,7 @@ def test_models_and_json(programs, perf):
 
 
 def test_mistakes(programs, refused):
-    words = ["compare", "old.csv", "new.csv", "--parameter", "P,D"]
+    words = ["compare", "old.csv", "new.csv", "--fitter", "modgen", "--parameter", "P,D"]
     assert "unknown variable 'Q'" in refused(*words, "--at", "Q=2", "--at", "D=3")
     assert "leave out --at category" in refused(*words, "--at", "P=2", "--at", "D=3", "--at", "category=work")
     assert "no such file" in refused("compare", "a.json", "b.json", "--at", "P=2").lower()
