@@ -423,10 +423,12 @@ def shared_options() -> list[OptionField]:
     return list({item.name: item for kind in _joinable() for item in describe(options_of_join(kind))}.values())
 
 
-def _joinable() -> list[Any]:
-    import perfcore
+def _joinable() -> tuple[type, ...]:
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.trace import Trace
 
-    return [perfcore.Measurements, perfcore.Trace, perfcore.UtilizationCurve]
+    return Measurements, Trace, UtilizationCurve
 
 
 def _name_fields(paths: Sequence[Path], pattern: NamePattern | None) -> list[dict[str, Any]]:
