@@ -231,7 +231,7 @@ class Plot:
     height: float = 0.0  # inches, with its labels; 0 for the usual one
     width: float = 0.0  # share of a row; 0 for the usual one
     note: str = ""  # below it: what must be known to read it
-    legend: Literal["inside", "below", "above", ""] = "inside"
+    legend: bool = True  # whether labels of marks are explained
 
 
 @dataclass(frozen=True)

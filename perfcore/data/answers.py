@@ -167,7 +167,7 @@ def _plot_of_series(series: Series) -> Plot:
         if step > 1:
             marks.append(Band(times[first], low, high, colour=colour, opacity=0.3))
     axis = Axis("time since the first sample", series.time_unit, "time")
-    return Plot("data", marks, axis, Axis(names[0] if len(names) == 1 else ""), legend="above")
+    return Plot("data", marks, axis, Axis(names[0] if len(names) == 1 else ""))
 
 
 def _plot_of_observations(observed: Observations) -> Plot:

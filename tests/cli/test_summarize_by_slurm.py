@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_analysis.summarize import summarize
-from perfcore import read
+from perfcore import read, summarize
 
 STAND_IN = Path(__file__).parent.parent / "experiments" / "stand_in_slurm.py"
 GIVEN = ("rank*.csv", "-o", "whole", "--cells", 64, "-r", "clocks=recorded", "--parallel", "slurm:parts=3,time=10:00")
@@ -50,10 +49,10 @@ def test_an_array_of_jobs_makes_the_summary_of_one_process(jobs, folder, perf):
     array, merge = (json.loads((jobs / number).read_text()) for number in ("4000", "4001"))
     where = folder / "whole.parts"
     assert array["options"] == [
-        "--parsable", "--job-name=summarize", f"--output={where}/part-%a.out", f"--chdir={folder}", "--array=1-3",
+        "--parsable", "--job-name=summarize", f"--output={where}/part-%a.out", f"--chdir={folder}",
+        "--ntasks=1", "--cpus-per-task=1", "--time=10:00", "--array=1-3",
     ]  # fmt: skip
     assert merge["options"][-1] == "--dependency=afterany:4000"
-    assert "#SBATCH --time=10:00\n" in Path(array["script"]).read_text()
     assert run_job(array, SLURM_ARRAY_TASK_ID="2").returncode == 0
     assert perf("summarize", *GIVEN, status=(3,)).lines[0].startswith("1 of 3 parts are done; jobs pending")
     assert len(list(jobs.iterdir())) == 2  # as nothing was handed over again

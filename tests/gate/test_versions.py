@@ -5,7 +5,6 @@ import datetime
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ import pytest
 
 import perfcore
 from perf_experiments import Run, Store
-from perf_experiments.design import VERSION
-from perf_gate.self_test import chances_of
 from perfcore.base.errors import DataError, OptionError
 
 
@@ -152,17 +149,6 @@ def test_two_results_of_asv_are_two_versions(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps({**about, "results": results}))
     verdict = perfcore.gate(tmp_path / "c1.json", tmp_path / "c2.json")
     assert (verdict.benchmarks, verdict.outcome.value) == (("b.time(1)",), "fail")
-
-
-def test_five_hundred_benchmarks_take_a_second(tmp_path: Path) -> None:
-    paths = [google(tmp_path / f"{k}.json", {f"b{n}": noisy(2 * n + k) for n in range(500)}) for k in range(2)]
-    perfcore.gate(*paths)
-    begun = time.process_time()
-    verdict = perfcore.gate(*paths)
-    assert time.process_time() - begun < 3.0  # a third of it on a free machine
-    assert verdict.judged.slower.sum() == 0
-    lines = [*verdict.report().lines, *verdict.closing()]
-    assert max(map(len, lines)) <= 140
 
 
 def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp_path: Path) -> None:
@@ -325,32 +311,19 @@ def test_every_round_has_each_version_once_in_random_order(tmp_path: Path) -> No
     done = perfcore.run(versions=COMMANDS, rounds=8, store=store, values=VALUES, max_load=1)
     assert (done.made, done.failed) == (16, 0)
     runs = made(store)
-    orders = [tuple(run.point[VERSION] for run in runs[at : at + 2]) for at in range(0, 16, 2)]
+    orders = [tuple(run.point["version"] for run in runs[at : at + 2]) for at in range(0, 16, 2)]
     assert [run.replication for run in runs] == np.repeat(np.arange(1, 9), 2).tolist()
     assert set(orders) == {("old", "new"), ("new", "old")}
-    assert {run.point[VERSION]: run.values["t"] for run in runs} == {"old": 1.0, "new": 2.0}
+    assert {run.point["version"]: run.values["t"] for run in runs} == {"old": 1.0, "new": 2.0}
     # The table has the first version first, whichever happened to run first.
-    assert perfcore.read(store).table[VERSION].tolist() == ["old", "new"] * 8
+    assert perfcore.read(store).table["version"].tolist() == ["old", "new"] * 8
 
 
 def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     old = f"old={sys.executable} -S -c 'pass'"
-    assert (
-        perf(
-            "experiment",
-            "run",
-            "--version",
-            old,
-            "--version",
-            old.replace("old", "new"),
-            "--rounds",
-            1,
-            "--max-load",
-            1,
-        )
-        == 0
-    )
+    versions = ["--version", old, "--version", old.replace("old", "new")]
+    assert perf("experiment", "run", *versions, "--rounds", 1, "--max-load", 1) == 0
     assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
     assert "versions.db: 4 new runs made, 6 in total" in capsys.readouterr().out
     assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
@@ -406,18 +379,6 @@ def test_the_machine_by_any_earlier_files(tmp_path: Path) -> None:
     found = perfcore.gate_self_test(",".join(paths))
     assert found.runs.tolist() == [24]
     assert 0.05 < found.effects[0] < 0.12
-
-
-def test_rounds_that_are_promised_decide() -> None:
-    """In nine of ten experiments of the promised rounds "not slower" is told of equal versions."""
-    from perf_statistics.gating import paired_test
-
-    rng = np.random.default_rng(4)
-    needed = int(chances_of([rng.normal(0.0, 0.03, 400)], 1.05).rounds[0])
-    sides = rng.normal(0.0, 0.03, (2, 400, needed))
-    decided = paired_test(list(sides[0]), list(sides[1])).p_not_slower(np.log(1.05)) <= 0.05
-    # One after the other they would be moderated together; 400 draws have a standard error of 1.5 %.
-    assert 0.84 <= decided.mean() <= 0.99
 
 
 def test_names_are_those_that_tools_print_and_the_next_command_uses_them(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import perfcore
 from perf_basics.describe import describe
 from perf_io.tables.measurement_table import numbers_of_commands
 from perf_scaling.data import told_scaling
-from perf_tables.suites import parts_of
+from perf_tables.meanings import parts_of
 from perfcore import Measurements, Series
 from perfcore.__main__ import main
 from perfcore.base.errors import InputError, PerfError

@@ -99,10 +99,10 @@ def test_every_class_has_its_time_and_counters(runs):
 
 def test_what_was_lost_is_the_setup(runs):
     small, large = runs
-    [lost] = [each for each in losses(small.bursts, large.bursts) if each.lost]
+    [lost] = [each for each in losses(small.bursts, large.bursts) if each["lost"]]
     total = 4 * 1000 + 4 * 64_000
-    assert (lost.name, lost.lost) == (SETUP, 2000 / total)
-    assert lost.factors == (0.5, 1.0, 1.0)
+    assert (lost["burst"], lost["lost"]) == (SETUP, 2000 / total)
+    assert [lost[name] for name in COUNTED] == [0.5, 1.0, 1.0]
     assert "100% of that loss is in start-up (before MPI_Init)" in runs.report().answer
     title, _, rows = runs.tables()[-1]
     assert "from 2 to 4 locations" in title
@@ -147,8 +147,8 @@ def test_published_figures_of_epoch(real_data):
     for name, figure in zip(COUNTED, published, strict=True):
         assert row[name] == pytest.approx(figure, abs=1.1e-5)
     worst = losses(small.bursts, large.bursts)[0]
-    assert worst.name == SETUP
-    assert worst.lost == pytest.approx(0.14094, abs=1e-5)
+    assert worst["burst"] == SETUP
+    assert worst["lost"] == pytest.approx(0.14094, abs=1e-5)
 
 
 # POP's efficiencies of several runs: their product, what limits the scaling, published figures.

@@ -417,3 +417,12 @@ def test_a_rate_is_said_in_the_same_words_by_every_command():
     assert f": {amount}, 95% interval" in perfcore.predict(model, at="clients=32", interval=0.95).report().answer
     assert f": {amount}, 95% interval" in perfcore.project(table, at="32").report().answer
     assert "not p50_ms, p99_ms" in " ".join(note.text for note in model.report().notes)
+
+
+def test_tiny_times_that_jump_have_no_steeper_power_than_any_law():
+    waits = ((2, 0.206), (3, 5.257), (4, 18.189))
+    rows = [(1, "force", 22.4), (2, "force", 15.9), (3, "force", 10.3), (4, "force", 9.3)]
+    table = pd.DataFrame([*rows, *((p, "wait", time) for p, time in waits)], columns=["p", "category", "time_s"])
+    report = perfcore.fit(table, fitter="scaling", at=["p=8"]).report()
+    assert "wait takes" in report.answer
+    assert report.answer.endswith("scales like p^6")

@@ -13,7 +13,7 @@ _COMMANDS = {  # by function: group and help
         "Model",
         "How long a run takes with another network, faster or balanced computation, a faster GPU, or noise.",
     ),
-    "perf_analysis.summarize:summarize": ("Look", "Summarize the traces of a run in a small file, or join summaries."),
+    "perf_analysis.api:summarize": ("Look", "Summarize the traces of a run in a small file, or join summaries."),
 }
 _SHOWS = {  # and the help of --output
     "overheads": (("plot",), "Write times by category to this .csv, one row for each."),
@@ -35,9 +35,8 @@ def register_commands(register: Register) -> None:
     for function, (group, text) in _COMMANDS.items():
         name = function.partition(":")[2]
         shows, saves = _SHOWS.get(name, ((), ""))
-        target = function if shows else "perf_analysis.cli:command"
         register(
-            name, target, group=group, help=text, function=function, shows=shows, saves=saves,
+            name, function, group=group, help=text, function=function, shows=shows, saves=saves,
             default_for=_PAGES.get(name, ()),
         )  # fmt: skip
 

@@ -1,19 +1,23 @@
-"""What ``perf overheads``, ``perf profile``, ``perf messages`` and ``perf whatif`` do, in Python."""
+"""What ``perf overheads``, ``profile``, ``messages``, ``whatif`` and ``summarize`` do, in Python."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from perf_traces.options import CELLS
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionRules, names_of
 from perfcore.reading import Read
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
     from perf_analysis.launches import LaunchTimes
@@ -22,12 +26,36 @@ if TYPE_CHECKING:
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import By, Profiles, RunProfile
     from perf_analysis.replay_answers import Answers
+    from perf_analysis.summarize import RunSummary, SubmittedJobs
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.series import Series
     from perfcore.data.trace import Trace
     from perfcore.models.model import Model
 
 Named = str | os.PathLike[str]
+
+
+def _print_categories(requested: bool) -> None:
+    if requested:
+        from perf_analysis.categories import STANDARD
+
+        typer.echo(STANDARD.read_text(encoding="utf-8"), nl=False)
+        raise typer.Exit
+
+
+@dataclass(frozen=True)
+class HowToReadOverheads(HowToReadTraces):
+    """How traces are read, and ``--print-categories``."""
+
+    print_categories: Annotated[
+        bool,
+        typer.Option(
+            "--print-categories",
+            is_eager=True,
+            callback=_print_categories,
+            help="Print the standard categories, to start a file of your own from.",
+        ),
+    ] = False
 
 
 def overheads(
@@ -91,7 +119,7 @@ def overheads(
         ),
         OptionRules(needs="--output FILE"),
     ] = None,
-    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_analysis.cli:HowToReadOverheads", "reading")] = None,
+    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_analysis.api:HowToReadOverheads", "reading")] = None,
 ) -> OverheadRuns | LaunchTimes:
     """Break down where time is lost: computation, load imbalance and kinds of overhead.
 
@@ -556,6 +584,102 @@ def whatif(
         others = answers_elsewhere(parallel, os.fspath(trace), asked[1:], question, reading or {})
         found = replace(found, answers=(*found.answers, *others))
     return replace(found, sweep=tuple(sweep), swept=swept or "computing") if sweep else found
+
+
+def summarize(
+    traces: Annotated[
+        Named | Sequence[Named],
+        typer.Argument(metavar="TRACES", help="Traces of one run: files, folders, or quoted patterns."),
+    ],
+    output: Annotated[
+        Named | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Summary to write."),
+        OptionRules(required=True),
+    ] = None,
+    *,
+    part: Annotated[str | None, typer.Option(metavar="K/N", help="Process partition K of N of the files.")] = None,
+    cells: Annotated[int, typer.Option(metavar="N", help="Largest number of time bins of equal width.")] = CELLS,
+    parallel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Parallel reading: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array "
+            "with options of sbatch, and parts=N of them.",
+        ),
+    ] = None,
+    executor: Executor | None = None,
+    allow_missing: Annotated[bool, typer.Option(help="Leave out files that cannot be read, by name.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that can't be made again.")] = False,
+    reader: str | None = None,
+    from_name: str | None = None,
+    **options: Annotated[Any, OptionGroup("perfcore.cli.reading:HowToRead", "options")],
+) -> RunSummary | SubmittedJobs:
+    """Sum up TRACES, the files of one run, in whole nanoseconds: one file is in memory at a time.
+
+    A summary has the computing time of each cell of the run, the time of each state in each window and at each
+    location, and markers. Summaries of parts add up by `perf summarize` to those of one pass over all files. A
+    part that is there is kept, so that a job array can be submitted again.
+
+    Parameters
+    ----------
+    traces : str or path, or a sequence of them
+        Or summaries of parts of one run, in any order: these are joined, to the same numbers as one pass over all
+        files.
+    output : str or path, optional
+        File to write. One that is there and of the same files and options is kept, and read. A call that is
+        interrupted leaves its sums next to it, as ``OUTPUT.unfinished``, and the same call goes on from these.
+    part : str, optional
+        ``"3/10"``: of the files in the order of their names the 3rd, 13th, 23rd and so on.
+    cells : int, 16 to 1073741824
+        The most stretches of time in which computing is summed up. They are a power of two nanoseconds wide.
+    executor : concurrent.futures.Executor, optional
+        What reads the files; by default this process does. Any number of workers gives the same numbers.
+    allow_missing : bool
+        Leave out files that cannot be read, or parts that are not there; the summary says which.
+    overwrite : bool
+        Replace a file that is there.
+    reader, from_name, **options
+        As for `perfcore.read`; ``clocks`` is ``"recorded"`` or ``"unaligned"``.
+
+    Returns
+    -------
+    RunSummary or SubmittedJobs
+        A trace without intervals: it has a curve, the time of each location in each state, and markers. Or, by Slurm,
+        how many parts there are until the jobs have ended; the same call then merges them.
+
+    Raises
+    ------
+    OptionError
+        There is no such part, or an option does not go with summaries.
+    InputError
+        A file is not there, or the output is of other files or options.
+    DataError
+        Files cannot be read, or are not of one run; or of parts two hold the same file, or some are missing.
+
+    Examples
+    --------
+    As a command::
+
+        perf summarize 'ranks/*.parquet' -o run.summary --parallel local:8
+        perf summarize 'ranks/*.parquet' -o run.summary --parallel slurm:parts=100,time=01:00:00
+        perf summarize 'ranks/*.parquet' --part $SLURM_ARRAY_TASK_ID/100 -o part-$SLURM_ARRAY_TASK_ID
+        perf summarize part-* -o run.summary
+        perf fit run.summary
+
+    >>> run = summarize("examples/cholesky/cholesky_trace.csv.gz", cells=1024)
+    >>> run.utilization().n_steps <= 1024
+    True
+    >>> run.start_ns
+    Traceback (most recent call last):
+        ...
+    perfcore.base.errors.DataError: examples/cholesky/cholesky_trace.csv.gz: a summary holds no intervals; anything \
+but time by location, state and window needs the traces themselves
+    """
+    from perf_analysis.summarize import summary_of
+
+    return summary_of(
+        traces, output, part, cells, parallel, executor, allow_missing, overwrite, reader, from_name, options
+    )
 
 
 def _share(share: float | str) -> float:

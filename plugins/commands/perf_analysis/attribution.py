@@ -45,9 +45,10 @@ from perf_analysis.groups import LEFT_OUT
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
 from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
-from perf_traces.joined_trace import no_interval, run_of
+from perf_traces.joined_trace import no_interval, positions, run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import with_intervals
 from perf_views.names import short_name
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -196,26 +197,12 @@ def by_device(trace: Trace) -> Iterator[tuple[Ints, Trace]]:
         return
     for device in distinct:
         places = np.flatnonzero([device == each for each in devices])
-        of_device = np.full(len(devices), -1, np.int32)
-        of_device[places] = np.arange(len(places))
-        rows = np.flatnonzero(of_device[trace.location] >= 0)
-        columns = (
-            (of_device[trace.location[rows]], trace.state[rows], trace.start_ns[rows], trace.end_ns[rows])
-            if len(rows)
-            else no_interval(trace.span_ns[0])
-        )
-        yield (
-            places,
-            Trace(
-                *columns,
-                [trace.locations[place] for place in places.tolist()],
-                trace.states,
-                time_unit=trace.time_unit,
-                busy_states=trace.busy_states,
-                span_ns=trace.span_ns,
-                source=trace.source,
-            ),
-        )
+        of_device = positions(places.tolist(), len(devices))[trace.location]
+        rows = np.flatnonzero(of_device >= 0)
+        columns = of_device[rows], trace.state[rows], trace.start_ns[rows], trace.end_ns[rows]
+        names = [trace.locations[place] for place in places.tolist()]
+        columns = columns if len(rows) else no_interval(trace.span_ns[0])
+        yield places, with_intervals(trace, columns, locations=names, levels={})
 
 
 def _clocks(

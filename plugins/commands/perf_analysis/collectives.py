@@ -4,12 +4,17 @@ Collectives of one name are matched in order of time: those of all ranks that ru
 of a collective begins when its rank has reached it, and can do its work when the last rank has; the time from the one
 to the other is waiting. What only some of the ranks take part in is not matched, and counts as communication.
 
+Bandwidths of collectives of GPUs are those of nccl-tests (``doc/PERFORMANCE.md``), in 10^9 bytes per second:
+algorithmic is size by time, with the size that a rank puts in or gets out, whichever is larger; bus is that times the
+share of it which has to cross the slowest link.
+
 Source: the late-arrival patterns of M. Geimer et al., "The Scalasca performance toolset architecture" (2010), "Wait at
 N x N", for collectives in which all wait for all.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +22,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis.categories import StateClasses
-from perf_analysis.concurrency import union
+from perf_analysis.categories import StateClasses, classify
+from perf_analysis.concurrency import union, unions_of, usual_categories
 from perf_traces.levels import LocatedTrace, level_names, parts_of
+from perf_traces.messages.communication import NOT_RECORDED, Communication
+from perf_traces.messages.matching import numbered
 from perf_traces.nesting import merged_states
+from perf_traces.windows import with_intervals
 from perf_views.names import short_name
 from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
 
 WAITING_FOR_RANKS = "(waiting for other ranks)"
+_LIBRARY, _PAIRS = "nccl:", "send-recv"
+_FACTORS = (  # by n ranks
+    (re.compile("allreduce"), lambda n: 2 * (n - 1) / n),
+    (re.compile("gather|scatter|alltoall"), lambda n: (n - 1) / n),
+    (re.compile("broadcast|reduce|send-recv"), lambda n: 1.0),
+)
 
 
 @dataclass(frozen=True)
@@ -140,27 +154,139 @@ def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0
     states = np.full(len(whose), code, np.int32)
     states[: trace.n_intervals] = trace.state
     busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
-    location, state, start, end = merged_states(
-        whose,
-        states,
-        np.concatenate(starts),
-        np.concatenate(ends),
-        place=np.tile(np.arange(n), 2),
-        rank=np.append(np.where(busy, 0, 2), 1),
-    )
-    return Trace(
-        location,
-        state,
-        start,
-        end,
-        trace.locations,
-        (*trace.states, WAITING_FOR_RANKS),
-        time_unit=trace.time_unit,
-        busy_states=trace.busy_states,
-        span_ns=trace.span_ns,
-        source=trace.source,
-        notes=trace.notes,
-        markers=trace.markers,
-        levels=trace.levels,
-        facts=trace.facts,
-    )
+    columns, rank = (whose, states, np.concatenate(starts), np.concatenate(ends)), np.append(np.where(busy, 0, 2), 1)
+    merged = merged_states(*columns, place=np.tile(np.arange(n), 2), rank=rank)
+    return with_intervals(trace, merged, states=(*trace.states, WAITING_FOR_RANKS))
+
+
+@dataclass(frozen=True)
+class CollectiveSpeed:
+    """Collectives of one operation, size and number of ranks, in order of time."""
+
+    operation: str
+    bytes: int
+    ranks: int | None  # None where the group is not recorded
+    time_ns: tuple[int, ...]
+    skew_ns: tuple[int | None, ...]  # from the first to the last rank's entry; None where ranks are missing
+    last: tuple[str | None, ...]  # the rank that enters last; None where several do, or ranks are missing
+    member_ns: int  # of all ranks in it
+    exposed_ns: int | None  # of it, while the GPU computes nothing; None where that is not known
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all ranks are there."""
+        return None not in self.skew_ns
+
+    @property
+    def factor(self) -> float | None:
+        """Bus by algorithmic bandwidth."""
+        name = self.operation.replace("_", "")
+        rule = next((rule for pattern, rule in _FACTORS if pattern.search(name)), None)
+        return rule(self.ranks) if rule and self.ranks and self.ranks > 1 and self.bytes else None
+
+    def bandwidths(self, *, bus: bool) -> list[float]:
+        """GB/s of each call; without a factor there are none of the bus."""
+        factor = (self.factor or 0.0) if bus else 1.0
+        return [factor * self.bytes / time for time in self.time_ns] if factor and self.bytes else []
+
+    @property
+    def last_most(self) -> tuple[str, int] | None:
+        """The rank that is last most often, and how often."""
+        named = [rank for rank in self.last if rank is not None]
+        return max(((rank, named.count(rank)) for rank in dict.fromkeys(named)), key=lambda each: each[1], default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        total = sum(self.time_ns)
+        return {
+            **vars(self), "algorithmic_gb_s": self.bandwidths(bus=False), "bus_gb_s": self.bandwidths(bus=True),
+            "overall_algorithmic_gb_s": len(self.time_ns) * self.bytes / total,
+            "overall_bus_gb_s": None if self.factor is None else self.factor * len(self.time_ns) * self.bytes / total,
+            "lower_bounds": not self.is_complete,
+        }  # fmt: skip
+
+
+def collective_speeds(
+    communication: Communication, trace: Trace
+) -> tuple[tuple[CollectiveSpeed, ...], tuple[RankTimes, ...]]:
+    """Collectives, sends and receives of NCCL by operation, size and ranks, and the wait time of each rank."""
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    library = np.array([name.startswith(_LIBRARY) for name in calls.operations], bool)
+    collectives = collectives.only(collectives.of_data & library[collectives.operation])
+    n, pairs = len(collectives), np.arange(len(messages))
+    if not library.any() or not n + len(pairs):
+        return (), ()
+    of = np.concatenate([collectives.member_of, n + pairs, n + pairs])
+    begins = np.concatenate([collectives.member_call, messages.send_call, messages.post_call])
+    ends = np.concatenate([collectives.member_call, messages.send_done_call, messages.receive_call])
+    enter, leave, place = calls.enter_ns[begins], calls.leave_ns[ends], calls.location[begins]
+    sizes = np.concatenate([collectives.bytes, messages.bytes])
+    alone = np.concatenate([collectives.communicator == NOT_RECORDED, np.zeros(len(pairs), bool)])
+    ranks = np.where(alone, 0, np.concatenate([collectives.size, np.full(len(pairs), 2)]))
+    operation = np.concatenate([collectives.operation, np.full(len(pairs), len(calls.operations))])
+    n_met = len(sizes)
+    entered, left = np.full(n_met, np.iinfo(np.int64).min), np.full(n_met, np.iinfo(np.int64).min)
+    np.maximum.at(entered, of, enter)
+    np.maximum.at(left, of, leave)
+    complete = (np.bincount(of, minlength=n_met) == ranks) & (ranks > 1)
+    order = np.lexsort((enter, of))
+    rank_in = numbered(of[order])
+    first = enter[order][rank_in == 0]
+    final = np.flatnonzero(np.append(rank_in[1:] == 0, True)[: len(order)])
+    alone_ns = np.where(complete, enter[order][final] - enter[order][np.maximum(final - 1, 0)], 0)
+    last_place = place[order][final]
+    names = [rank or where for rank, where in zip(
+        level_names(trace, "process"), communication.locations, strict=True)]  # fmt: skip
+    hidden = _hidden(trace, place, enter, leave)
+    known = left > entered  # clocks that differ leave no time
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    keys = zip(operation.tolist(), sizes.tolist(), ranks.tolist(), strict=True)
+    for row, key in sorted(zip(range(n_met), keys, strict=True), key=lambda each: entered[each[0]]):
+        groups.setdefault(key, []).extend([row] if known[row] else [])
+    member_ns, hidden_ns = np.zeros(n_met, np.int64), np.zeros(n_met, np.int64)
+    np.add.at(member_ns, of, leave - enter)
+    np.add.at(hidden_ns, of, 0 if hidden is None else hidden)
+    labels = [*(name.removeprefix(_LIBRARY) for name in calls.operations), _PAIRS]
+    speeds = [
+        CollectiveSpeed(
+            labels[kind], size, count or None, tuple((left - entered)[part].tolist()),
+            tuple(s if c else None for s, c in zip(
+                (entered - first)[part].tolist(), complete[part].tolist(), strict=True)),
+            tuple(names[p] if a > 0 else None for p, a in zip(
+                last_place[part].tolist(), alone_ns[part].tolist(), strict=True)),
+            int(member_ns[part].sum()), None if hidden is None else int((member_ns - hidden_ns)[part].sum()),
+        )
+        for (kind, size, count), part in groups.items()
+        if part
+    ]  # fmt: skip
+    speeds.sort(key=lambda each: -sum(each.time_ns))
+    return tuple(speeds), _waits(names, complete[of], place, entered[of] - enter, last_place, alone_ns)
+
+
+def _waits(
+    names: Sequence[str], timed: npt.NDArray[np.bool_], place: Ints, waited: Ints, last_place: Ints, alone_ns: Ints
+) -> tuple[RankTimes, ...]:
+    """What each rank waited and was waited for, those that held up others most first."""
+    ranks = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    rank_of = np.array([ranks[name] for name in names])
+    sums = np.zeros((3, len(ranks)), np.int64)
+    np.add.at(sums[0], rank_of[last_place[alone_ns > 0]], 1)
+    np.add.at(sums[1], rank_of[last_place], alone_ns)
+    np.add.at(sums[2], rank_of[place[timed]], waited[timed])
+    there = set(rank_of[place[timed]].tolist())
+    rows = [RankTimes(name, 0, *sums[:, code].tolist()) for name, code in ranks.items() if code in there]
+    return tuple(sorted(rows, key=lambda row: (-row.held_up_ns, row.waited_ns)))
+
+
+def _hidden(trace: Trace, place: Ints, enter: Ints, leave: Ints) -> Ints | None:
+    """How much of each call its GPU computes at the same time; None where that is not recorded."""
+    unions = unions_of(trace, classify(trace, usual_categories(trace)))
+    computing = {each.device: each for each in unions}
+    if not computing:
+        return None
+    hidden = np.zeros(len(place), np.int64)
+    devices = trace.locations if all(name in computing for name in trace.locations) else level_names(trace, "device")
+    for where in np.unique(place).tolist():
+        rows = place == where
+        if devices[where] in computing:
+            hidden[rows] = computing[devices[where]].within("computing", enter[rows], leave[rows])
+    return hidden

@@ -14,7 +14,7 @@ from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Span
 from perfcore.tables import Importance
 
 if TYPE_CHECKING:
-    from perf_analysis.collective_speeds import CollectiveSpeed
+    from perf_analysis.collectives import CollectiveSpeed
     from perf_analysis.messages import MessageRuns, MessageTable
 
 _MOST_PAIRS, _MOST_SPEEDS = 12, 8

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.collective_speeds import CollectiveSpeed, collective_speeds
-from perf_analysis.collectives import RankTimes
+from perf_analysis.collectives import CollectiveSpeed, RankTimes, collective_speeds
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints

@@ -499,7 +499,7 @@ def profile_plots(profile: OverheadProfile) -> list[Plot]:
     height = max(_LEAST_HEIGHT, _BAR * min(len(profile.locations), _MOST_BARS) + 0.5)
     n = len(profile.locations)
     count = Axis("locations", limits=(0.0, n), ticks=range(n + 1) if n <= _MOST_TICKS else ())
-    return [Plot("time", areas, time, count, height=height, width=0.75, legend="below"), _by_location(profile)]
+    return [Plot("time", areas, time, count, height=height, width=0.75), _by_location(profile)]
 
 
 def _by_location(profile: OverheadProfile) -> Plot:
@@ -519,7 +519,7 @@ def _by_location(profile: OverheadProfile) -> Plot:
     ]
     bars = _stacked_bars(shares, _present(profile), 1.0 if 20 <= len(names) <= _MOST_BARS else 0.9)
     of_time, of_rows = Axis("share of time", limits=(0.0, 1.0), format=".0%"), _rows_axis(names)
-    return Plot("locations", bars, of_time, of_rows, title, width=0.25, legend="below")
+    return Plot("locations", bars, of_time, of_rows, title, width=0.25)
 
 
 def _rows_axis(names: Sequence[str], label: str = "") -> Axis:
@@ -556,8 +556,7 @@ def comparison_plots(runs: OverheadRuns) -> list[Plot]:
     ]
     of_time = Axis("share of the run's cycles", limits=(0.0, 1.0), format=".0%")
     bars = _stacked_bars(shares, sorted(present))
-    plots = [Plot("categories", bars, of_time, _rows_axis(names, "run (locations)"), height=2.4, width=1.0,
-                  legend="below")]  # fmt: skip
+    plots = [Plot("categories", bars, of_time, _rows_axis(names, "run (locations)"), height=2.4, width=1.0)]
     rows = efficiencies_of_runs(profiles) or []
     columns = [(len(each.locations), each.source, row) for each, row in zip(profiles, rows, strict=False)]
     columns += [(other.p, other.source, dict(other.factors)) for other in runs.others]

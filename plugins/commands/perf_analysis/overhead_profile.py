@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from perf_analysis.categories import WAITING, Category, CategorySet, StateClasses, classify
-from perf_analysis.collective_speeds import collective_speeds
-from perf_analysis.collectives import RankTimes
+from perf_analysis.collectives import RankTimes, collective_speeds
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
 from perf_traces.joined_trace import JoinedTrace

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis.call_paths import call_paths
 from perf_analysis.categories import NO_STATE
-from perf_analysis.inclusive_times import UnitedCalls, counted_by_function
+from perf_analysis.nested_calls import UnitedCalls, call_paths, counted_by_function
 from perf_analysis.profiles import By, RunProfile
 from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
 from perf_io.traces.intervals import REPLAYED
@@ -22,6 +21,7 @@ from perf_traces.levels import level_names
 from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nesting_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import with_intervals
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
@@ -84,14 +84,8 @@ def named_calls(trace: Trace) -> Trace:
         (trace.end_ns, calls.leave_ns),
     )
     rank = np.concatenate([np.where(busy, 0, 2), np.ones(len(calls.operations), np.int64)])
-    location, state, start, end = merged_states(
-        *(np.concatenate(both) for both in columns), place=np.tile(np.arange(n), 2), rank=rank
-    )
-    return Trace(
-        location, state, start, end, trace.locations, (*trace.states, *calls.operations), time_unit=trace.time_unit,
-        busy_states=trace.busy_states, span_ns=trace.span_ns, source=trace.source, notes=trace.notes,
-        markers=trace.markers, levels=trace.levels, facts=trace.facts,
-    )  # fmt: skip
+    merged = merged_states(*(np.concatenate(both) for both in columns), place=np.tile(np.arange(n), 2), rank=rank)
+    return with_intervals(trace, merged, states=(*trace.states, *calls.operations))
 
 
 def _with_functions(trace: Trace, changes: FunctionChanges) -> Trace:
@@ -114,11 +108,10 @@ def _with_functions(trace: Trace, changes: FunctionChanges) -> Trace:
     function = np.where(is_own, np.append(changes.function, -1)[change], -1)
     state = np.where(function >= 0, function + len(trace.states), trace.state[interval])
     names = tuple(f"{name} (function)" if name in trace.states else name for name in changes.names)
-    return Trace(
-        trace.location[interval], state.astype(np.int32), start, end, trace.locations, (*trace.states, *names),
-        time_unit=trace.time_unit, busy_states=(*trace.busy_states, *names), span_ns=trace.span_ns,
-        source=trace.source, notes=trace.notes, markers=trace.markers, levels=trace.levels,
-        facts={**trace.facts, _ENTERED: dict(zip(names, changes.entered, strict=True))},
+    entered = {_ENTERED: dict(zip(names, changes.entered, strict=True))}
+    return with_intervals(
+        trace, (trace.location[interval], state.astype(np.int32), start, end), states=(*trace.states, *names),
+        busy_states=(*trace.busy_states, *names), facts={**trace.facts, **entered},
     )  # fmt: skip
 
 

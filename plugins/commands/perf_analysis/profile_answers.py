@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_analysis.categories import NO_STATE
-from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
+from perf_analysis.nested_calls import CYCLES, INSTRUCTIONS
 from perf_analysis.scaling_efficiencies import time_column
 from perf_views.names import existing_file, plain_names, shortened
 from perfcore.data.units import readable
@@ -233,7 +233,7 @@ def _plot_of_run(profiles: Profiles) -> Plot:
         left = left + by_part[:, part]
     label = "share of runtime (mean, range)" if n > 1 else "share of runtime"
     of_names = Axis(scale="category", names=plain_names(names), is_reversed=True)
-    return Plot("functions", bars, Axis(label, format=".0%", limits=(0.0, None)), of_names, legend="below")
+    return Plot("functions", bars, Axis(label, format=".0%", limits=(0.0, None)), of_names)
 
 
 def _icicle(run: RunProfile) -> list[Plot]:
@@ -268,7 +268,7 @@ def _icicle(run: RunProfile) -> list[Plot]:
     deepest = float(tops.max(initial=0.0)) + 1.0
     y = Axis("call depth", limits=(0.0, deepest), ticks=[-1.0], is_reversed=True)
     x = Axis("share of total time", format=".1%", limits=(0.0, max(ends.get(-1, 1.0), 1e-9)))
-    return [Plot("paths", marks, x, y, "Call paths", 1.2 + 0.28 * deepest, 1.0, legend="")]
+    return [Plot("paths", marks, x, y, "Call paths", 1.2 + 0.28 * deepest, 1.0, legend=False)]
 
 
 def _plot_of_runs(profiles: Profiles) -> Plot:
@@ -290,4 +290,4 @@ def _plot_of_runs(profiles: Profiles) -> Plot:
     ticks = sorted(set(levels.tolist()))
     runs = Axis(column, scale="log", base=2, ticks=ticks, format="g") if varied else (
         Axis(scale="category", names=[label_of(profiles, run) for run in profiles]))  # fmt: skip
-    return Plot("functions", marks, runs, Axis("mean time per location", "s", "log"), legend="below")
+    return Plot("functions", marks, runs, Axis("mean time per location", "s", "log"))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis.call_paths import CallPaths
 from perf_analysis.categories import NO_STATE
+from perf_analysis.nested_calls import CallPaths
 from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perfcore.base.arrays import Floats, Ints

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 6  # that tables show side by side, the largest and the smallest
 _MOST_CLASSES = 20
-_FACTORS = ("instruction", "IPC", "frequency")
 _FIRST = f"{BEGIN} -> "  # of bursts before the first call
 _RUN_COLUMNS = ("region", "run")  # identify runs of one file, with p
 _OF_COMPUTATION = FACTORS[-3:]
@@ -37,38 +36,31 @@ _MOST_INSTRUCTIONS = 1.5
 _ALL = 1.005  # what is 100 % in print; of one class more is lost where others gained
 
 
-@dataclass(frozen=True)
-class ClassLoss:
-    """What one class of bursts took in the smallest and in a larger run."""
-
-    name: str
-    small_ns: int  # of all locations
-    large_ns: int
-    lost: float  # what it took more, as a share of the larger run's computing time
-    factors: tuple[float | None, ...]  # instruction, IPC and frequency scalability of the class
-
-
 def counted_factors(
     small: tuple[int, int] | None, large: tuple[int, int] | None, small_ns: int, large_ns: int
 ) -> tuple[float | None, ...]:
     """Instruction, IPC and frequency scalability, whose product is that of computing; None where not counted."""
     if small is None or large is None or not all((*small, *large, small_ns, large_ns)):
-        return (None,) * len(_FACTORS)
+        return (None,) * len(_OF_COMPUTATION)
     ipc = (large[0] / large[1]) / (small[0] / small[1])
     return small[0] / large[0], ipc, (large[1] / large_ns) / (small[1] / small_ns)
 
 
-def losses(small: BurstClasses, large: BurstClasses) -> list[ClassLoss]:
-    """Every class of two runs; the one that lost most comes first."""
+def losses(small: BurstClasses, large: BurstClasses) -> list[dict[str, Any]]:
+    """Return each class of bursts of two runs; the one that lost most comes first.
+
+    What was lost is what it took more, as a share of the computing time of the larger run; times are of all locations.
+    """
     before, after = small.total_ns, large.total_ns
     total = sum(after.values())
-    class_losses = []
+    rows = []
     for name in {**after, **before}:
         times = before.get(name, 0), after.get(name, 0)
-        lost = (times[1] - times[0]) / total if total else 0.0
+        row = {"burst": name, "small_ns": times[0], "large_ns": times[1]}
+        row["lost"] = (times[1] - times[0]) / total if total else 0.0
         factors = counted_factors(small.counted(name), large.counted(name), *times)
-        class_losses.append(ClassLoss(name, *times, lost, factors))
-    return sorted(class_losses, key=lambda each: -each.lost)
+        rows.append(row | dict(zip(_OF_COMPUTATION, factors, strict=True)))
+    return sorted(rows, key=lambda row: -row["lost"])
 
 
 def burst_label(name: str) -> str:
@@ -107,30 +99,28 @@ def burst_table(profile: OverheadProfile) -> Table | None:
 
 
 def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
-    """A table for each larger run against the smallest; none of runs without bursts."""
+    """Return a table for each larger run against the smallest; none of runs without bursts."""
     tables = []
-    for smallest, profile, class_losses in _against_smallest(profiles):
-        listed = sorted(class_losses, key=lambda each: -abs(each.lost))[:_MOST_CLASSES]
-        rows = sorted(listed, key=lambda each: -each.lost)
-        rest = [each for each in class_losses if each not in listed]
-        if rest:
-            rows.append(_united(f"{len(rest)} others", rest))
-        rows.append(_united("sum", class_losses))
-        total = rows[-1].large_ns
+    for smallest, profile, classes in _against_smallest(profiles):
+        ranked = sorted(classes, key=lambda row: -abs(row["lost"]))
+        listed = sorted(ranked[:_MOST_CLASSES], key=lambda row: -row["lost"])
+        rest = ranked[_MOST_CLASSES:]
+        groups = [*([(f"{len(rest)} others", rest)] if rest else []), ("sum", classes)]
+        rows = [{**row, "burst": burst_label(row["burst"])} for row in listed]
+        rows += [{"burst": name, **{key: sum(row[key] for row in group) for key in ("small_ns", "large_ns", "lost")}}
+                 for name, group in groups]  # fmt: skip
+        total = rows[-1]["large_ns"]
         small, large = unique_suffixes([smallest.source, profile.source])
         columns = [
-            Column("burst", lambda row: burst_label(row.name)),
+            Column("burst", "burst"),
             time_column(small, "small_ns"),
             time_column(large, "large_ns"),
-            Column("share", lambda row, total=total: row.large_ns / total if total else None, format=".2%"),
+            Column("share", lambda row, total=total: row["large_ns"] / total if total else None, format=".2%"),
             Column("lost", "lost", format=".2%"),
-            Column(
-                "scalability",
-                lambda row: row.small_ns / row.large_ns if row.large_ns and row.small_ns else None,
-                format=".2%",
-            ),
-            *(Column(name, lambda row, k=k: row.factors[k], format=".2%") for k, name in enumerate(_FACTORS)),
-        ]
+            Column("scalability", lambda row: row["small_ns"] / row["large_ns"] if row["large_ns"] and row["small_ns"]
+                   else None, format=".2%"),
+            *(Column(name.removesuffix(" scalability"), name, format=".2%") for name in _OF_COMPUTATION),
+        ]  # fmt: skip
         title = (
             f"Computing by burst between two calls: what of the scalability was lost in each, from "
             f"{len(smallest.locations)} to {len(profile.locations)} locations"
@@ -139,38 +129,19 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
     return tables
 
 
-def _united(name: str, members: Sequence[ClassLoss]) -> ClassLoss:
-    """Several classes as one, whose factors are not known."""
-    small, large, lost = (sum(getattr(each, key) for each in members) for key in ("small_ns", "large_ns", "lost"))
-    return ClassLoss(name, small, large, lost, (None,) * len(_FACTORS))
-
-
 def losses_as_data(profiles: Sequence[OverheadProfile]) -> list[dict[str, Any]]:
-    """The same of all classes, as plain data."""
+    """Return the same of all classes, as plain data."""
     return [
-        {
-            "run": profile.source,
-            "against": smallest.source,
-            "classes": [
-                {
-                    "burst": each.name,
-                    "small_ns": each.small_ns,
-                    "large_ns": each.large_ns,
-                    "lost": each.lost,
-                    **{f"{name} scalability": factor for name, factor in zip(_FACTORS, each.factors, strict=True)},
-                }
-                for each in class_losses
-            ],
-        }
-        for smallest, profile, class_losses in _against_smallest(profiles)
+        {"run": profile.source, "against": smallest.source, "classes": classes}
+        for smallest, profile, classes in _against_smallest(profiles)
     ]
 
 
 def _against_smallest(
     profiles: Sequence[OverheadProfile],
-) -> Iterator[tuple[OverheadProfile, OverheadProfile, list[ClassLoss]]]:
-    """The smallest run, each larger one, and what its classes lost; nothing of runs without bursts."""
-    smallest = min(profiles, key=lambda each: len(each.locations))
+) -> Iterator[tuple[OverheadProfile, OverheadProfile, list[dict[str, Any]]]]:
+    """Yield the smallest run, each larger one, and what its classes lost; nothing of runs without bursts."""
+    smallest = min(profiles, key=lambda profile: len(profile.locations))
     for profile in profiles:
         is_larger = len(profile.locations) > len(smallest.locations)
         if is_larger and profile.bursts is not None and smallest.bursts is not None:
@@ -225,40 +196,31 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
     computing = [int(each.class_cycles_ns[each.classes.index(COMPUTING)].sum()) for each in profiles]
     counts = [len(each.locations) for each in profiles]
     reference = int(np.argmin(counts))
-    rows: list[dict[str, float | None]] = []
-    for each, time in zip(run_efficiencies, computing, strict=True):
-        assert each is not None
-        shares = {
+    smallest, rows = profiles[reference], []
+    for profile, efficiencies, time in zip(profiles, run_efficiencies, computing, strict=True):
+        assert efficiencies is not None
+        row: dict[str, float | None] = {
             name.replace("_", " "): None if column is None or np.isnan(column[0]) else float(column[0])
-            for name, column in each.columns.items()
+            for name, column in efficiencies.columns.items()
         }
         scalability = computing[reference] / time if time and len(set(counts)) > 1 else None
-        parallel = shares["parallel"]
-        global_efficiency = None if scalability is None or parallel is None else parallel * scalability
-        counted = _counted(profiles[reference], profiles[len(rows)]) if scalability is not None else (None,) * 3
-        rows.append(
-            {
-                "global": global_efficiency,
-                **shares,
-                "computation scalability": scalability,
-                **dict(zip(_OF_COMPUTATION, counted, strict=True)),
-                **{name: value for name, value in level_factors(profiles[len(rows)]).items() if name not in shares},
-            }
-        )
+        parallel, counted = row["parallel"], (None,) * 3 if scalability is None else _counted(smallest, profile)
+        row = {"global": None if scalability is None or parallel is None else parallel * scalability, **row}
+        row |= {"computation scalability": scalability, **dict(zip(_OF_COMPUTATION, counted, strict=True))}
+        rows.append({**level_factors(profile), **row})
     return rows
 
 
-def _counted(small: OverheadProfile, large: OverheadProfile) -> tuple[float | None, ...]:
-    """Instruction, IPC and frequency scalability."""
-    totals: list[tuple[int, int] | None] = []
-    for profile in (small, large):
-        bursts = profile.bursts
-        if bursts is None or bursts.instructions is None or bursts.cycles is None:
-            totals.append(None)
-        else:
-            totals.append((int(bursts.instructions.sum()), int(bursts.cycles.sum())))
-    times = [0 if each.bursts is None else int(each.bursts.time_ns.sum()) for each in (small, large)]
-    return counted_factors(totals[0], totals[1], *times)
+def _counted(*profiles: OverheadProfile) -> tuple[float | None, ...]:
+    """Return instruction, IPC and frequency scalability of a small and a large run."""
+    totals: list[tuple[int, int] | None] = [None, None]
+    times = [0, 0]
+    for number, bursts in enumerate(profile.bursts for profile in profiles):
+        if bursts is not None:
+            times[number] = int(bursts.time_ns.sum())
+            if bursts.instructions is not None and bursts.cycles is not None:
+                totals[number] = int(bursts.instructions.sum()), int(bursts.cycles.sum())
+    return counted_factors(totals[0], totals[1], times[0], times[1])
 
 
 def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
@@ -339,9 +301,9 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
     lost = 1 - (row["computation scalability"] or 1)
     if small is not None and large is not None and len(large.names) > 1 and lost > 0:
         worst = losses(small, large)[0]
-        part = worst.lost / lost
+        part = worst["lost"] / lost
         share = f"{part:.0%}" if part <= _ALL else "more than all"
-        text += f"; {share} of that loss is in {burst_label(worst.name)}"
+        text += f"; {share} of that loss is in {burst_label(worst['burst'])}"
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])

@@ -149,7 +149,7 @@ def _plot_of_paths(result: Answers) -> Plot:
         left = [start + width for start, width in zip(left, widths, strict=True)]
     of_runs = Axis(scale="category", names=[label for label, _ in paths], is_reversed=True)
     longest = max(left)
-    return Plot("paths", bars, Axis("critical path", "ns", "time", (0, longest)), of_runs, legend="below")
+    return Plot("paths", bars, Axis("critical path", "ns", "time", (0, longest)), of_runs)
 
 
 def _paths(result: Answers) -> list[tuple[str, PathShares]]:

@@ -314,7 +314,7 @@ def _fit_series(
 
 def _parts(data: Any, options: Mapping[str, Any]) -> tuple[list[Any], Mapping[str, Any]]:
     """The data, or benchmarks with parameters of their own, and the options for each."""
-    from perf_tables.suites import parts_of
+    from perf_tables.meanings import parts_of
     from perfcore.base import progress
     from perfcore.data.measurements import Measurements
     from perfcore.models.fitting import coerce

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import column_meanings, further_parameters, refuse_unnamed_of_codes, spread_in_words
-from perf_tables.suites import parts_of
+from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
+from perf_tables.meanings import called, column_meanings, parts_of, spread_in_words
 from perf_traces.options import WARNING
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
-from perfcore.data.columns import is_of_spread, shown_names, words
+from perfcore.data.columns import is_of_spread, shown_names
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
@@ -289,7 +289,7 @@ def _parts(data: Measurements, name: str) -> list[str]:
 
 def _gate(data: Measurements, name: str) -> list[str]:
     """Return the gate of two versions in one table, or of a history of commits, if a column tells them apart."""
-    versions = [c for c in map(str, data.table.columns) if c.strip().lower() in words("roles", "version")]
+    versions = called("version", map(str, data.table.columns))
     if data.roles.value is None or data.roles.parameters or not versions:
         return []
     count = data.table[versions[0]].nunique()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_experiments.points import duration_text, level_text, point_text
+from perf_experiments.points import PRINTED, VERSION, duration_text, level_text, point_text
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
@@ -19,8 +22,27 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all
 _MOST_CHARACTERS = 60  # of a problem in the table
+_FIRST = ("problem", "point", "command", "exit_status", "signal", "values", "stdout", "stderr")  # of a run
 _LONG = ("stdout", "stderr", "results", "environment")
+_MOST_ABOUT = 40  # rows about one run
 _MOST_WIDE = 5  # points named whose median is not precise enough
+
+
+def _following(name: str, then: str) -> str:
+    """Return the command that saves a result under a free name, or what makes its runs if this one did."""
+    words = [word for word in sys.argv[1:] if word not in ("--json", "--all")]
+    for word, file in itertools.pairwise(words):
+        if word in ("-o", "--output"):
+            return then.format(shlex.quote(file))
+    names = (f"{name}{f'-{k}' if k > 1 else ''}.toml" for k in itertools.count(1))
+    free = next(file for file in names if not Path(file).exists())
+    return shlex.join(["perf", *words, "-o", free]) if words[:1] == ["experiment"] else f"save it as {free}"
+
+
+def _program(names: Iterable[str]) -> str:
+    """Return what makes the runs of a design with a program of the user's."""
+    places = " ".join(f"{{{{{name}}}}}" for name in names if name != VERSION)
+    return f"measure them with your program: perf experiment run {{}} -- ./app {places}".rstrip()
 
 
 def _factors(names: Iterable[str]) -> list[Column]:
@@ -49,7 +71,7 @@ def report_of_design(result: Design) -> Report:
         answer=answer + refused,
         figures=figures,
         tables=[Table([*levels, Column("repetitions", counts, importance="data")])],
-        next="-o design.toml writes it; perf experiment run design.toml -- COMMAND makes the runs",
+        next=_following("design", _program(result.factors)),
         details=details,
     )
 
@@ -63,28 +85,29 @@ def report_of_run(result: Run) -> Report:
     facts = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     facts = {name: value for name, value in facts.items() if name not in _LONG}
     facts["command"] = shlex.join(result.command)
-    lines = []
+    texts = dict.fromkeys(_FIRST, "")
     for name, value in {**facts, **result.environment}.items():
         text = " ".join(f"{key}={each}" for key, each in value.items()) if isinstance(value, dict) else value
-        if isinstance(value, bool):
-            text = "yes" if value else "no"
-        lines.append(f"{name}: {'-' if text in (None, '') else text}")
+        texts[name] = "" if text is None else {"True": "yes", "False": "no"}.get(str(text), str(text))
+    for name in PRINTED:  # a row for each line
+        lines = getattr(result, name).decode(errors="replace").rstrip().splitlines()
+        texts |= {f"{name}{f' {k}' if k > 1 else ''}": line for k, line in enumerate(lines, 1)}
+    shown = {name: text for name, text in texts.items() if text}
     title = f"run {result.number}: {_state(result)}"
     figures = [Figure("wall", result.wall_ns / 1e9, "s")]
     answer = f"{title}, {point_text(result.point)}, {result.wall_ns / 1e9:.4g} s"
-    return Report(title, answer, figures, tables=[_run_table([result], "data")], details=lines)
+    table = Table([Column("about", list(shown)), Column("value", list(shown.values()))], limit=_MOST_ABOUT)
+    return Report(title, answer, figures, tables=[table, _run_table([result], "data")])
 
 
 def report_of_runs(result: Runs) -> Report:
     """Report how many runs there are, with one row for each."""
-    title = f"runs of {result.store}"
+    title, notes = f"runs of {result.store}", [Note("Check", "checksums match")] if result.checked else []
     if result.in_full:
-        run = result.listed[0].report()
-        texts = [line for name, text in result.printed.items() if text for line in (f"--- {name}", text.rstrip())]
-        return Report(title, run.answer, run.figures, tables=run.tables, details=[*run.details, *texts])
+        return dataclasses.replace(result.listed[0].report(), title=title, notes=notes)
     store = shlex.quote(result.store)
-    notes = [Note("Check", "checksums match")] if result.checked else []
-    following = f"perf fit {store}" if result.succeeded else ""
+    has_versions = any(VERSION in run.point for run in result.listed)
+    following = f"perf {'gate' if has_versions else 'fit'} {store}" if result.succeeded else ""
     if result.failed:
         following = f"perf experiment list {store} --failed"
         if all(run.problem for run in result.listed):
@@ -132,7 +155,8 @@ def report_of_summary(result: Summary) -> Report:
         text = f"{result.at_once} runs at a time shared this machine; their times include each other's disturbance"
         notes.append(Note("Uncertain", text))
     row = {**vars(result), "wide": len(result.wide)}
-    following = f"perf experiment list {store} --failed" if result.failed else f"perf fit {store}"
+    following = f"perf {'gate' if result.has_versions else 'fit'} {store}"
+    following = f"perf experiment list {store} --failed" if result.failed else following
     return Report(
         title=f"runs in {result.store}",
         answer=f"{result.store}: {result.made} new runs {verb}, {result.succeeded} in total{noisy}",
@@ -196,7 +220,7 @@ def report_of_recommendation(result: Recommendation) -> Report:
         figures=figures,
         tables=[Table(columns, result.choices)],
         notes=notes,
-        next="-o more.toml writes these points; perf experiment run more.toml -- COMMAND makes the runs",
+        next=_following("more", _program(first.point)),
         details=[
             f"run-to-run SD at the target {result.noise:.3g}",
             *(
@@ -231,5 +255,5 @@ def report_of_replications(result: Replications) -> Report:
         answer=answer,
         figures=[Figure("runs needed", more, format="d"), Figure("time", seconds, "s")],
         tables=[Table(columns, result.points)],
-        next="-o more.toml writes a design of them; perf experiment run more.toml makes the runs" if more else "",
+        next=_following("more", f"perf experiment run {{}} --store {shlex.quote(result.store)}") if more else "",
     )

@@ -608,7 +608,8 @@ def next_points(
         refuse({**of_points, "per-second": per_second or None, "max": largest, "max-cost": max_cost}, "a model")
         share = parse_share("2%" if precision is None else precision, "--precision")
         with Store.read(source) as store:
-            return Replications(tuple(needed_replications(store.runs(), share, most or 30, value)), share)
+            needed = needed_replications(store.runs(), share, most or 30, value)
+            return Replications(tuple(needed), share, os.fspath(source))
     refuse({"precision": precision, "most": most, "value": value}, "a run database")
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)

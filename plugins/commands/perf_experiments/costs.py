@@ -152,6 +152,7 @@ class Replications(Result):
 
     points: tuple[Needed, ...]  # all points of the store, in the order of their levels
     precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean
+    store: str  # its file
 
     def report(self, data: Any = None) -> Report:
         from perf_experiments.answers import report_of_replications

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_experiments.points import Level, Point, is_number, level_text, point_text
+from perf_experiments.points import VERSION, Level, Point, is_number, level_text, point_text
 from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import FUNCTIONS
 from perf_tables.arguments import MOST_POINTS, check_count, parse_values
@@ -35,7 +35,6 @@ COLUMNS = (
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE = 2.0**53  # above, not every whole number is a float
 _MOST_DRAWS = 2**16  # of a Sobol' sequence that is searched for points that meet the constraints
-VERSION = "version"  # the factor that identifies the version
 KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
 _EXPANDED = ("factorial", "one-at-a-time", "points")
 _HEAD = """\

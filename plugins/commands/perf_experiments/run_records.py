@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from perf_experiments.design import Key, point_key
-from perf_experiments.points import Point, point_text
+from perf_experiments.points import PRINTED, VERSION, Point, point_text
 from perfcore.base.errors import OptionError
 from perfcore.report import Report
 from perfcore.results import Result
 
 _COVERAGE = 0.95
 FEWEST_RUNS = 6  # from five runs no interval covers the median with 95 %: 1 - 2/2^5 = 93.75 %
-_PRINTED = ("stdout", "stderr", "results")
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -145,7 +144,7 @@ class Runs(Result):
     @property
     def printed(self) -> dict[str, str]:
         """What the run that is shown in full printed and wrote."""
-        names = _PRINTED if self.in_full else ()
+        names = PRINTED if self.in_full else ()
         return {name: getattr(self.listed[0], name).decode(errors="replace") for name in names}
 
     @property
@@ -155,7 +154,7 @@ class Runs(Result):
 
     def to_dict(self) -> dict[str, Any]:
         rows = [
-            {name: value for name, value in vars(run).items() if name not in (*_PRINTED, "environment")}
+            {name: value for name, value in vars(run).items() if name not in (*PRINTED, "environment")}
             | {"wall_s": run.wall_ns / 1e9, "peak_memory_mib": run.peak_memory_kib / 1024}
             for run in self.listed
         ]
@@ -189,6 +188,7 @@ class Summary(Result):
     store: str = ""  # its file
     collected: bool = False  # whether the runs were made by jobs of a scheduler
     at_once: int = 0  # runs that this machine made at a time, if several
+    has_versions: bool = False  # whether versions of a program are compared
 
     def report(self, data: Any = None) -> Report:
         from perf_experiments.answers import report_of_summary
@@ -245,4 +245,5 @@ class History:
             failed=sum(not run.succeeded for run in runs),
             noisy=sum(run.noisy for run in runs if run.succeeded),
             wide=tuple(point_text(point) for point in points if not self.settled(point, until)),
+            has_versions=VERSION in points[0],
         )

@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from perf_experiments.design import VERSION, Design, Key, point_key
+from perf_experiments.design import Design, Key, point_key
 from perf_experiments.measurement import MOST_BYTES, Measuring, environment, filled, launcher_words, parse_patterns
-from perf_experiments.points import Level, Point, point_text
+from perf_experiments.points import VERSION, Level, Point, point_text
 from perf_experiments.run_records import History, Job, Run, RunOptions, Summary
 from perf_experiments.store import Store
 from perf_tables.executors import as_they_end, executor_of
@@ -347,7 +347,7 @@ class _Jobs:
         """Hand one run over. Its number is kept first: whatever is killed when, no run is counted twice."""
         store, options = self.session.store, self.session.options
         number = store.announce_job(point, block, time.time())
-        task, script = self._file(number), self._file(number, ".sh")
+        task = self._file(number)
         words = filled(self.words, point)
         if options.time_limit_s is not None and not any(word.startswith("--time=") for word in words):
             # One minute for start and record: the run's own limit comes first, and says more than the job's.
@@ -356,10 +356,12 @@ class _Jobs:
         try:
             self.folder.mkdir(exist_ok=True)
             write_bytes(task, self.session.task(point, block))
-            # -P: a module of the folder where the run is made is not to be taken for one of Python's.
-            job = shlex.join([sys.executable, "-P", "-m", "perf_experiments.runner", str(task)])
-            write_bytes(script, f"#!/bin/sh\n# {point_text(point)}, replication {block}\nexec {job}\n".encode())
-            name = client.submit(script, ["--no-requeue", *words], self._file(number, ".out"), f"perf-{number}")
+            job = f"perf_experiments.runner {shlex.quote(str(task))}"
+            about = f"# {point_text(point)}, replication {block}\n"
+            name = client.submit(
+                self._file(number, ".sh"), job, ["--no-requeue", *words], self._file(number, ".out"), f"perf-{number}",
+                before=about,
+            )  # fmt: skip
         except (OSError, PerfError) as error:
             self._remove(number)
             store.forget_job(number)

@@ -14,8 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from perf_experiments.design import VERSION
-from perf_experiments.points import ExperimentStoreOptions, Point, is_number, point_text
+from perf_experiments.points import VERSION, ExperimentStoreOptions, Point, is_number, point_text
 from perf_experiments.run_records import Job, Run
 from perfcore.base import progress
 from perfcore.base.errors import InputError

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from perfcore.base import progress
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
+    from perf_gate.benchmark_runs import LongTable
     from perf_gate.comparison import Comparison
     from perf_gate.history import Added, HistoryGate
     from perf_gate.interim_analyses import InterimAnalysis
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 Named = str | os.PathLike[str]
 
 _USUAL = 1.05  # times as slow
+_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
 
 
 def gate(
@@ -98,21 +102,20 @@ def gate(
     >>> perfcore.gate([1.01, 1.0, 1.02, 0.99, 1.0], [1.31, 1.3, 1.33, 1.29, 1.3]).outcome.value
     'fail'
     """
-    from perf_gate.sides import better_by_column, names_of, one_of, opened, share_of, version_column
+    from perf_gate.benchmark_files import names_of, opened
     from perf_gate.versions import DESIGNS, gate_versions
 
     policy = _policy(slower_than, errors, missing, inconclusive, strict)
     if design is not None:
-        one_of(design, DESIGNS, "--design")
-    share = None if session_cv is None else share_of(session_cv)
-    values, directions = _listed(value), better_by_column(better)
-    one = first if _is_opened(first) else opened(first, values, read, directions, reader)
+        _one_of(design, DESIGNS, "--design")
+    share = None if session_cv is None else _share_of(session_cv)
+    one = opened(first, value, read, better, reader)
     if second is None:
-        one, other, default_names = one.split(version_column(one, version), (base, new))
+        one, other, default_names = one.split(_version_column(one, version), (base, new))
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        other = opened(second, values, read, directions, reader)
+        other = opened(second, value, read, better, reader)
         are_files = isinstance(first, (str, os.PathLike)) or isinstance(second, (str, os.PathLike))
         default_names = names_of(one.source, other.source) if are_files else ("old", "new")
     return gate_versions(one, other, names or default_names, between=share, design=design, **policy)
@@ -159,12 +162,12 @@ def gate_history(
     DataError
         Commits that have no order.
     """
+    from perf_gate.benchmark_files import opened
     from perf_gate.history import gate_series
-    from perf_gate.sides import better_by_column, opened
 
     policy = _policy(slower_than or _USUAL, "fwer", missing, inconclusive, False)
-    table = history if _is_opened(history) else opened(history, _listed(value), read, better_by_column(better), reader)
-    column = commit or table.column_of_commits()
+    table = opened(history, value, read, better, reader)
+    column = commit or table.column_of("commit")
     if column is None:
         raise OptionError(f"{table.source}: no column of commits; name it with --commit")
     threshold = 1.0 if slower_than is None else policy["threshold"]
@@ -213,16 +216,15 @@ def gate_run(
     >>> perfcore.gate_run({"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
     'fail'
     """
-    from perf_gate.benchmark_runs import LongTable, with_better
+    from perf_gate.benchmark_runs import with_better
     from perf_gate.interleaved_rounds import measured_until_decided
-    from perf_gate.sides import better_by_column
     from perf_gate.versions import gate_versions
 
-    policy, directions = _policy(slower_than, errors, missing, inconclusive, strict), better_by_column(better)
+    policy = _policy(slower_than, errors, missing, inconclusive, strict)
     how = _measuring(versions, points, value, max_rounds, budget, warmup, store, launcher, limit)
 
     def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
-        one, other, names = with_better(table, directions).split("version", list(versions))
+        one, other, names = with_better(table, better).split("version", list(versions))
         return gate_versions(one, other, names, plan=plan, **policy)
 
     with _kept_on_interrupt(store):
@@ -262,45 +264,89 @@ def gate_self_test(
     -------
     SelfTest
     """
+    from perf_gate.benchmark_files import opened
     from perf_gate.benchmark_runs import with_better
     from perf_gate.interleaved_rounds import measured
     from perf_gate.self_test import self_test
-    from perf_gate.sides import better_by_column, factor_of, opened, version_column
 
-    directions = better_by_column(better)
     if versions is None:
-        table = opened(runs, _listed(value), read, directions, reader)
-        column = version_column(table, version) if base is not None else version or table.column_of_versions()
+        table = opened(runs, value, read, better, reader)
+        column = _version_column(table, version) if base is not None else version or table.column_of("version")
         table = table if column is None else table.only(column, base)
     else:
         how = _measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
         with _kept_on_interrupt(store):
-            table = with_better(measured(how), directions)
-    return self_test(table, factor_of(slower_than))
+            table = with_better(measured(how), better)
+    return self_test(table, _factor_of(slower_than))
+
+
+def _factor_of(factor: str | float) -> float:
+    """Return how many times as slow is too slow: ``"1.05x"``, ``"5%"``."""
+    text = str(factor).strip()
+    match = _NUMBER.fullmatch(text)
+    number = math.nan if match is None else float(match["number"])
+    if match is not None and match["unit"] == "%":
+        number = 1.0 + number / 100.0
+    if not 1.0 < number < math.inf:
+        raise OptionError(f"--slower-than {text}: above 1 is expected, such as 1.05x or 5%")
+    return number
+
+
+def _share_of(share: str | float) -> float:
+    """Return how much sessions differ: ``"2%"``, 0.02."""
+    text = str(share).strip()
+    match = _NUMBER.fullmatch(text)
+    number = math.nan if match is None or match["unit"] == "x" else float(match["number"])
+    number /= 100.0 if text.endswith("%") else 1.0
+    if not 0.0 <= number < 10.0:
+        raise OptionError(f"--session-cv {text}: a share is expected, such as 2%")
+    return number
+
+
+def _one_of(word: str, choices: Sequence[str], option: str) -> str:
+    """Return one of the words that an option takes."""
+    if word not in choices:
+        raise UnknownNameError(option, word, choices)
+    return word
+
+
+def versions_of(texts: Sequence[str]) -> dict[str, str]:
+    """Return versions and their commands: ``old=./old/app input``."""
+    commands: dict[str, str] = {}
+    for text in texts:
+        name, equals, command = (part.strip() for part in text.partition("="))
+        if not equals or not name or not command:
+            raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
+        if name in commands:
+            raise OptionError(f"--version {name}: the name stands there twice")
+        commands[name] = command
+    return commands
+
+
+def _version_column(table: LongTable, column: str | None) -> str:
+    """Return the column that identifies the version."""
+    chosen = column or table.column_of("version")
+    if chosen is not None:
+        return chosen
+    if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
+        return "command"
+    raise OptionError(
+        f"{table.source}: nothing to compare with. Name a second file, or the column of versions "
+        "with --version COLUMN, or for a history the column of commits with --commit"
+    )
 
 
 def _policy(slower_than: str | float, errors: str, missing: str, inconclusive: str, strict: bool) -> dict[str, Any]:
-    from perf_gate.sides import factor_of, one_of
     from perf_statistics.gating import ERRORS, Outcome
 
     outcomes = {outcome.value: outcome for outcome in Outcome}
     return {
-        "threshold": factor_of(slower_than),
-        "errors": one_of(errors, ERRORS, "--errors"),
-        "missing_fails": one_of(missing, ("list", "fail"), "--missing") == "fail",
-        "undecided": outcomes[one_of(inconclusive, tuple(outcomes), "--inconclusive")],
+        "threshold": _factor_of(slower_than),
+        "errors": _one_of(errors, ERRORS, "--errors"),
+        "missing_fails": _one_of(missing, ("list", "fail"), "--missing") == "fail",
+        "undecided": outcomes[_one_of(inconclusive, tuple(outcomes), "--inconclusive")],
         "is_strict": strict,
     }
-
-
-def _listed(value: str | Iterable[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
-
-
-def _is_opened(side: Any) -> bool:
-    from perf_gate.benchmark_runs import LongTable
-
-    return isinstance(side, LongTable)
 
 
 def _measuring(
@@ -311,7 +357,8 @@ def _measuring(
     from perf_tables.arguments import parse_duration
 
     budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
-    return Measuring(versions, points, store, _listed(value), launcher, limit, warmup, max_rounds, budget_s)
+    values = [value] if isinstance(value, str) else list(value)
+    return Measuring(versions, points, store, values, launcher, limit, warmup, max_rounds, budget_s)
 
 
 @contextlib.contextmanager
@@ -364,14 +411,12 @@ def add_to_history(
         perf gate record history.jsonl bench.json --commit "$GITHUB_SHA"
         perf gate history.jsonl --commit commit
     """
+    from perf_gate.benchmark_files import opened
     from perf_gate.history import append_rows, rows_to_add
-    from perf_gate.sides import better_by_column, opened
 
     if not commit.strip():
         raise OptionError("--commit: a name is expected")
-    values = [value] if isinstance(value, str) else list(value)
-    table = opened(results, values, read, better_by_column(better))
-    return append_rows(history, rows_to_add(table, commit, machine))
+    return append_rows(history, rows_to_add(opened(results, value, read, better), commit, machine))
 
 
 def compare(
@@ -453,8 +498,8 @@ def compare(
     >>> comparison.ratio.round(3).tolist()
     [1.111, 1.5]
     """
+    from perf_gate.benchmark_files import names_of
     from perf_gate.comparison import compare_models, comparison_points, model_or_data, two_models
-    from perf_gate.sides import names_of
     from perfcore.hooks.registry import registry
     from perfcore.models.fitting import resolve
 

@@ -535,8 +535,10 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
     step_rows = [len(dense) + k for k in range(len(steps))]
     variance = first_variance(phi, theta)
     recent = whitened((places >= n - _RECENT).astype(float)[None], phi, theta)[0]
-    shared = white[:-1] @ recent
-    recent_square = float(recent @ recent - shared @ inverse @ shared)  # that the regressors leave
+    known = [k for k in range(len(design)) if k not in step_rows or n - steps[k - len(dense)] > 2 * _RECENT]
+    shared = white[known] @ recent
+    gram = np.linalg.pinv(white[known] @ white[known].T, hermitian=True)
+    recent_square = float(recent @ recent - shared @ gram @ shared)  # that regressors leave, but for recent steps
     return _Fitted(
         bounds=[(float(estimate[k]), float(estimate[k] - side[k]), float(estimate[k] + side[k])) for k in step_rows],
         levels=estimate[0] + estimate[step_rows] @ design[step_rows] if step_rows else np.full(n, estimate[0]),

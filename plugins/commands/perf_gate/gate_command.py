@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perf_gate.api import gate, gate_history, gate_run, gate_self_test
+from perf_gate.api import gate, gate_history, gate_run, gate_self_test, versions_of
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_files
 from perfcore.hooks.parameters import OptionGroup, OptionRules
@@ -186,8 +186,6 @@ def gate_command(
         perf gate runs.csv --version build --base main --new branch --slower-than 3%
         perf gate --self-test --run --version app='./app in'
     """
-    from perf_gate.sides import versions_of
-
     check_files(None, summary, junit)
     options: dict[str, Any] = {"slower_than": slower_than or _USUAL, "value": value, "better": better}
     policy: dict[str, Any] = {"errors": errors, "missing": missing, "inconclusive": inconclusive or "inconclusive"}
@@ -236,12 +234,11 @@ def _gate_one(
     session_cv: str | float | None, strict: bool, read: Read | None,
 ) -> VersionGate | HistoryGate:  # fmt: skip
     """Judge one file: a history if it has commits, otherwise two versions."""
-    from perf_gate.sides import better_by_column, opened
+    from perf_gate.benchmark_files import opened
 
-    value = options["value"]
-    table = opened(first, [value] if isinstance(value, str) else list(value), read, better_by_column(options["better"]))
+    table = opened(first, options["value"], read, options["better"])
     if commit is None and version is None and base is None and new is None:
-        commit = table.column_of_commits(_FEWEST_COMMITS)
+        commit = table.column_of("commit", _FEWEST_COMMITS)
     if commit is not None:
         chosen = {name: policy[name] for name in ("missing", "inconclusive")}
         return gate_history(table, commit, since=since, slower_than=slower_than, **chosen)

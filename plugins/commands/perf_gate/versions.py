@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_gate.benchmark_runs import LongTable, Runs, machine_difference, match
+from perf_gate.benchmark_runs import LongTable, Runs, machine_difference, match, quantile
 from perf_statistics.gating import (
     FEWEST_ROUNDS,
     Estimates,
@@ -108,14 +108,14 @@ def _within(side: Runs) -> tuple[float, float]:
     squares, counts = [], []
     for own in side.of_sessions():
         counts.append(float(own.number.sum()))
-        middle, values = float(np.median(own.value)), own.value
+        middle, values = quantile(own.value), own.value
         if (own.number > 1).any():
             squares.append(float(np.nanmean(own.deviation**2)) / middle**2)
         elif len(values) >= _FROM_DECILES:
-            squares.append((float(np.subtract(*np.percentile(values, [90, 10]))) / _DECILES / middle) ** 2)
+            squares.append(((quantile(values, 0.9) - quantile(values, 0.1)) / _DECILES / middle) ** 2)
         elif len(values) > 1:
             squares.append(float(np.var(values, ddof=1)) / middle**2)
-    return (math.sqrt(sum(squares) / len(squares)) if squares else math.nan), float(np.mean(counts))
+    return (math.sqrt(sum(squares) / len(squares)) if squares else math.nan), sum(counts) / len(counts)
 
 
 def _by_round(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
@@ -257,6 +257,7 @@ class VersionGate(Result):
     is_strict: bool  # whether pass means that all are below the limit with 95% confidence
     reader: str  # format of the files
     program: str  # that ran the benchmarks, if the files name it
+    commands: tuple[str, str] | None  # of both versions, if the files name one of each
 
     def __len__(self) -> int:
         return len(self.benchmarks)
@@ -375,7 +376,7 @@ def gate_versions(
         detect_run_order(*sides, better, design, matched.counted[name], scale)
         for name, sides, better, scale in zip(matched.names, runs, larger.tolist(), seconds.tolist(), strict=True)
     )
-    values = np.array([[np.median(side.value) for side in sides] for sides in runs]).T
+    values = np.array([[quantile(side.value) for side in sides] for sides in runs]).T
     rounding = np.array([order.rounding for order in orders])
     log_threshold, machines = math.log(threshold), ""
     variation = SessionVariation(np.full(len(orders), np.nan), ("",) * len(orders))
@@ -418,6 +419,7 @@ def gate_versions(
         is_strict=is_strict,
         reader=first.reader if first.reader == second.reader else "",
         program=second.program,
+        commands=None if None in (commands := (first.command, second.command)) else commands,  # type: ignore[arg-type]
     )
 
 

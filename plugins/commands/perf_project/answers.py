@@ -237,8 +237,7 @@ def _component_plot(projection: Projection) -> Plot:
                         shape="diamond"))  # fmt: skip
     is_time = model.unit in ("s", "ms", "us", "ns")
     y = Axis("time", model.unit or "", "time" if is_time else "linear", (0.0, None))
-    return Plot("components", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=4.4, width=1.0,
-                legend="below")  # fmt: skip
+    return Plot("components", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=4.4, width=1.0)
 
 
 def _efficiency_plot(projection: Projection) -> Plot:
@@ -261,5 +260,4 @@ def _efficiency_plot(projection: Projection) -> Plot:
         marks += [Line(places, middle, colour=colour, width=1.0),
                   Points(places, middle, name, colour, low=low, high=high)]  # fmt: skip
     y = Axis("efficiency", limits=(0.0, None), format=".0%")
-    return Plot("efficiency", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=2.4, width=1.0,
-                legend="below")  # fmt: skip
+    return Plot("efficiency", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=2.4, width=1.0)

@@ -17,7 +17,7 @@ import perfcore
 from perf_project.extrapolation import LAW_SCALES, power_of_scales
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
-from perf_tables.suites import paths_of
+from perf_tables.meanings import paths_of
 from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, SeparateRuns, fields_of, known_files
 from perf_traces.scenario import parse_compute, parse_factor

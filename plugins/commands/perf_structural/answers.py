@@ -535,7 +535,7 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
     low = min(0.0, float(result.actual.min()))
     x, y = Axis(shortened(result.at_name)), Axis(shortened(result.name), limits=(low, None))
     counts = result.place_counts()
-    runs = Plot("runs", marks, x, y, width=0.75 if counts.sum() else 0.0, legend="above")
+    runs = Plot("runs", marks, x, y, width=0.75 if counts.sum() else 0.0)
     if not counts.sum():
         return [runs]
     # Even if the predicted distributions are right; a valley if they are too narrow, a hill if too wide.

@@ -20,7 +20,7 @@ from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, 
 
 if TYPE_CHECKING:
     from perf_lost_cycles.default_fits import DefaultFit
-    from perf_lost_cycles.lca import CategoryCandidates, LcaModel
+    from perf_lost_cycles.lca import LcaModel
     from perf_lost_cycles.modgen import ModgenModel
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
@@ -48,24 +48,24 @@ def lca_report(model: LcaModel, data: Any = None) -> Report:
     categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories)} categories"
     name = f"{categories} of {Path(model.origin.source).name} over {column}{held_text}"
     largest = max(range(len(part)), key=lambda k: part[k])
-    fit = model.categories[largest]
-    share = Figure(f"share of {fit.name}", part[largest], format=".0%", key="largest_share")
+    name_of_largest, fit = model.names[largest], model.default_fits[largest][0]
+    share = Figure(f"share of {name_of_largest}", part[largest], format=".0%", key="largest_share")
     figures, options = model.statistics, model.origin.options
     median, worst = (
         Figure(f"{word} error of the sum", figures[key] or 0.0, format=".1%", key=key)
         for word, key in (("median", "median_relative_error"), ("largest", "max_relative_error"))
     )
-    formula = f"{fit.model.text(factor, _DIGITS)}{f' {unit}' if unit else ''}"
+    formula = f"{fit.text(factor, _DIGITS)}{f' {unit}' if unit else ''}"
     over = column if factor == column else f"{model.factor}={column}"
     fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
     criterion, r2 = str(options["criterion"]), figures["r2_centered"]
     return Report(
         title=name,
-        answer=f"{fit.name} is {share.text} of the time, {formula} ({name})",
+        answer=f"{name_of_largest} is {share.text} of the time, {formula} ({name})",
         figures=[share, median, worst],
         tables=_lca_tables(model, part),
         draw=lambda: _lca_plots(model, part),
-        next=_fit_command(model, LcaOptions(show=fit.name)) if options.get("show") is None else "",
+        next=_fit_command(model, LcaOptions(show=name_of_largest)) if options.get("show") is None else "",
         details=[
             f"{figures['n_points']} points of {model.value_name}{f' [{unit}]' if unit else ''} over {over}{fixed}; "
             f"weights: {options['weights']}; default models: {', '.join(options['models'])}",
@@ -104,7 +104,7 @@ def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
         )
 
     order = sorted(range(len(part)), key=lambda k: -part[k])
-    rows = [(model.names[k], part[k], model.categories[k].model) for k in order]
+    rows = [(model.names[k], part[k], model.default_fits[k][0]) for k in order]
     of_fit = [
         Column("coefficients ± SE", lambda row: coefficients(row[2]), key=()),
         Column("R^2", lambda row: row[2].r2, format=_plain, key="r2_centered"),
@@ -125,9 +125,9 @@ def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
     where = Column("where the form comes from", lambda row: row[2].origin)
     candidates = [
         Table([Column("model", form), *of_fit, Column("note", note), where],
-              [(fit.name, None, candidate) for candidate in fit.candidates], f"All default models of {fit.name}")
-        for fit in model.categories
-        if fit.name == model.origin.options.get("show")
+              [(name, None, candidate) for candidate in fits], f"All default models of {name}")
+        for name, fits in zip(model.names, model.default_fits, strict=True)
+        if name == model.origin.options.get("show")
     ]  # fmt: skip
     brief = Table([*columns[:2], formulas, of_fit[1], of_fit[3]], rows, importance="brief")
     return [brief, categories, *candidates, replace(categories, title="", importance="data")]
@@ -139,28 +139,27 @@ def _plain(value: float) -> str:
 
 def _lca_plots(model: LcaModel, part: Sequence[float]) -> list[Plot]:
     """Return ``curves`` of the largest category or of the one of ``show``, ``curves-2`` of the next."""
-    selected = [fit for fit in model.categories if fit.name == model.origin.options.get("show")]
-    largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_DRAWN]
-    fits = selected or [model.categories[k] for k in largest]
-    height = 4.1 if selected else 2.7 if len(fits) > 2 else 0.0
-    remainder = len(part) - len(fits)
-    note = f"the {len(fits)} largest categories; {remainder} more" if remainder and not selected else ""
+    selected = [k for k, name in enumerate(model.names) if name == model.origin.options.get("show")]
+    drawn = selected or sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_DRAWN]
+    height = 4.1 if selected else 2.7 if len(drawn) > 2 else 0.0
+    remainder = len(part) - len(drawn)
+    note = f"the {len(drawn)} largest categories; {remainder} more" if remainder and not selected else ""
     return [
-        replace(_category_plot(model, fit, bool(selected)), name=f"curves-{k}" if k > 1 else "curves", height=height,
-                note=note if k == 1 else "")
-        for k, fit in enumerate(fits, 1)
+        replace(_category_plot(model, k, bool(selected)), name=f"curves-{number}" if number > 1 else "curves",
+                height=height, note=note if number == 1 else "")
+        for number, k in enumerate(drawn, 1)
     ]  # fmt: skip
 
 
-def _category_plot(model: LcaModel, fit: CategoryCandidates, has_names: bool) -> Plot:
+def _category_plot(model: LcaModel, category: int, has_names: bool) -> Plot:
     """Return measured points, all default models of a category, the chosen one heavy.
 
     With names each model has its own colour, and its formula in the legend.
     """
-    levels, number = model.fitted_points[model.factor], model.names.index(fit.name)
+    levels, fits = model.fitted_points[model.factor], model.default_fits[category]
     over = np.geomspace(levels.min(), levels.max(), _DRAWN_POINTS)
-    measured, spread = model.fitted_values[number], np.nan_to_num(model.category_table().spread[:, number])
-    usable = [c for c in fit.candidates if None not in c.coefficients]
+    measured, spread = model.fitted_values[category], np.nan_to_num(model.category_table().spread[:, category])
+    usable = [c for c in fits if None not in c.coefficients]
     marks: list[Mark] = []
     for number in range(len(usable) - 1, -1, -1):
         candidate = usable[number]
@@ -175,15 +174,15 @@ def _category_plot(model: LcaModel, fit: CategoryCandidates, has_names: bool) ->
     marks.append(Points(levels, measured, "measured", **errors))
     top, bottom = np.nanmax(measured + spread), min(0.0, float(np.nanmin(measured - spread)))
     limits = (bottom - 0.03 * top, 1.15 * top) if top > 0 else (None, None)
-    share = "" if fit.model.r2 is None else f"R^2 centered {fit.model.r2:.4f}"
-    formula = shortened(fit.model.text(model.factor_name), 40)
+    share = "" if fits[0].r2 is None else f"R^2 centered {fits[0].r2:.4f}"
+    formula = shortened(fits[0].text(model.factor_name), 40)
     gap = "   " if len(formula) + len(share) <= _WIDEST_TITLE else "\n"
     return Plot(
         "curves",
         marks,
         Axis(model.factors[model.factor], scale="log", base=2, limits=(levels.min() / 1.1, levels.max() * 1.1)),
         Axis(model.value_name, model.unit or "", limits=limits),
-        title=f"{shortened(fit.name)}\n{formula}{gap if share else ''}{share}",
+        title=f"{shortened(model.names[category])}\n{formula}{gap if share else ''}{share}",
     )
 
 
@@ -322,7 +321,7 @@ def _modgen_plots(model: ModgenModel, shares: Floats) -> list[Plot]:
     total, predicted = model.measured()[1], model.predicted()[1]
     marks = [Rule([0.0], "y", style="solid"), *_total_points(model, predicted, predicted / total - 1.0)]
     x, y = Axis("model, total", model.unit or "", "log"), Axis("relative error of the total", format=".0%")
-    return [_against(model, parts), Plot("residuals", marks, x, y, legend="below"), _share_areas(model, parts)]
+    return [_against(model, parts), Plot("residuals", marks, x, y), _share_areas(model, parts)]
 
 
 def _total_points(model: ModgenModel, x: Floats, y: Floats) -> list[Mark]:
@@ -345,7 +344,7 @@ def _against(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) ->
     low = max(low, high / _WIDEST_RANGE)
     marks += [*_total_points(model, total, predicted), Line([low, high], [low, high], colour="muted", width=0.7)]
     x, y = (Axis(name, model.unit or "", "log", (low, high)) for name in ("measured", "model"))
-    return Plot("against", marks, x, y, legend="below")
+    return Plot("against", marks, x, y)
 
 
 def _share_areas(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]) -> Plot:
@@ -364,4 +363,4 @@ def _share_areas(model: ModgenModel, parts: Sequence[tuple[list[int], str, str]]
     scale: Any = "log" if levels[-1] / levels[0] > 8.0 else "linear"
     x = Axis(model.columns[symbol], scale=scale, limits=(levels[0], levels[-1]), base=2)
     y = Axis("share of the measured time", limits=(0.0, 1.0), format=".0%")
-    return Plot("shares", marks, x, y, legend="below")
+    return Plot("shares", marks, x, y)

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.category_sum import CategorySum
 from perf_lost_cycles.default_fits import in_factor
 from perf_lost_cycles.default_models import (
     ANY,
@@ -26,7 +25,8 @@ from perf_lost_cycles.default_models import (
 )
 from perf_lost_cycles.forms import term_values
 from perf_lost_cycles.generation import generate_model
-from perf_lost_cycles.lca import LcaModel, fit_categories
+from perf_lost_cycles.lca import LcaModel, lca_model
+from perf_lost_cycles.modgen import ModgenModel
 from perf_lost_cycles.options import LcaOptions, ModgenOptions
 from perf_views.contents import (
     Action,
@@ -65,21 +65,17 @@ def r2_cell(value: float | None, link: Link | None = None) -> Cell:
     return Cell("-" if value is None else f"{value:.4f}", link, shade)
 
 
-def refit(model: CategorySum, names: Sequence[str], models: Sequence[DefaultModel]) -> CategorySum:
+def refit(model: ModgenModel, names: Sequence[str], models: Sequence[DefaultModel]) -> ModgenModel:
     """Return the model that the fitter would make of the same observations."""
-    table, root = model.category_table(), np.array(model.root_weights)
-    new_model: CategorySum
+    table, root, given = model.category_table(), np.array(model.root_weights), model.origin.options
+    new_model: ModgenModel
     if isinstance(model, LcaModel):
-        lca_options = build(LcaOptions, model.origin.options, "lca")
-        categories = fit_categories(table, model.factor, models, lca_options, root, CATEGORY)
-        new_model = msgspec.structs.replace(model, categories=categories)
+        new_model = lca_model(table, model.factor, models, build(LcaOptions, given, "lca"), root, CATEGORY)
     else:
-        options = build(ModgenOptions, model.origin.options, "modgen")
-        new_model = generate_model(table, models, options, root, ~model.fitted)
-        notes = tuple(dict.fromkeys([*model.notes, *new_model.notes]))
-        new_model = msgspec.structs.replace(new_model, notes=notes)
-    changed = {**model.origin.options, "models": list(names)}
-    return msgspec.structs.replace(new_model, origin=msgspec.structs.replace(model.origin, options=changed))
+        new_model = generate_model(table, models, build(ModgenOptions, given, "modgen"), root, ~model.fitted)
+    origin = msgspec.structs.replace(model.origin, options={**given, "models": list(names)})
+    notes = tuple(dict.fromkeys([*model.notes, *new_model.notes]))
+    return msgspec.structs.replace(new_model, notes=notes, origin=origin)
 
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
@@ -199,7 +195,7 @@ def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> Def
     return DefaultModel(category, "|".join(factors), formula, model.origin)
 
 
-def difference_blocks(before: CategorySum, after: CategorySum, category: str, symbol: str) -> tuple[Block, ...]:
+def difference_blocks(before: ModgenModel, after: ModgenModel, category: str, symbol: str) -> tuple[Block, ...]:
     """Return tables of what changes."""
     names, old, new = before.names, before.averages(), after.averages()
     factors = before.shown_names
@@ -266,7 +262,7 @@ def _differ(one: float | None, other: float | None) -> bool:
     return r2_cell(one).text != r2_cell(other).text
 
 
-def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
+def formulae_blocks(model: ModgenModel, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
     """Return the candidates with where they are from and how often each was chosen, and the form to change them."""
     names = tuple(model.origin.options["models"])
     try:
@@ -297,14 +293,14 @@ def formulae_blocks(model: CategorySum, category: str, symbol: str, file: Path |
 class Edit:
     """What an edit of formulas makes."""
 
-    model: CategorySum
+    model: ModgenModel
     summary: str
     blocks: tuple[Block, ...]  # what becomes different
     files: tuple[FileEdit, ...]  # the models file, and the model's own file where it has one
 
 
 def formulae_edit(
-    model: CategorySum,
+    model: ModgenModel,
     category: str,
     symbol: str,
     form: Query,

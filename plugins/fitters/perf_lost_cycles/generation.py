@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,10 @@ import numpy.typing as npt
 
 import perfcore
 from perf_formulas.formula import Formula
-from perf_lost_cycles.category_sum import Measured
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
 from perf_lost_cycles.forms import Form, Grid, Terms, weighted_r2
 from perf_lost_cycles.generate import Generated, generate
-from perf_lost_cycles.modgen import CategoryFit, Generation, ModgenModel, UsedModel, generation_of
+from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, Measured, ModgenModel, Step, UsedModel
 from perf_lost_cycles.options import ModgenOptions
 from perf_lost_cycles.table import category_facts, category_table, root_weights
 from perf_statistics.batched import fit_subsets
@@ -28,6 +28,8 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
+_R2_DIGITS = 5
+
 
 @dataclass(frozen=True)
 class FormFit:
@@ -36,7 +38,6 @@ class FormFit:
     series: Ints
     coefficients: Floats
     standard_errors: Floats
-    covariance: Floats  # inverse of the weighted X'X; times the error variance, the covariance of the coefficients
     residuals: Floats  # weighted
     leave_one_out: Floats
 
@@ -59,13 +60,12 @@ def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFi
         fits = fit_subsets(designs, design_of, targets, [list(range(size))])
         for number, design in enumerate(designs):
             rows = np.flatnonzero(design_of == number)
-            coefficients, covariance = fits.coefficients[rows, 0], fits.covariance[number, 0]
+            coefficients = fits.coefficients[rows, 0]
             form_fits.append(
                 FormFit(
                     series=series[rows],
                     coefficients=coefficients,
                     standard_errors=fits.standard_errors[rows, 0],
-                    covariance=covariance,
                     residuals=targets[rows] - coefficients @ design.T,
                     leave_one_out=fits.leave_one_out[rows, 0],
                 )
@@ -185,7 +185,6 @@ def _model(
                     terms=tuple(map(texts.__getitem__, form)),
                     coefficients=tuple(fit.coefficients[row].tolist()),
                     standard_errors=tuple(map(finite, fit.standard_errors[row].tolist())),
-                    covariance=tuple(map(tuple, fit.covariance.tolist())),
                     n_points=len(points),
                     sum_of_squares=float(squares[row]),
                     r2_centered=finite(float(r2[row])),
@@ -212,6 +211,48 @@ def _model(
         ),
         generations=tuple(generations),
     )
+
+
+def generation_of(generated: Generated, terms: Terms, categories: Sequence[int], points: Ints) -> Generation:
+    """Return the steps as a file keeps them."""
+    arrays = [*generated.instances, generated.tuple_forms, generated.steps.form, generated.steps.result]
+    used = np.unique(np.concatenate([array.ravel() for array in arrays]))
+    used = used[used >= 0]
+    renumber = np.full(len(generated.forms.forms) + 1, -1, dtype=np.int64)  # the last place answers for -1
+    renumber[used] = np.arange(len(used))
+    numbers = {number for form in used.tolist() for number in generated.forms.forms[form]}
+    texts = {number: terms.text(number) for number in numbers}
+    factors = tuple(
+        FactorLines(
+            symbol=terms.symbols[lines.factor],
+            lines=tuple(tuple(points[line].tolist()) for line in lines.points),
+            left_out=lines.too_short,
+            chosen=_rows(renumber[chosen]),
+            r2=_r2_rows(r2),
+        )
+        for lines, chosen, r2 in zip(generated.lines, generated.instances, generated.instance_r2, strict=True)
+    )
+    steps = generated.steps
+    columns = (steps.category, renumber[steps.form], steps.n_tuples, renumber[steps.result], steps.score)
+    return Generation(
+        categories=tuple(categories),
+        points=tuple(points.tolist()),
+        forms=tuple(tuple(texts[number] for number in generated.forms.forms[form]) for form in used.tolist()),
+        factors=factors,
+        tuples=tuple(points[generated.tuples].tolist()),
+        tuple_forms=_rows(renumber[generated.tuple_forms]),
+        tuple_r2=_r2_rows(generated.tuple_r2),
+        steps=tuple(Step(*row) for row in zip(*(column.tolist() for column in columns), strict=True)),
+    )
+
+
+def _rows(array: Ints) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, array.tolist()))
+
+
+def _r2_rows(array: Floats) -> tuple[tuple[float | None, ...], ...]:
+    rounded = np.round(array, _R2_DIGITS).tolist()
+    return tuple(tuple(None if math.isnan(value) else value for value in row) for row in rounded)
 
 
 class ModgenFitter(Fitter):

@@ -6,25 +6,21 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import msgspec
 import numpy as np
 
 import perfcore
-from perf_formulas.formula import Formula
-from perf_formulas.parser import FormulaError
-from perf_lost_cycles.category_sum import (
-    ALL_POINTS,
-    LEFT_OUT,
-    CategorySum,
-    Line,
-    Measured,
-    figures_of_total,
-    form_text,
-    one_category,
-)
 from perf_lost_cycles.default_fits import DefaultFit, fit_default_models, in_factor
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
-from perf_lost_cycles.forms import term_values
+from perf_lost_cycles.modgen import (
+    LEFT_OUT,
+    CategoryFit,
+    FactorLines,
+    Generation,
+    Measured,
+    ModgenModel,
+    UsedModel,
+    one_category,
+)
 from perf_lost_cycles.options import CRITERIA, LcaOptions
 from perf_lost_cycles.table import category_facts, category_table, root_weights
 from perf_statistics.goodness import r_squared
@@ -35,7 +31,7 @@ from perfcore.contracts import Fitter
 from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
-from perfcore.models.model import Origin, Parameter, Points
+from perfcore.models.model import Origin, Points
 from perfcore.models.points import Rival
 from perfcore.models.ranking import Candidate, Ranking
 from perfcore.report import Report
@@ -44,47 +40,20 @@ from perfcore.report import Report
 _NEARBY = 2.0
 
 
-class CategoryCandidates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One category with all of its default models."""
-
-    name: str
-    candidates: tuple[DefaultFit, ...]  # best first; the first is the category's model
-
-    def __post_init__(self) -> None:
-        if not self.candidates or None in self.candidates[0].coefficients:
-            raise ValueError(f"category {self.name!r} has no model")
-
-    @property
-    def model(self) -> DefaultFit:
-        return self.candidates[0]
-
-
-class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A model for each category over one factor; the application's model is their sum.
-
-    Attributes
-    ----------
-    factor : str
-        Symbol in formulas of the one of `columns` that varies.
-    categories : tuple of CategoryCandidates
-    """
-
-    factor: str
-    categories: tuple[CategoryCandidates, ...]
+class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
+    """The model of `modgen` over one factor: one line of points, of which each category has its best default model."""
 
     kind: ClassVar[str] = "lost cycles of one factor"
 
     def __post_init__(self) -> None:
-        if not self.categories or len(self.categories) != len(self.observations.values):
-            raise ValueError("there are not as many categories as columns of observations, or none")
-        if self.factor not in self.columns or set(self.observations.points) != set(self.columns):
-            raise ValueError("the observations are not those of the model's factors")
-        candidates = [candidate for category in self.categories for candidate in category.candidates]
-        try:
-            for text in dict.fromkeys((self.factor, *(text for c in candidates for text in (c.formula, *c.terms)))):
-                Formula(text)
-        except FormulaError as error:
-            raise ValueError(str(error)) from None
+        super().__post_init__()
+        if len({factor.symbol for each in self.generations for factor in each.factors}) != 1:
+            raise ValueError("the categories are not over one factor")
+
+    @property
+    def factor(self) -> str:
+        """Symbol in formulas of the one of `columns` that varies."""
+        return self.generations[0].factors[0].symbol
 
     @property
     def factors(self) -> Mapping[str, str]:
@@ -98,7 +67,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     @property
     def held(self) -> dict[str, float]:
         """The other parameters as texts call them, each at its only level."""
-        names, points = shown_names(self.columns), self.observations.points
+        points, names = self.observations.points, shown_names(self.columns)
         return {names[symbol]: points[symbol][0] for symbol in self.columns if symbol != self.factor}
 
     @property
@@ -106,11 +75,9 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.ones(len(self.observations.total), dtype=np.int64)
 
     @functools.cached_property
-    def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
-        return tuple(
-            (self.in_factor(each.model.terms), np.array(each.model.coefficients, dtype=np.float64))
-            for each in self.categories
-        )
+    def default_fits(self) -> tuple[tuple[DefaultFit, ...], ...]:
+        """All default models of each category (C,), the chosen one first."""
+        return tuple(tuple(fit for fit, _ in self.fits_on(name, self.factor, 0)) for name in self.names)
 
     def in_factor(self, terms: Sequence[str]) -> tuple[str, ...]:
         """Return terms in the factor's own symbol."""
@@ -119,19 +86,19 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Return terms of each default model of a category whose coefficients its points determine, best first."""
         n_points = int(np.isfinite(self.fitted_values[category]).sum())
-        known = [c for c in self.categories[category].candidates if None not in c.coefficients]
+        known = [c for c in self.default_fits[category] if None not in c.coefficients]
         return tuple(dict.fromkeys(self.in_factor(c.terms) for c in known if len(c.terms) < n_points))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         coordinates, chosen = one_category(points, self.factors, self.names)
         values_by_category = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0)
         alternatives = []
-        for number, category in enumerate(self.categories):
-            r2 = category.model.r2_leave_one_out
+        for number, name in enumerate(self.names):
+            r2 = self.categories[number].r2_leave_one_out
             if r2 is None or chosen not in (None, number):
                 continue
             others = values_by_category.sum(axis=1) - values_by_category[:, number]
-            for candidate in category.candidates[1:]:
+            for candidate in self.default_fits[number][1:]:
                 if candidate.r2_leave_one_out is None or None in candidate.coefficients:
                     continue
                 if 1.0 - candidate.r2_leave_one_out > _NEARBY * (1.0 - r2):
@@ -139,33 +106,9 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
                 design = self.design(self.in_factor(candidate.terms), coordinates)
                 values = np.maximum(design @ np.array(candidate.coefficients, dtype=np.float64), 0.0)
                 figure = f"leave-one-out R^2 {candidate.r2_leave_one_out:.4f} instead of {r2:.4f}"
-                name = f"{category.name} = {candidate.text(self.factor_name)}"
-                alternatives.append(Rival(name, figure, values if chosen is not None else others + values))
+                text = f"{name} = {candidate.text(self.factor_name)}"
+                alternatives.append(Rival(text, figure, values if chosen is not None else others + values))
         return tuple(alternatives)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(
-            Parameter(f"{each.name}: {in_factor(term, self.factor_name)}", float(value or 0.0), error, self.unit)
-            for each in self.categories
-            for term, value, error in zip(
-                each.model.terms, each.model.coefficients, each.model.standard_errors, strict=True
-            )
-        )
-
-    @property
-    def statistics(self) -> dict[str, float | int | str | None]:
-        """Figures of the sum of the categories that were measured at each point, against the total."""
-        # A term may be infinite where none of its categories was measured.
-        design = np.nan_to_num(term_values(self.terms, self.fitted_points), posinf=0.0, neginf=0.0)
-        predicted = np.maximum(design @ self.coefficients, 0.0) * np.isfinite(self.fitted_values.T)
-        return {
-            "n_points": len(predicted),
-            "n_categories": len(self.categories),
-            "n_parameters": sum(len(each.model.terms) for each in self.categories),
-            "criterion": str(self.origin.options["criterion"]),
-            **figures_of_total(np.array(self.observations.total), predicted.sum(axis=1)),
-        }
 
     def report(self, data: Any = None) -> Report:
         """Return the largest category with its model, and all categories."""
@@ -174,23 +117,11 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         return lca_report(self, data)
 
     def texts(self) -> tuple[str, ...]:
-        return tuple(each.model.text(self.factor_name) for each in self.categories)
+        return tuple(fits[0].text(self.factor_name) for fits in self.default_fits)
 
     def averages(self) -> dict[str, list[float | None]]:
-        models = [each.model for each in self.categories]
-        return {self.factor: [fit.r2 for fit in models], LEFT_OUT: [fit.r2_leave_one_out for fit in models]}
-
-    def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
-        """Return the only line of a category: all of its points."""
-        number = self.names.index(category)
-        fit = self.categories[number].model
-        label = ", ".join(f"{name}={value:g}" for name, value in self.held.items()) or ALL_POINTS
-        points = np.flatnonzero(np.isfinite(self.fitted_values[number]))
-        return (Line(label, points, fit.r2, form_text(self.in_factor(fit.terms), self.shown_names)),)
-
-    def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
-        fits = self.categories[self.names.index(category)].candidates
-        return tuple((fit, number == 0) for number, fit in enumerate(fits))
+        fits = self.categories
+        return {self.factor: [fit.r2_centered for fit in fits], LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
 
 
 class LcaFitter(Fitter):
@@ -238,30 +169,19 @@ class LcaFitter(Fitter):
 
     def fit(self, data: Any, options: LcaOptions, **parts: Any) -> LcaModel:
         table, factor, root, column = _prepare(data, options)
-        return LcaModel(
-            origin=Origin("lca", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
-            value_name=table.value_name,
-            unit=table.unit,
-            notes=table.notes,
-            columns=dict(table.columns),
-            observations=Measured.of(table, has_spread=True),
-            root_weights=tuple(root.tolist()),
-            set_aside=(),
-            factor=factor,
-            categories=fit_categories(table, factor, find_models(options.models), options, root, column),
-        )
+        return lca_model(table, factor, find_models(options.models), options, root, column)
 
     def rank(self, data: Any, options: LcaOptions, **parts: Any) -> Ranking:
         table, factor, root, column = _prepare(data, options)
         shown = [name == options.show or options.show is None for name in table.categories]
         chosen, several, name = table.only(np.array(shown)), sum(shown) > 1, table.shown_names[factor]
-        categories = fit_categories(chosen, factor, find_models(options.models), options, root, column)
+        _, fits_of = _fit_categories(chosen, factor, find_models(options.models), options, root, column)
         candidates = []
-        for category, values in zip(categories, chosen.values.T, strict=True):
-            total, prefix = float(np.nansum((values * root) ** 2)), f"{category.name}: " if several else ""
-            for fit in category.candidates:
+        for category, fits, values in zip(chosen.categories, fits_of, chosen.values.T, strict=True):
+            total, prefix = float(np.nansum((values * root) ** 2)), f"{category}: " if several else ""
+            for fit in fits:
                 candidates.append(Candidate((prefix + fit.form(name),), _figures(fit, total, several), fit.note))
-        kinds = "each category" if several else categories[0].name
+        kinds = "each category" if several else chosen.categories[0]
         summary = (
             f"{len(candidates)} default models of {kinds} over {name}: {len(table)} points of "
             f"{table.value_name}, weights {options.weights}",
@@ -271,11 +191,61 @@ class LcaFitter(Fitter):
         return Ranking(summary, tuple(candidates))
 
 
-def fit_categories(
+def lca_model(
     table: CategoryTable, factor: str, models: Sequence[DefaultModel], options: LcaOptions, root: Floats, column: str
-) -> tuple[CategoryCandidates, ...]:
-    """Fit every default model of each category over one factor, each where the category was measured."""
-    categories, shown = [], table.shown_names[factor]
+) -> LcaModel:
+    """Return the model of a table by category over one factor."""
+    chosen, fits_of = _fit_categories(table, factor, models, options, root, column)
+    categories, generations = [], []
+    patterns, pattern = np.unique(np.isfinite(table.values).T, axis=0, return_inverse=True)
+    for name, values, (fit, *_) in zip(table.categories, table.values.T, fits_of, strict=True):
+        assert fit.sum_of_squares is not None  # it was judged
+        categories.append(
+            CategoryFit(
+                name=name,
+                terms=tuple(in_factor(term, factor) for term in fit.terms),
+                coefficients=tuple(value or 0.0 for value in fit.coefficients),
+                standard_errors=fit.standard_errors,
+                n_points=int(np.isfinite(values).sum()),
+                sum_of_squares=fit.sum_of_squares,
+                r2_centered=fit.r2,
+                r2_leave_one_out=fit.r2_leave_one_out,
+            )
+        )
+    for number, measured in enumerate(patterns):
+        members, points = np.flatnonzero(pattern.ravel() == number).tolist(), tuple(np.flatnonzero(measured).tolist())
+        forms = tuple(dict.fromkeys(categories[k].terms for k in members))
+        line = tuple(forms.index(categories[k].terms) for k in members)
+        r2 = tuple(categories[k].r2_centered for k in members)
+        lines = (FactorLines(factor, (points,), 0, (line,), (r2,)),)
+        generations.append(Generation(tuple(members), points, forms, lines, (), (), (), ()))
+    used = {model: [name for name, of in zip(table.categories, chosen, strict=True) if model in of] for model in models}
+    model = LcaModel(
+        origin=Origin("lca", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
+        value_name=table.value_name,
+        unit=table.unit,
+        notes=table.notes,
+        columns=dict(table.columns),
+        observations=Measured.of(table, has_spread=True),
+        root_weights=tuple(root.tolist()),
+        set_aside=(),
+        categories=tuple(categories),
+        default_models=tuple(
+            UsedModel(tuple(names), factor, model.formula, model.terms, model.coefficients, model.origin)
+            for model, names in used.items()
+            if names
+        ),
+        generations=tuple(generations),
+    )
+    vars(model)["default_fits"] = tuple(fits_of)  # which a model that is loaded fits again
+    return model
+
+
+def _fit_categories(
+    table: CategoryTable, factor: str, models: Sequence[DefaultModel], options: LcaOptions, root: Floats, column: str
+) -> tuple[list[tuple[DefaultModel, ...]], list[tuple[DefaultFit, ...]]]:
+    """Return the default models of each category over one factor, and their fits if it was measured, best first."""
+    fits_of, shown = [], table.shown_names[factor]
     chosen = [models_for(models, name, factor, table.columns[factor]) for name in table.categories]
     for name, category_models in zip(table.categories, chosen, strict=True):
         if not category_models:
@@ -297,8 +267,8 @@ def fit_categories(
                 f"{shown}, and none of its default models has fewer coefficients; measure at more, or "
                 f"leave it out with --where '{column}!={name}'"
             )
-        categories.append(CategoryCandidates(name, fits))
-    return tuple(categories)
+        fits_of.append(fits)
+    return chosen, fits_of
 
 
 def _prepare(data: Any, options: LcaOptions) -> tuple[CategoryTable, str, Floats, str]:

@@ -3,25 +3,99 @@
 from __future__ import annotations
 
 import functools
-import math
+import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_formulas.formula import Formula, renamed, sum_of_terms
-from perf_lost_cycles.category_sum import ALL_POINTS, LEFT_OUT, CategorySum, Line, figures_of_total, form_text
+from perf_lost_cycles.bounds import run_bounds
 from perf_lost_cycles.default_fits import DefaultFit, fit_default_models, in_factor
-from perf_lost_cycles.forms import Terms
-from perf_lost_cycles.generate import Generated
-from perfcore.base.arrays import Floats
-from perfcore.base.errors import OptionError, PerfError, UnknownNameError
-from perfcore.models.model import Parameter
+from perf_lost_cycles.forms import term_values
+from perf_statistics.goodness import finite, r_squared
+from perf_tables.category_table import CategoryTable, by_category
+from perf_tables.points import check_coverage, named_points
+from perfcore.base.arrays import Booleans, Floats, Ints
+from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.models.model import Model, Parameter, Points
+from perfcore.models.points import DesignRows, Observed, measurements_for
 from perfcore.report import Report
 
-_R2_DIGITS = 5
+CATEGORY = "category"  # the variable that names one
+TOTAL = "total"  # the sum of all categories, which is what a model predicts by default
+ALL_POINTS, LEFT_OUT = "all points", "leave-one-out"
+
+_NUMBERS_AT_ONCE = 1 << 22  # in the arrays of one part of a prediction, 32 MB
+_MOST_NAMED = 3  # categories in a remark
+
+
+def category_points(
+    user_points: Any, columns: Mapping[str, str], categories: Sequence[str]
+) -> tuple[dict[str, Floats], Ints]:
+    """Check points at which to predict."""
+    points, index = named_points(user_points, columns, {CATEGORY: (TOTAL, *categories)}, usual=TOTAL)
+    return points, index[CATEGORY] - 1
+
+
+def one_category(
+    points: Points, columns: Mapping[str, str], categories: Sequence[str]
+) -> tuple[dict[str, Floats], int | None]:
+    """Checked points of one category; None for the total."""
+    coordinates, which = category_points(points, columns, categories)
+    numbers = np.unique(which).tolist()
+    if len(numbers) > 1:
+        raise OptionError("points of several categories: one, or the total, is expected")
+    return coordinates, None if numbers[0] < 0 else int(numbers[0])
+
+
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The measurements, those set aside included."""
+
+    points: dict[str, tuple[float, ...]]  # factors by symbol
+    values: tuple[tuple[float | None, ...], ...]  # for each category its times; None if it was not measured
+    total: tuple[float, ...]
+    repetitions: tuple[int, ...]
+    spread: tuple[tuple[float | None, ...], ...] = ()  # standard deviations of repeated runs, as `values`
+
+    def __post_init__(self) -> None:
+        columns = (*self.points.values(), *self.values, *self.spread, self.repetitions)
+        if not self.total or any(len(column) != len(self.total) for column in columns):
+            raise ValueError("the observations have columns of different lengths, or none")
+
+    @classmethod
+    def of(cls, table: CategoryTable, has_spread: bool = False) -> Measured:
+        """Return the observations of a table by category."""
+        return cls(
+            points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
+            values=_columns(table.values),
+            total=tuple(table.total.tolist()),
+            repetitions=tuple(table.repetitions.tolist()),
+            spread=_columns(table.spread) if has_spread else (),
+        )
+
+
+def _columns(table: Floats) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(map(finite, column)) for column in table.T.tolist())
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of points along a factor, the others held."""
+
+    label: str  # what is held, such as ``P=24``
+    points: Ints
+    r2: float | None  # centered, of the form that was chosen on it; None if the category is constant along it
+    form: str  # that form; empty if none could be judged
+
+
+def form_text(terms: Sequence[str], names: Mapping[str, str]) -> str:
+    """Return a form without its constants, its factors as texts call them."""
+    shown = [renamed(term, names) for term in terms]
+    return " + ".join(f"({term})" if " " in term else term for term in shown)
 
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,15 +105,13 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     terms: tuple[str, ...]  # formulas of the factors
     coefficients: tuple[float, ...]  # in the unit of the data
     standard_errors: tuple[float | None, ...]  # none where the data do not determine them
-    covariance: tuple[tuple[float, ...], ...]  # unscaled, the inverse of the weighted X'X
     n_points: int  # to which it was fitted
     sum_of_squares: float  # weighted residuals
     r2_centered: float | None  # centered, weighted; of the fit, and of predicting each point from the others
     r2_leave_one_out: float | None
 
     def __post_init__(self) -> None:
-        lengths = {len(self.terms), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
-        if len(lengths) > 1 or not self.terms or any(len(row) != len(self.terms) for row in self.covariance):
+        if len({len(self.terms), len(self.coefficients), len(self.standard_errors)}) > 1 or not self.terms:
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
 
     def text(self, names: Mapping[str, str], digits: int = 6) -> str:
@@ -98,58 +170,16 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...]
 
 
-def generation_of(
-    generated: Generated, terms: Terms, categories: Sequence[int], points: npt.NDArray[np.int64]
-) -> Generation:
-    """Return the steps as a file keeps them."""
-    arrays = [*generated.instances, generated.tuple_forms, generated.steps.form, generated.steps.result]
-    used = np.unique(np.concatenate([array.ravel() for array in arrays]))
-    used = used[used >= 0]
-    renumber = np.full(len(generated.forms.forms) + 1, -1, dtype=np.int64)  # the last place answers for -1
-    renumber[used] = np.arange(len(used))
-    numbers = {number for form in used.tolist() for number in generated.forms.forms[form]}
-    texts = {number: terms.text(number) for number in numbers}
-    factors = tuple(
-        FactorLines(
-            symbol=terms.symbols[lines.factor],
-            lines=tuple(tuple(points[line].tolist()) for line in lines.points),
-            left_out=lines.too_short,
-            chosen=_rows(renumber[chosen]),
-            r2=_r2_rows(r2),
-        )
-        for lines, chosen, r2 in zip(generated.lines, generated.instances, generated.instance_r2, strict=True)
-    )
-    steps = generated.steps
-    columns = (steps.category, renumber[steps.form], steps.n_tuples, renumber[steps.result], steps.score)
-    return Generation(
-        categories=tuple(categories),
-        points=tuple(points.tolist()),
-        forms=tuple(tuple(texts[number] for number in generated.forms.forms[form]) for form in used.tolist()),
-        factors=factors,
-        tuples=tuple(points[generated.tuples].tolist()),
-        tuple_forms=_rows(renumber[generated.tuple_forms]),
-        tuple_r2=_r2_rows(generated.tuple_r2),
-        steps=tuple(Step(*row) for row in zip(*(column.tolist() for column in columns), strict=True)),
-    )
-
-
 def mean_r2(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Average over lines or tuples (R, K) of each category's R^2; None where none is defined."""
     table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
     return [float(column[np.isfinite(column)].mean()) if np.isfinite(column).any() else None for column in table.T]
 
 
-def _rows(array: npt.NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    return tuple(map(tuple, array.tolist()))
+class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+    """The sum of the models of an application's categories, each linear in terms of the factors.
 
-
-def _r2_rows(array: Floats) -> tuple[tuple[float | None, ...], ...]:
-    rounded = np.round(array, _R2_DIGITS).tolist()
-    return tuple(tuple(None if math.isnan(value) else value for value in row) for row in rounded)
-
-
-class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
-    """The sum of the models of an application's categories.
+    A category that its formula makes negative, outside of the data, counts as 0; `remarks` names it.
 
     Attributes
     ----------
@@ -159,6 +189,13 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         How the models came about, for categories that were measured at the same points together.
     """
 
+    value_name: str
+    unit: str | None
+    notes: tuple[str, ...]  # what a user should know about the rows of the data
+    columns: dict[str, str]  # parameters: symbol in formulas to the column's name in the data
+    observations: Measured
+    root_weights: tuple[float, ...]  # square roots of the points' weights
+    set_aside: tuple[int, ...]  # observations that the model was not fitted to
     categories: tuple[CategoryFit, ...]
     default_models: tuple[UsedModel, ...]
     generations: tuple[Generation, ...]
@@ -184,8 +221,208 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         if {number for each in self.generations for number in each.categories} != set(range(len(names))):
             raise ValueError("a category was generated in no step, or in several")
 
+    def views(self, data: Any = None, file: Path | None = None) -> Any:
+        """Return the page that judges and edits the model; it fits models anew, and is loaded when it is shown."""
+        return importlib.import_module("perf_lost_cycles.views").LostCyclesViews(self, file)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories (C)."""
+        return tuple(category.name for category in self.categories)
+
+    @property
+    def formula(self) -> str:
+        return "\n".join(f"{name} = {text}" for name, text in zip(self.names, self.texts(), strict=True))
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """Parameters that formulas have: symbol to the column's name in the data."""
+        return self.columns
+
+    @property
+    def fitted(self) -> Booleans:
+        """Which observations the model was fitted to (n,)."""
+        is_fitted = np.ones(len(self.observations.total), dtype=np.bool_)
+        is_fitted[list(self.set_aside)] = False
+        return is_fitted
+
+    @property
+    def fitted_points(self) -> dict[str, Floats]:
+        """Points that the model was fitted to, by factor (n,)."""
+        return {symbol: np.array(self.observations.points[symbol])[self.fitted] for symbol in self.factors}
+
+    @property
+    def fitted_values(self) -> Floats:
+        """Measured times of each category at these points (C, n); NaN if there are none."""
+        return np.array(self.observations.values, dtype=np.float64)[:, self.fitted]
+
+    @property
+    def fitted_repetitions(self) -> Ints:
+        """Runs that each of these points stands for (n,)."""
+        return np.array(self.observations.repetitions)[self.fitted]
+
+    def category_table(self) -> CategoryTable:
+        """Return the observations as the model was fitted to them."""
+        points, values = self.observations.points, np.array(self.observations.values, dtype=np.float64).T
+        spread = np.array(self.observations.spread, dtype=np.float64).T
+        return CategoryTable(
+            points={symbol: np.array(column) for symbol, column in points.items()},
+            columns=self.columns,
+            categories=self.names,
+            values=values,
+            repetitions=np.array(self.observations.repetitions),
+            spread=spread if spread.size else np.full(values.shape, np.nan),
+            total=np.array(self.observations.total),
+            unit=self.unit,
+            value_name=self.value_name,
+            source=self.origin.source,
+        )
+
+    def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
+        """Return values of terms (n, F); None if one is not finite."""
+        values = term_values(terms, points)
+        return values if np.isfinite(values).all() else None
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        return {**self.factors, CATEGORY: CATEGORY}
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        return {CATEGORY: (TOTAL, *self.names)}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        return {symbol: (float(v.min()), float(v.max())) for symbol, v in self.fitted_points.items()}
+
+    @functools.cached_property
+    def terms(self) -> tuple[str, ...]:
+        """All terms that occur (F)."""
+        return tuple(dict.fromkeys(term for category_terms, _ in self.formulas for term in category_terms))
+
+    @functools.cached_property
+    def coefficients(self) -> Floats:
+        """Coefficients of each category in all terms (F, C)."""
+        place = {text: k for k, text in enumerate(self.terms)}
+        matrix = np.zeros((len(place), len(self.names)))
+        for number, (terms, values) in enumerate(self.formulas):
+            matrix[[place[text] for text in terms], number] = values
+        return matrix
+
+    def predict_array(self, points: Points, interval: float | None = None) -> Floats:
+        if interval is not None:
+            check_coverage(interval)
+        coordinates, which = category_points(points, self.factors, self.names)
+        values = np.empty(len(which))
+        length = max(1, _NUMBERS_AT_ONCE // sum(self.coefficients.shape))
+        for begin in range(0, len(which), length):
+            part = slice(begin, begin + length)
+            design = self.design(self.terms, {symbol: column[part] for symbol, column in coordinates.items()})
+            of_categories, chosen = np.maximum(design @ self.coefficients, 0.0), which[part]
+            values[part] = np.where(
+                chosen < 0, of_categories.sum(axis=1), of_categories[np.arange(len(chosen)), chosen]
+            )
+        if interval is None:
+            return values
+        return np.column_stack([values, run_bounds(self, coordinates, which, values, interval)])
+
+    def observed(self, data: Any, where: str | None = None) -> Observed:
+        options, names = self.origin.options, self.names
+        roles = {role: options.get(role) for role in ("value", "category", "unit")}
+        runs = measurements_for(self, data, options.get("where") if where is None else where, roles)
+        is_zero = options.get("absent") == "zero"
+        joining = {name: options[name] for name in ("total", "aggregate", "duplicates") if name in options}
+        table = by_category(runs, absent="zero" if is_zero else "unknown", **joining)
+        if not set(names) & set(table.categories):
+            raise DataError(f"{table.source}: has none of the model's categories ({', '.join(names[:5])})")
+        of_part = np.full((len(table), len(names)), 0.0 if is_zero else np.nan)
+        for number, name in enumerate(names):
+            if name in table.categories:
+                of_part[:, number] = table.values[:, table.categories.index(name)]
+        return Observed(
+            points={**table.points, CATEGORY: np.full(len(table), TOTAL)},
+            labels=tuple(table.describe(number) for number in range(len(table))),
+            value=table.total,
+            unit=table.unit,
+            source=table.source,
+            parts=tuple(names),
+            of_part=of_part,
+        )
+
+    def design(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats:
+        """Return values of terms (n, F), at factors by symbol (n,)."""
+        values = term_values(terms, points)
+        wrong = ~np.isfinite(values)
+        if wrong.any():
+            place, term = (int(number) for number in np.argwhere(wrong)[0])
+            point = ", ".join(f"{self.shown_names[symbol]}={numbers[place]:g}" for symbol, numbers in points.items())
+            raise DataError(f"term {renamed(terms[term], self.shown_names)!r} is {values[place, term]} at {point}")
+        return values
+
+    def design_rows(self, points: Points) -> DesignRows:
+        """Return rows of the categories' models; those that have the same terms and points are one.
+
+        The covariance of the errors is estimated from the residuals, so that the variance of the total at hand is the
+        one of its prediction bounds.
+        """
+        coordinates, chosen = one_category(points, self.factors, self.names)
+        total = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0).sum(axis=1)
+        relative = self.origin.options["weights"] == "relative"
+        with np.errstate(divide="ignore"):
+            weights = 1.0 / total if relative else np.ones(len(total))
+        measured, values, formulas = self.fitted_points, self.fitted_values, self.formulas
+        root = np.array(self.root_weights)[self.fitted]
+        together: dict[tuple[tuple[str, ...], bytes], list[int]] = {}
+        for category in range(len(formulas)) if chosen is None else (chosen,):
+            key = formulas[category][0], np.isfinite(values[category]).tobytes()
+            together.setdefault(key, []).append(category)
+        rows, new, errors = [], [], []
+        for (terms, pattern), members in together.items():
+            is_measured = np.frombuffer(pattern, dtype=np.bool_)
+            freedom = int(is_measured.sum()) - len(terms)
+            if freedom <= 0:
+                raise DataError("the data leave no degree of freedom, so the noise is unknown; measure more points")
+            # A term may be infinite where none of these categories was measured.
+            design = np.where(is_measured[:, None], term_values(terms, measured), 0.0) * root[:, None]
+            of_members = np.where(is_measured, values[members].sum(axis=0), 0.0) * root
+            coefficients = np.sum([formulas[category][1] for category in members], axis=0)
+            rows.append(design)
+            new.append(self.design(terms, coordinates) * weights[:, None])
+            errors.append((of_members - design @ coefficients) / np.sqrt(freedom))
+        return DesignRows(
+            measured=tuple(rows),
+            asked=tuple(new),
+            errors=np.asarray(np.array(errors) @ np.array(errors).T),
+            scale=1.0 / weights,
+            points=measured,
+            repetitions=self.fitted_repetitions,
+            unit=self.unit,
+        )
+
+    def remarks(self, points: Points) -> list[str]:
+        coordinates, which = category_points(points, self.factors, self.names)
+        each = self.design(self.terms, coordinates) @ self.coefficients
+        tiny = 1e-9 * np.abs(each).sum(axis=1)  # what rounding makes of a 0
+        negative = (each < -tiny[:, None]) & ((which < 0)[:, None] | (which[:, None] == np.arange(each.shape[1])))
+        limits = {symbol: (values.min(), values.max()) for symbol, values in self.fitted_points.items()}
+        lines = []
+        for place in range(len(which)):
+            parts = [
+                f"{self.shown_names[symbol]} was {low:g} to {high:g}"
+                for symbol, (low, high) in limits.items()
+                if not low <= coordinates[symbol][place] <= high
+            ]
+            texts = [f"extrapolated: {', '.join(parts)}"] if parts else []
+            below = np.flatnonzero(negative[place]).tolist()
+            if below:
+                names = ", ".join(self.names[k] for k in below[:_MOST_NAMED])
+                texts.append(f"negative, taken as 0: {names}{', ...' if len(below) > _MOST_NAMED else ''}")
+            lines.append("; ".join(texts))
+        return lines
+
     @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
+        """Terms of each category as formulas of the factors, and their coefficients."""
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
@@ -202,12 +439,15 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return np.array(self.observations.values, dtype=np.float64).T, np.array(self.observations.total)
 
     def predicted(self) -> tuple[Floats, Floats]:
-        """Return the model at the measured points: each category (n, C), and the total (n,)."""
+        """Return the model at the measured points: each category (n, C), and the sum of those measured there (n,)."""
         points = {symbol: np.array(values) for symbol, values in self.observations.points.items()}
-        each = np.maximum(self.design(self.terms, points) @ self.coefficients, 0.0)
-        return each, each.sum(axis=1)
+        # A term may be infinite if none of its categories was measured at a point.
+        design = np.nan_to_num(term_values(self.terms, points), posinf=0.0, neginf=0.0)
+        each = np.maximum(design @ self.coefficients, 0.0)
+        return each, np.where(np.isfinite(self.measured()[0]), each, 0.0).sum(axis=1)
 
     def lines(self, category: str, symbol: str) -> tuple[Line, ...]:
+        """Return the lines of a category over a factor."""
         generation, place = self._generation(category)
         factor = next(factor for factor in generation.factors if factor.symbol == symbol)
         names, points = self.shown_names, self.observations.points
@@ -222,6 +462,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         )
 
     def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
+        """Return default models fitted along one line, and whether each was chosen: that one first, then the best."""
         if category not in self.names:
             raise UnknownNameError("category", category, self.names)
         if symbol not in self.columns:
@@ -237,7 +478,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
             np.array(self.observations.points[symbol])[points],
             values[points],
             np.array(self.root_weights)[points],
-            "loo",
+            str(self.origin.options["criterion"]),
         )
         form = set(generation.forms[best]) if best >= 0 else set()
         chosen = [{in_factor(term, symbol) for term in fit.terms} == form for fit in fits]
@@ -268,6 +509,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
             "n_points": int((~aside).sum()),
             "n_categories": len(self.categories),
             "n_parameters": sum(len(category.terms) for category in self.categories),
+            "criterion": str(self.origin.options["criterion"]),
             **figures_of_total(total[~aside], model[~aside]),
         }
         if aside.any():
@@ -293,9 +535,26 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return modgen_report(self, data)
 
     def averages(self) -> dict[str, list[float | None]]:
+        """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
         fits = self.categories
         of_all = {ALL_POINTS: [fit.r2_centered for fit in fits], LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
         return {**self.overview(), **of_all}
 
     def texts(self) -> tuple[str, ...]:
+        """Return the model of each category as a person reads it (C,)."""
         return tuple(category.text(self.shown_names) for category in self.categories)
+
+
+def figures_of_total(measured: Floats, predicted: Floats, prefix: str = "") -> dict[str, float | None]:
+    """Return the relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error."""
+    squares = float(((measured - predicted) ** 2).sum())
+    total = float((measured**2).sum())
+    centered = float(((measured - measured.mean()) ** 2).sum())
+    errors = np.abs(predicted - measured)[measured > 0.0] / measured[measured > 0.0]
+    return {
+        f"{prefix}median_relative_error": float(np.median(errors)) if len(errors) else None,
+        f"{prefix}max_relative_error": float(errors.max()) if len(errors) else None,
+        # A statistic that begins with r2 ends with its kind.
+        f"r2_{prefix}uncentered": float(r_squared(squares, total)) if total > 0.0 else None,
+        f"r2_{prefix}centered": float(r_squared(squares, centered)) if centered > 0.0 else None,
+    }

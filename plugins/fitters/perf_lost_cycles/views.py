@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from perf_lost_cycles.category_sum import LEFT_OUT, CategorySum
 from perf_lost_cycles.default_fits import DefaultFit
 from perf_lost_cycles.default_models import VARIABLE
 from perf_lost_cycles.forms import term_values
@@ -25,6 +24,7 @@ from perf_lost_cycles.formulae import (
     formulae_edit,
     r2_cell,
 )
+from perf_lost_cycles.modgen import LEFT_OUT, ModgenModel
 from perf_statistics.goodness import normal_quantiles
 from perf_views import contents as page
 from perf_views.drawable import answer_blocks
@@ -40,14 +40,14 @@ _CURVE_POINTS = 100
 _MOST_ACROSS = 7  # categories that stand side by side, as in the paper; more stand below one another
 
 
-def worst_first(model: CategorySum) -> list[str]:
+def worst_first(model: ModgenModel) -> list[str]:
     """Return the categories, those first whose model of all points fits worst; constant ones last."""
     *_, of_points = [column for name, column in model.averages().items() if name != LEFT_OUT]
     order = np.argsort([np.inf if r2 is None else r2 for r2 in of_points], kind="stable")
     return [model.names[k] for k in order.tolist()]
 
 
-def overview_blocks(model: CategorySum, query: page.Query) -> tuple[page.Block, ...]:
+def overview_blocks(model: ModgenModel, query: page.Query) -> tuple[page.Block, ...]:
     """Return the table, how to choose its rows where there are many, and the ways to all else."""
     part = query.get(_NAME, "")
     found = [model.names.index(name) for name in worst_first(model) if part.casefold() in name.casefold()]
@@ -67,7 +67,7 @@ def overview_blocks(model: CategorySum, query: page.Query) -> tuple[page.Block, 
     return tuple(blocks)
 
 
-def _table(model: CategorySum, chosen: Sequence[int], count: int) -> page.Table:
+def _table(model: ModgenModel, chosen: Sequence[int], count: int) -> page.Table:
     values = np.array(model.observations.values, dtype=np.float64)
     shares = np.nansum(values, axis=1) / sum(model.observations.total)
     names = [model.names[k] for k in chosen]
@@ -97,7 +97,7 @@ def _to_category(name: str) -> page.Link:
     return page.Link("", (CATEGORY, name))
 
 
-def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page.Block, ...]:
+def fitting_blocks(model: ModgenModel, category: str, symbol: str) -> tuple[page.Block, ...]:
     """Return the R^2 of each instance: each combination of levels of the other factors."""
     lines, name = model.lines(category, symbol), model.shown_names[symbol]
     links = (
@@ -123,7 +123,7 @@ def fitting_blocks(model: CategorySum, category: str, symbol: str) -> tuple[page
     return page.Text((f"{mean} Click a number to see its candidates.",), links=links), table
 
 
-def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]:
+def category_blocks(model: ModgenModel, category: str) -> tuple[page.Block, ...]:
     """Return the model of a category over all factors: its constants, how well it does, and where it is from."""
     number = model.names.index(category)
     averages = [
@@ -151,7 +151,7 @@ def category_blocks(model: CategorySum, category: str) -> tuple[page.Block, ...]
     )
 
 
-def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
+def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tuple[page.Block, ...]:
     """Return candidates with their constants, plots, and points."""
     on_line, name, observed = model.lines(category, symbol)[line], model.shown_names[symbol], model.category_table()
     candidates, number = model.fits_on(category, symbol, line), model.names.index(category)
@@ -174,7 +174,7 @@ def fit_blocks(model: CategorySum, category: str, symbol: str, line: int) -> tup
     errors = np.nan_to_num(spread)
     ends = {"low": y - errors, "high": y + errors} if errors.any() else {}
     marks.append(Points(x, y, "measured", is_filled=False, **ends))
-    curves = Plot("curves", marks, Axis(name), Axis("time", model.unit or ""), height=4.0, legend="below")
+    curves = Plot("curves", marks, Axis(name), Axis("time", model.unit or ""), height=4.0)
     residuals: list[page.Graph] = []
     if predicted:
         values = (y - predicted[0]) * np.array(model.root_weights)[points]
@@ -219,7 +219,7 @@ def _curve(fit: DefaultFit, x: Floats) -> Floats:
 class LostCyclesViews:
     """Views of a model by category."""
 
-    def __init__(self, model: CategorySum, file: Path | None = None, stored: bytes | None = None) -> None:
+    def __init__(self, model: ModgenModel, file: Path | None = None, stored: bytes | None = None) -> None:
         self._model, self._file = model, file
         # An edit is refused where somebody else has written the file since.
         self._stored = stored if stored is not None or file is None or not file.exists() else file.read_bytes()
@@ -229,7 +229,7 @@ class LostCyclesViews:
         return self._model.title
 
     @property
-    def model(self) -> CategorySum:
+    def model(self) -> ModgenModel:
         """The model, so that the page can save it."""
         return self._model
 

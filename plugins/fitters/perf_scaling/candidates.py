@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perf_scaling.options import Given
+from perf_scaling.options import MOST_EXPONENT, Given
 from perf_scaling.posterior import few_paths
 from perf_scaling.terms import Factor, function_slope, product_text, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
@@ -422,6 +422,7 @@ class _Regression:
             fitted = coefficients @ [product_values(factors, self.levels) for factors in design]
         else:  # exponents as they are written, and the factor that goes with them
             exponents = np.array([[float(f"{exponent:.3g}") for exponent in row[1:]] for row in coefficients.tolist()])
+            exponents = exponents.clip(-MOST_EXPONENT, MOST_EXPONENT)  # steeper than any law: noise of tiny times
             logs = np.stack([np.log(level) for level in self.levels.values()], axis=1)
             powers = exponents @ logs.T
             coefficients = np.exp(np.mean(np.log(values) - powers, axis=1))[:, None]

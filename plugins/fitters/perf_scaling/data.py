@@ -12,16 +12,8 @@ import numpy as np
 
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
-from perf_tables.confounders import (
-    Spread,
-    further_parameters,
-    pooled_runs,
-    refuse_unnamed_factors,
-    refuse_unnamed_text,
-    spread_of_rows,
-    unnamed_text,
-)
-from perf_tables.suites import paths_of
+from perf_tables.confounders import further_parameters, refuse_unnamed_factors, refuse_unnamed_text, unnamed_text
+from perf_tables.meanings import Spread, paths_of, pooled_runs, spread_of_rows
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import (

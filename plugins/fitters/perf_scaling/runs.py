@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import spread_columns
+from perf_tables.meanings import spread_columns
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.data.columns import named_columns

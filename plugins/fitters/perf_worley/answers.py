@@ -318,7 +318,7 @@ def _model_plot(model: PhaseModel, curve: UtilizationCurve | None, x: Axis, orig
     ends = "0" if np.isinf(most) else f"0 and {most:g}"
     marks.append(Line(np.concatenate(times) - origin, shown, f"model, cut at {ends}" if is_cut else "model"))
     marks += _numbered(model, origin)
-    return Plot("model", marks, x, Axis(label, limits=(0.0, 1.08 * top)), height=4.5, width=1.0, legend="above")
+    return Plot("model", marks, x, Axis(label, limits=(0.0, 1.08 * top)), height=4.5, width=1.0)
 
 
 def _numbered(model: PhaseModel, origin: float) -> list[Mark]:
@@ -367,7 +367,7 @@ def _activity_plot(model: PhaseModel, x: Axis, origin: float) -> Plot:
     marks.append(Rule(edges[1:-1], colour="paper", style="solid"))
     top = min(activities[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0
     y = Axis("locations (mean)", limits=(0.0, top))
-    return Plot("activity", marks, x, y, "activity by phase", 2.5, 1.0, legend="below")
+    return Plot("activity", marks, x, y, "activity by phase", 2.5, 1.0)
 
 
 def _break_plot(model: PhaseModel, x: Axis, origin: float) -> Plot:
@@ -391,7 +391,7 @@ def _break_plot(model: PhaseModel, x: Axis, origin: float) -> Plot:
     counts = [entry.n_phases for entry in model.sequence]
     y = Axis("phases", limits=(min(counts) - 0.5, max(counts) + 0.5), ticks=_whole(counts))
     title = f"breakpoints by number of phases{' before they were refined' if moved else ''}"
-    return Plot("breaks", marks, x, y, title, 3.0, 1.0, legend="below")
+    return Plot("breaks", marks, x, y, title, 3.0, 1.0)
 
 
 def _error_plot(model: PhaseModel) -> Plot:

@@ -1,31 +1,41 @@
-"""Utilization of processors as the tools of sysstat record it: mpstat and sadf."""
+"""Utilization of processors as the tools of sysstat record it: mpstat and sadf.
+
+Busy is what is neither idle nor iowait: a processor that waits for I/O has nothing to run, so another process could
+have it. Time that a hypervisor took (steal) is busy, since it was not to be had.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
 
 from perf_io.options import CpuOptions
 from perf_io.text import decode_document, numbered_lines
-from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
 from perfcore.reading.source import Reader, Source
 
+_DAY_S = 86_400
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ?([AaPp])\.?[Mm]\.?)?")
+_STARTS = re.compile(rb'\s*\{\s*"sysstat"\s*:')
+_TIME_OF_DAY = re.compile(rb'"timestamp"\s*:\s*"')
+_DATE = re.compile(rb'"file-date"\s*:|"timestamp"\s*:\s*\{')
+_TABLE = b"# hostname;interval;timestamp"
+_EVENT = "-1"  # stands for the interval in lines about restarts and in comments
+_ALL = ("-1", "all")  # how the tables call all processors together
+_UNKNOWN_ZONE = "of an unknown zone"
+_HOW_TO_RECORD = (
+    "holds no utilization of processors; record it with `mpstat -P ALL 1 -o JSON`, or export it with `sadf -j -- -u -P "
+    "ALL` or `sadf -d -- -u -P ALL`"
+)
 
-def shares_of(idle: Floats, iowait: Floats, steal: Floats) -> dict[str, Floats]:
-    """All measures, by name, of shares of a processor's time."""
-    # Printed with two digits, the parts may sum to a little more than 1.
-    available = np.clip(idle + iowait, 0.0, 1.0)
-    return {"busy": 1.0 - available, "available": available, "iowait": iowait, "steal": steal}
 
-
-class CpuLoad(msgspec.Struct):
+class _CpuLoad(msgspec.Struct):
     """One processor in one interval, in per cent of its time; `user` and `system` are older names of two fields."""
 
     cpu: str | int
@@ -43,90 +53,95 @@ class CpuLoad(msgspec.Struct):
     gnice: float = 0.0
 
 
-class CpuShares:
-    """Collects records of processors, then gives them as a series.
+class _Timestamp(msgspec.Struct):
+    """As sadf writes it; mpstat writes a text."""
 
-    Busy is what is neither idle nor iowait: a processor that waits for I/O has nothing to run, so another process could
-    have it. Time that a hypervisor took (steal) is busy, since it was not to be had.
-    """
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._times: list[float] = []
-        self._rows: list[int] = []
-        self._cpus: list[int] = []
-        self._values: list[tuple[float, float, float]] = []
-        self._names: dict[str, int] = {}
-
-    @property
-    def last_time(self) -> float | None:
-        """Time of the latest record in seconds; None before the first."""
-        return self._times[-1] if self._times else None
-
-    def add(self, time_s: float, cpu: str, percent: Mapping[str, float]) -> None:
-        if not self._times or time_s != self._times[-1]:
-            self._times.append(time_s)
-        self._rows.append(len(self._times) - 1)
-        self._cpus.append(self._names.setdefault(cpu, len(self._names)))
-        online = any(percent.values())
-        shares = tuple(percent.get(name, 0.0) for name in ("idle", "iowait", "steal"))
-        self._values.append(shares if online else (np.nan,) * 3)  # type: ignore[arg-type]
-
-    def add_loads(self, time_s: float, loads: Sequence[CpuLoad]) -> None:
-        for load in loads:
-            percent = msgspec.structs.asdict(load)
-            self.add(time_s, str(percent.pop("cpu")), percent)
-
-    def series(self, measures: Sequence[str], notes: Sequence[str] = ()) -> Series:
-        """One column for each processor and measure; NaN where a processor was offline or not recorded."""
-        if not self._times:
-            raise InputError(
-                self._source,
-                "holds no utilization of processors; record it with `mpstat -P ALL 1 -o JSON`, or export it with "
-                "`sadf -j -- -u -P ALL` or `sadf -d -- -u -P ALL`",
-            )
-        table = np.full((3, len(self._names), len(self._times)), np.nan)
-        table[:, self._cpus, self._rows] = np.array(self._values).T / 100.0
-        by_name = shares_of(*table)
-        columns: dict[str, Floats] = {
-            f"cpu {cpu} {measure}": by_name[measure][row] for cpu, row in self._names.items() for measure in measures
-        }
-        try:
-            return Series(np.array(self._times), columns, "s", source=self._source, notes=notes)
-        except DataError as error:
-            problem = str(error).removeprefix(f"{self._source}: ")
-            raise InputError(self._source, f"{problem}; was the clock set back? cut the file there") from None
+    date: str
+    time: str
+    tz: str = ""
+    utc: int = 0
 
 
-_DAY_S = 86_400
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ?([AaPp])\.?[Mm]\.?)?")
-_STARTS = re.compile(rb'\s*\{\s*"sysstat"\s*:')
-_TIME_OF_DAY = re.compile(rb'"timestamp"\s*:\s*"')
+class _Sample(msgspec.Struct, rename="kebab"):
+    timestamp: str | _Timestamp | None = None
+    cpu_load: tuple[_CpuLoad, ...] = ()
+    cpu_load_all: tuple[_CpuLoad, ...] = ()  # sadf's name until sysstat 12
 
 
-S = TypeVar("S")
-
-
-class _Host(msgspec.Struct, Generic[S]):
+class _Host(msgspec.Struct):
     nodename: str = "unknown host"
     date: str = "an unknown date"
-    statistics: tuple[S, ...] = ()
+    statistics: tuple[_Sample, ...] = ()
 
 
-class _Hosts(msgspec.Struct, Generic[S]):
-    hosts: tuple[_Host[S], ...]
+class _Hosts(msgspec.Struct):
+    hosts: tuple[_Host, ...]
 
 
-class _Document(msgspec.Struct, Generic[S]):
-    sysstat: _Hosts[S]
+class _Document(msgspec.Struct):
+    sysstat: _Hosts
 
 
-class _MpstatSample(msgspec.Struct, rename="kebab"):
-    timestamp: str
-    cpu_load: tuple[CpuLoad, ...] = ()
+class _Load(NamedTuple):
+    """Per cent of the time of one processor, by what it was spent in."""
+
+    time_s: float
+    cpu: str
+    percent: Mapping[str, float]
 
 
-class MpstatReader(Reader):
+class _SysstatReader(Reader):
+    """One column for each processor and measure; NaN where a processor was offline or not recorded."""
+
+    Options = CpuOptions
+    description: ClassVar[str]
+
+    def read(self, source: Source, options: CpuOptions) -> Series:
+        notes: list[str] = []
+        loads = list(self._loads(source, notes))
+        if not loads:
+            raise InputError(source.name, _HOW_TO_RECORD)
+        # Records of one time follow one another; a clock that is set back is refused below.
+        times = np.array([load.time_s for load in loads])
+        begins = np.append(True, times[1:] != times[:-1])
+        cpus = {cpu: row for row, cpu in enumerate(dict.fromkeys(load.cpu for load in loads))}
+        table = np.full((3, len(cpus), int(begins.sum())), np.nan)
+        table[:, [cpus[load.cpu] for load in loads], np.cumsum(begins) - 1] = np.transpose([
+            [load.percent.get(name, 0.0) / 100.0 for name in ("idle", "iowait", "steal")]
+            if any(load.percent.values())
+            else [np.nan] * 3  # offline
+            for load in loads
+        ])  # fmt: skip
+        idle, iowait, steal = table
+        available = np.clip(idle + iowait, 0.0, 1.0)  # printed with two digits, parts may sum to a little more
+        shares = {"busy": 1.0 - available, "available": available, "iowait": iowait, "steal": steal}
+        columns = {f"cpu {cpu} {name}": shares[name][row] for cpu, row in cpus.items() for name in options.measures}
+        try:
+            return Series(times[begins], columns, "s", source=source.name, notes=notes)
+        except DataError as error:
+            problem = str(error).removeprefix(f"{source.name}: ")
+            raise InputError(source.name, f"{problem}; was the clock set back? cut the file there") from None
+
+    def _loads(self, source: Source, notes: list[str]) -> Iterator[_Load]:
+        raise NotImplementedError
+
+    def _samples(self, source: Source) -> Iterator[tuple[_Host, str, _Sample]]:
+        """Host, place in the document and sample of each interval in which processors were recorded."""
+        document = decode_document(source, _Document, self.description)
+        for position, host in enumerate(document.sysstat.hosts):
+            for number, sample in enumerate(host.statistics):
+                sample.cpu_load = sample.cpu_load or sample.cpu_load_all
+                if sample.cpu_load and sample.timestamp is not None:
+                    yield host, f"`$.sysstat.hosts[{position}].statistics[{number}]`", sample
+
+
+def _loads_of(sample: _Sample, time_s: float) -> Iterator[_Load]:
+    for load in sample.cpu_load:
+        percent = msgspec.structs.asdict(load)
+        yield _Load(time_s, str(percent.pop("cpu")), percent)
+
+
+class MpstatReader(_SysstatReader):
     """Reads what mpstat of the sysstat tools prints with ``-o JSON``.
 
     Times are seconds since midnight of the first day by the host's clock: the format's date depends on the locale of
@@ -134,147 +149,103 @@ class MpstatReader(Reader):
     that ends at its time.
     """
 
-    Options = CpuOptions
+    description = "the output of mpstat -o JSON"
 
     def sniff(self, source: Source) -> float:
         """Sure where sysstat's frame holds timestamps that are times of day, which `sadf` does not write."""
         return 0.95 if _STARTS.match(source.head) and _TIME_OF_DAY.search(source.head) else 0.0
 
-    def read(self, source: Source, options: CpuOptions) -> Series:
-        document = decode_document(source, _Document[_MpstatSample], "the output of mpstat -o JSON")
-        if len(document.sysstat.hosts) != 1:
-            raise InputError(source.name, f"is of {len(document.sysstat.hosts)} hosts; one is expected")
-        host = document.sysstat.hosts[0]
-        shares = CpuShares(source.name)
-        for number, sample in enumerate(host.statistics):
-            if not sample.cpu_load:
-                continue
-            time_s: float = _since_midnight(sample.timestamp, source.name, number)
-            last = shares.last_time
-            if last is not None:
-                days, before = divmod(last, _DAY_S)
-                # Only midnight takes a clock back by half a day or more.
-                time_s += (days + (before - time_s > _DAY_S / 2)) * _DAY_S
-            shares.add_loads(time_s, sample.cpu_load)
-        return shares.series(options.measures, [f"recorded on {host.nodename}, {host.date}; times count from midnight"])
+    def _loads(self, source: Source, notes: list[str]) -> Iterator[_Load]:
+        first: _Host | None = None
+        last = 0.0
+        for host, place, sample in self._samples(source):
+            if first is not None and host is not first:
+                raise InputError(source.name, "is of several hosts; one is expected")
+            if first is None:
+                first = host
+                notes.append(f"recorded on {host.nodename}, {host.date}; times count from midnight")
+            match = _CLOCK.fullmatch(sample.timestamp.strip()) if isinstance(sample.timestamp, str) else None
+            if match is None:
+                stamp = str(sample.timestamp)[:40]
+                raise InputError(source.name, f"timestamp {stamp!r} - at {place}; HH:MM:SS is expected")
+            hour, minute, second = (int(part) for part in match.groups()[:3])
+            hour = hour % 12 + 12 * (match[4] in "Pp") if match[4] else hour
+            time_s = hour * 3600 + minute * 60 + second
+            days, before = divmod(last, _DAY_S)
+            # Only midnight takes a clock back by half a day or more.
+            last = time_s + (days + (before - time_s > _DAY_S / 2)) * _DAY_S
+            yield from _loads_of(sample, last)
 
 
-def _since_midnight(text: str, source: str, number: int) -> int:
-    """Seconds since midnight of ``17:05:59`` or ``05:05:59 PM``."""
-    match = _CLOCK.fullmatch(text.strip())
-    if match is None:
-        problem = f"timestamp {text[:40]!r} - at `$.sysstat.hosts[0].statistics[{number}]`; HH:MM:SS is expected"
-        raise InputError(source, problem)
-    hour, minute, second = (int(part) for part in match.groups()[:3])
-    if match[4] is not None:
-        hour = hour % 12 + 12 * (match[4] in "Pp")
-    return hour * 3600 + minute * 60 + second
-
-
-_JSON_TIME = re.compile(rb'"file-date"\s*:|"timestamp"\s*:\s*\{')
-_TABLE = b"# hostname;interval;timestamp"
-_EVENT = "-1"  # stands for the interval in lines about restarts and in comments
-_ALL = ("-1", "all")  # how the tables call all processors together
-
-
-class _Timestamp(msgspec.Struct):
-    date: str
-    time: str
-    tz: str = ""
-    utc: int = 0
-
-
-class _SadfSample(msgspec.Struct, rename="kebab"):
-    timestamp: _Timestamp | None = None
-    cpu_load: tuple[CpuLoad, ...] = ()
-    cpu_load_all: tuple[CpuLoad, ...] = ()  # the name until sysstat 12
-
-
-class SadfReader(Reader):
+class SadfReader(_SysstatReader):
     """Reads ``sadf -j FILE -- -u ALL -P ALL`` and ``sadf -d FILE -- -u ALL -P ALL``.
 
     Choose it for what the collector of sysstat kept over days. Times are seconds since 1970; a time without a zone
     counts as UTC, and the notes say so. Other activities in the file are passed over.
     """
 
-    Options = CpuOptions
+    description = "the output of sadf -j"
 
     def sniff(self, source: Source) -> float:
         """Sure by the tables' first line; in JSON by timestamps that have a date, which `mpstat` does not write."""
-        if source.head.startswith(_TABLE):
-            return 0.95
-        return 0.95 if _STARTS.match(source.head) and _JSON_TIME.search(source.head) else 0.0
+        is_json = _STARTS.match(source.head) and _DATE.search(source.head)
+        return 0.95 if source.head.startswith(_TABLE) or is_json else 0.0
 
-    def read(self, source: Source, options: CpuOptions) -> Series:
-        shares = CpuShares(source.name)
-        hosts_and_zones = (
-            _read_json(source, shares) if source.head.lstrip()[:1] == b"{" else _read_table(source, shares)
-        )
-        hosts, zones = (sorted(" ".join(name.split()) for name in names) for names in hosts_and_zones)
-        if len(hosts) > 1:
-            raise InputError(source.name, f"is of several hosts: {', '.join(hosts)[:120]}; export them one by one")
-        notes = [f"recorded on {hosts[0]}"] if hosts else []
-        if zones:
-            notes.append(f"times are local ({', '.join(zones)}) and taken as if they were UTC")
-        return shares.series(options.measures, notes)
+    def _loads(self, source: Source, notes: list[str]) -> Iterator[_Load]:
+        hosts, zones = set[str](), set[str]()
+        is_json = source.head.lstrip()[:1] == b"{"
+        yield from (self._of_json if is_json else self._of_table)(source, hosts, zones)
+        names, local = (sorted(" ".join(name.split()) for name in found) for found in (hosts, zones))
+        if len(names) > 1:
+            raise InputError(source.name, f"is of several hosts: {', '.join(names)[:120]}; export them one by one")
+        notes += [f"recorded on {name}" for name in names]
+        if local:
+            notes.append(f"times are local ({', '.join(local)}) and taken as if they were UTC")
 
-
-def _read_json(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
-    """Add all records; returns the hosts, and the time zones other than UTC."""
-    document = decode_document(source, _Document[_SadfSample], "the output of sadf -j")
-    zones: set[str] = set()
-    for position, host in enumerate(document.sysstat.hosts):
-        for number, sample in enumerate(host.statistics):
-            loads = sample.cpu_load or sample.cpu_load_all
-            if sample.timestamp is None or not loads:
-                continue
+    def _of_json(self, source: Source, hosts: set[str], zones: set[str]) -> Iterator[_Load]:
+        for host, place, sample in self._samples(source):
             stamp = sample.timestamp
+            stamp = stamp if isinstance(stamp, _Timestamp) else _Timestamp("", str(stamp))
             try:
                 time_s = _seconds(f"{stamp.date} {stamp.time}")
             except ValueError:
-                place = f"`$.sysstat.hosts[{position}].statistics[{number}]`; YYYY-MM-DD and HH:MM:SS are expected"
                 problem = f"timestamp {stamp.date[:20]!r}, {stamp.time[:20]!r} - at {place}"
-                raise InputError(source.name, problem) from None
+                raise InputError(source.name, f"{problem}; YYYY-MM-DD and HH:MM:SS are expected") from None
             if stamp.tz != "UTC" and not stamp.utc:
-                zones.add(stamp.tz or "of an unknown zone")
-            shares.add_loads(time_s, loads)
-    return {host.nodename for host in document.sysstat.hosts}, zones
+                zones.add(stamp.tz or _UNKNOWN_ZONE)
+            hosts.add(host.nodename)
+            yield from _loads_of(sample, time_s)
 
-
-def _read_table(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
-    """Add all records; returns the hosts, and the time zones other than UTC."""
-    hosts: set[str] = set()
-    zones: set[str] = set()
-    names: Sequence[str] | None = None  # of the section's fields; None where the section is not about processors
-    for line, text in numbered_lines(source):
-        fields = text.split(";")
-        if fields[0].startswith("#"):
-            # Softirq statistics, too, have a column CPU; only utilization has an idle share.
-            names = [field.lstrip("%") for field in fields] if {"timestamp", "CPU", "%idle"} <= set(fields) else None
-            continue
-        if names is None or fields[1:2] == [_EVENT]:
-            continue
-        if len(fields) != len(names):
-            problem = f"has {len(fields)} fields, but there are {len(names)} columns; the file is cut short"
-            raise InputError(source.name, problem, line=line)
-        row = dict(zip(names, fields, strict=True))
-        try:
-            time_s, zone = _stamp(row["timestamp"])
-            spent = {name: _percent(row[name]) for name in names[names.index("CPU") + 1 :]}
-        except ValueError as error:
-            raise InputError(source.name, str(error), line=line) from None
-        if zone:
-            zones.add(zone)
-        hosts.add(fields[0])
-        shares.add(time_s, "all" if row["CPU"] in _ALL else row["CPU"], spent)
-    return hosts, zones
+    def _of_table(self, source: Source, hosts: set[str], zones: set[str]) -> Iterator[_Load]:
+        names: Sequence[str] | None = None  # of the section's fields; None if the section is not about processors
+        for line, text in numbered_lines(source):
+            fields = text.split(";")
+            if fields[0].startswith("#"):
+                # Softirq statistics, too, have a column CPU; only utilization has an idle share.
+                is_load = {"timestamp", "CPU", "%idle"} <= set(fields)
+                names = [field.lstrip("%") for field in fields] if is_load else None
+                continue
+            if names is None or fields[1:2] == [_EVENT]:
+                continue
+            if len(fields) != len(names):
+                problem = f"has {len(fields)} fields, but there are {len(names)} columns; the file is cut short"
+                raise InputError(source.name, problem, line=line)
+            row = dict(zip(names, fields, strict=True))
+            try:
+                time_s, zone = _stamp(row["timestamp"])
+                spent = {name: _percent(row[name]) for name in names[names.index("CPU") + 1 :]}
+            except ValueError as error:
+                raise InputError(source.name, str(error), line=line) from None
+            zones |= {zone} - {""}
+            hosts.add(fields[0])
+            yield _Load(time_s, "all" if row["CPU"] in _ALL else row["CPU"], spent)
 
 
 def _stamp(text: str) -> tuple[float, str]:
     """Seconds since 1970 and a zone other than UTC, of ``2019-04-18 13:20:19 UTC`` or, with ``-U``, ``1555593619``."""
     if text.isdecimal() and text.isascii() and len(text) < 15:
         return float(text), ""
-    moment, _, zone = text.rpartition(" ") if text.count(" ") > 1 else (text, "", "of an unknown zone")
+    moment, _, zone = text.rpartition(" ") if text.count(" ") > 1 else (text, "", _UNKNOWN_ZONE)
     try:
         return _seconds(moment), "" if zone == "UTC" else zone
     except ValueError:
@@ -290,7 +261,7 @@ def _percent(text: str) -> float:
     try:
         value = float(text.replace(",", "."))  # a decimal comma, where the locale has one
     except ValueError:
-        raise ValueError(f"{text[:40]!r} is met where per cent of time are expected") from None
+        value = -1.0
     if not 0.0 <= value <= 1000.0:
         raise ValueError(f"{text[:40]!r} is met where per cent of time are expected")
     return value

@@ -1,212 +1,29 @@
-"""Columns that say how far the runs behind a mean lie apart, and how many they are.
-
-Understood are standard deviations (``sd_s``, ``time_std``, ``std dev [ms]``), standard errors (``sem``, ``stderr``) and
-half widths of 95 % confidence intervals (``ci95``), as columns of the value's unit, with a number of runs (``N``,
-``n_runs``, ``samples``, ``reps``).
-"""
+"""Columns in which rows differ that would pass for repeated runs of one point: what was varied, and not named."""
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.suites import paths_of
+from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import (
-    RUN_COLUMNS,
-    SPREADS,
-    counts_runs,
-    direction,
-    is_called_rate,
-    is_called_time,
-    is_of_spread,
-    is_run_identifier,
-    is_size,
-    plain_name,
-    shown_names,
-    spread_kind,
-    without_copies,
-    without_unit,
-    words,
-)
+from perfcore.data.columns import is_run_identifier, shown_names, without_copies
 from perfcore.data.observations import differs, distinct, numbers_of, points_of, values_of
-from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
+from perfcore.data.units import is_rate, is_time, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from perfcore.data.measurements import Measurements
 
-
-_NORMAL_95 = 1.959963984540054
-_MEAN = words("spread", "mean")[0]
-_MEAN_OF = re.compile(rf"(?:(?:{_MEAN}) )?(?P<rest>.*?)(?: (?:{_MEAN}))?")
-_FEWEST = 2.0  # runs that have a spread
-
-
-class SpreadColumns(NamedTuple):
-    """Columns about the runs behind a value."""
-
-    spread: str
-    kind: str
-    number: str | None  # column with the number of runs
-
-    @property
-    def text(self) -> str:
-        runs = f"{self.number} runs each" if self.number else "their number is unknown: two, the fewest"
-        return f"noise from {self.spread}, {runs}"
-
-
-class Spread(NamedTuple):
-    """Of each row that is kept (n,)."""
-
-    variances: Floats  # of the runs, in the value's unit squared
-    counts: Floats  # how many runs the value is the mean of
-    text: str
-
-
-def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns | None:
-    """The columns about the runs behind the value; those of another value are passed over."""
-    roles = data.roles
-    if roles.value is None:
-        return None
-    used = {*roles.parameters.values(), roles.value, *roles.category, *roles.code, *roles.system}
-    free = [str(column) for column in data.table.columns if column not in used]
-    kinds = {column: spread_kind(column) for column in free}
-    spreads = {column: (kind, rest) for column, (kind, rest) in kinds.items() if kind is not None}
-    stem = stem_of_mean(roles.value)
-    columns = [column for column, (_, rest) in spreads.items() if rest == stem]
-    if not columns and not named:
-        columns = [column for column, (_, rest) in spreads.items() if not rest]
-    columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(data.numbers(c)).any()]
-    if not columns:
-        return None
-    order = list(SPREADS)
-    spread = min(columns, key=lambda column: order.index(str(spreads[column][0])))
-    numbers = [column for column in free if counts_runs(column) and _whole(data, column)]
-    numbers += [column for column in free if counts_runs(column, True) and _whole(data, column)]
-    return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
-
-
-def stem_of_mean(column: str) -> str:
-    """Return what a value's name says, without that it is a mean."""
-    plain = plain_name(split_unit(column)[0])
-    if re.fullmatch(_MEAN, plain):
-        return ""
-    match = _MEAN_OF.fullmatch(plain)
-    return without_unit(match["rest"] if match else plain)
-
-
-def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
-    """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves."""
-    import pandas as pd
-
-    columns = spread_columns(data)
-    if columns is None:
-        return None
-    spread = data.numbers(columns.spread)[kept]
-    several = len(np.unique(cell)) < len(cell)
-    if several and (pd.Series(spread).groupby(cell).nunique() <= 1).all():
-        return None
-    if several and columns.number is not None and not counts_runs(columns.number):
-        columns = columns._replace(number=None)
-    counts = np.full(len(spread), _FEWEST)
-    if columns.number is not None:
-        counts = data.numbers(columns.number)[kept]
-    unknown = ~((spread < _LARGEST) & (spread >= 0.0) & (counts > 1.0))
-    counts[unknown] = 1.0
-    deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
-    if columns.kind == "confidence":
-        deviation /= _half_widths(counts) if columns.number else _NORMAL_95
-    if columns.kind != "deviation":
-        deviation *= np.sqrt(counts)
-    return Spread(deviation**2, counts, columns.text)
-
-
-def spread_in_words(data: Measurements) -> str | None:
-    """What is taken from where, of all rows; None where no column says how far runs lie apart."""
-    roles = data.roles
-    if spread_columns(data) is None:
-        return None
-    keys = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-    rows = data.table.groupby(keys, dropna=False, sort=False).ngroup() if keys else data.table.index
-    cell = np.asarray(rows, dtype=np.int64)
-    spread = spread_of_rows(data, np.ones(len(cell), dtype=np.bool_), cell)
-    return None if spread is None else spread.text
-
-
-def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tuple[Floats, Floats, Floats]:
-    """Means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows."""
-    counts = np.asarray(np.bincount(cell, spread.counts, minlength=n_cells), dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.bincount(cell, spread.counts * value, minlength=n_cells) / counts
-    squares = (spread.counts - 1.0) * spread.variances + spread.counts * (value - means[cell]) ** 2
-    total = np.bincount(cell, squares, minlength=n_cells)
-    scale = np.maximum(counts - 1.0, 0.0) * np.where(np.isfinite(means), means, 1.0) ** 2
-    variances: Floats = np.divide(total, scale, out=np.zeros(n_cells), where=scale > 0.0)
-    return means, counts, variances
-
-
-def _factor(column: str, unit: str | None) -> float | None:
-    """What a spread is multiplied by to be in the value's unit; None where it cannot be."""
-    column_unit = unit_of(column)
-    if column_unit is None or column_unit == unit:
-        return 1.0
-    sizes = seconds_per(column_unit), None if unit is None else seconds_per(unit)
-    return None if sizes[0] is None or sizes[1] is None else sizes[0] / sizes[1]
-
-
-def _whole(data: Measurements, column: str) -> bool:
-    """Whether a column holds whole numbers of at least 1, where it holds any."""
-    values = data.numbers(column)
-    values = values[np.isfinite(values)]
-    return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
-
-
-def _half_widths(counts: Floats) -> Floats:
-    """Half widths of 95 % intervals of a mean, in standard errors, by Student's t."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
-
-
 _APART, _CHANCE = 1.05, 0.01  # of levels that shift all points alike: their medians, and how seldom it may be chance
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
-_LARGEST = 1e100  # of a spread; squares of larger values overflow
 _FEWEST_CELLS = 2
-_SAME = 5e-3  # relative, between numbers that were rounded to three digits
-_NAMED_MEANINGS = {
-    "repetition": RUN_COLUMNS,
-    "version": words("roles", "version"),
-    "date": (*words("rows", "date"), *words("rows", "commit_date")),
-    "round": words("rows", "round"),
-    "outcome": (*words("outcome", "states"), *words("outcome", "exits")),
-    "unit": words("rows", "unit"),
-}
-NUMBERS = ("rate", "time", "size", "number", "alternative")  # what may have been measured or varied
-_GIVEN = ("parameter", "value", "alternative", "code", "system", "category")
-_NOT_VARIED = (*_GIVEN, "repetition", "identifier", "spread", "date", "round", "version")
-_TEXTS = {
-    **{kind: f"{kind} (--value, --parameter)" for kind in NUMBERS},
-    "alternative": "alternative value, a model of its own (--value)",
-    "code": "code (--path)",
-    "repetition": "repetition",
-    "version": "version (perf gate --version)",
-    "date": "date (perf gate)",
-    "round": "round (perf gate)",
-    "outcome": "outcome of the run",
-    "unit": "unit of the value",
-    "spread": "spread of runs, of another value",
-    "identifier": "identifier, not used",
-    "text": "text (--path)",
-}
-_EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _LOOKED_AT = 10_000  # levels, at even distances
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
@@ -217,7 +34,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     Those that number the runs are not among them.
     """
     _, cell = distinct([point, category])
-    free = [c for c, meaning in meanings_of(data).items() if meaning not in _NOT_VARIED]
+    free = [c for c, meaning in meanings_of(data).items() if meaning not in NOT_VARIED]
     numeric = [column for column in free if data.table[column].dtype.kind in "iuf"]
     return {c: data.numbers(c)[kept] for c in numeric if differs(data.levels(c)[0][kept], cell)}
 
@@ -288,84 +105,6 @@ def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "c
     _, point = points_of(data, kept)
     refuse_unnamed_factors(data, kept, point, pair, points)
     refuse_unnamed_text(data, unnamed_text(data, kept, point, pair, value[kept], points), by)
-
-
-_MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
-
-
-def meanings_of(data: Measurements) -> dict[str, str]:
-    """Return what each column is: asked once of measurements, for fits, gates and `perf info` alike.
-
-    A role that `perfcore.data.columns` or the user gave, or by name and values ``repetition``, ``version``, ``date``,
-    ``round``, ``outcome``, ``unit``, ``spread``, ``identifier``, ``text``, ``rate``, ``time``, ``size`` or ``number``.
-    """
-    roles = data.roles
-    named = {
-        **dict.fromkeys(roles.alternatives, "alternative"),
-        **dict.fromkeys(roles.parameters.values(), "parameter"),
-    }
-    named |= {column: role for role in ("code", "system", "category") for column in getattr(roles, role)}
-    named |= {roles.value: "value"} if roles.value else {}
-
-    def find() -> dict[str, str]:
-        return {c: named.get(c) or meaning_of(data.table[c], c) for c in map(str, data.table.columns)}
-
-    meanings: dict[str, str] = data.once(("meanings", repr(roles)), find)
-    return meanings
-
-
-def meaning_of(column: pd.Series, name: str) -> str:
-    """Return what a column without a role is, by its name and its values."""
-    plain, bare, is_number = plain_name(name), name.strip().lower(), column.dtype.kind in "iuf"
-    for meaning, names in _NAMED_MEANINGS.items():
-        is_moment = meaning != "date" or not is_number or bool((column > _EARLIEST).all())
-        if is_moment and (bare in names or plain in names):
-            return meaning
-    if is_of_spread(name):
-        return "spread"
-    kinds = {"rate": is_called_rate, "time": is_called_time, "size": is_size, "identifier": is_run_identifier}
-    return next((kind for kind, is_kind in kinds.items() if is_kind(name)), "number") if is_number else "text"
-
-
-def column_meanings(data: Measurements) -> dict[str, str]:
-    """Return what each column is as a person reads it, and the option that overrides it."""
-    roles, meanings = data.roles, meanings_of(data)
-    texts = {column: _TEXTS.get(meaning, f"{meaning} (--{meaning})") for column, meaning in meanings.items()}
-    texts |= {c: f"parameter{'' if s == c else f' {s}'} (--parameter)" for s, c in roles.parameters.items()}
-    if roles.value:
-        better, unit = direction(roles.unit or "", roles.value), f" [{roles.unit}]" if roles.unit else ""
-        texts[roles.value] = f"value{unit}{f', {better} is better' if better else ''} (--value)"
-    spread = spread_columns(data)
-    if spread is not None:
-        texts[spread.spread] = f"spread of runs ({spread.kind})"
-        texts |= {spread.number: "number of runs"} if spread.number else {}
-    counted = () if spread is None else (spread.spread, spread.number)
-    free = [c for c, meaning in meanings.items() if meaning not in _GIVEN and c not in counted]
-    return texts | _derived_columns(data, free)
-
-
-def _derived_columns(data: Measurements, columns: Sequence[str]) -> dict[str, str]:
-    """Columns that are a multiple, a ratio or a product of others, with the formula."""
-    roles = data.roles
-    used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.alternatives, *columns]
-    numbers = {c: data.numbers(c) for c in dict.fromkeys(used) if data.table[c].dtype.kind in "iuf"}
-    numbers = {c: n for c, n in numbers.items() if len(np.unique(n)) > 2 and (n > 0.0).all()}
-    derived: dict[str, str] = {}
-    candidates = [c for c in reversed(columns) if c in numbers and not is_called_time(c)]
-    for column in candidates if len(numbers) <= _MOST_DERIVED else []:
-        others = [c for c in numbers if c != column and c not in derived]
-        if is_size(column):  # what was chosen follows from nothing that was measured
-            others = [c for c in others if c != roles.value and not is_called_time(c) and not is_called_rate(c)]
-        forms = {f"{c}": numbers[c] for c in others}
-        forms |= {f"{a}/{b}": numbers[a] / numbers[b] for a in others for b in others if a != b}
-        forms |= {f"{a}*{b}": numbers[a] * numbers[b] for k, a in enumerate(others) for b in others[:k]}
-        for text, expected in forms.items():
-            factor = numbers[column] / expected
-            if np.ptp(factor) <= _SAME * factor.mean():
-                constant = f"{factor.mean():.4g} * " if abs(factor.mean() - 1.0) > _SAME else ""
-                derived[column] = f"derived, {constant}{text}: not used"
-                break
-    return derived
 
 
 class Unnamed(NamedTuple):

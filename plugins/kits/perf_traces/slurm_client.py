@@ -10,11 +10,13 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from perfcore.base.errors import OptionError, PerfError
+from perfcore.base.files import write_bytes
 
 _LIMIT_S = 120.0  # a busy controller takes its time
 _AT_ONCE = 500  # jobs in one question: a command line has an end
@@ -78,12 +80,18 @@ def check_commands(*names: str) -> None:
 
 
 def submit(
-    script: Path, words: Sequence[str], output: Path, name: str, *, ending: str = "", arguments: Sequence[str] = ()
+    script: Path, line: str, words: Sequence[str], output: Path, name: str, ending: str = "", before: str = ""
 ) -> str:
-    """Hand a script over."""
+    """Write the script of a job that runs ``python -m LINE`` of this Python, hand it over and return its number.
+
+    ``line`` and the lines ``before`` it are of the shell; ``words`` are options of `sbatch`.
+    """
+    # -P: a module of the folder where the job runs is not to be taken for one of Python's.
+    text = f"#!/bin/sh\n{before}exec {shlex.quote(sys.executable)} -P -m {line}\n"
+    write_bytes(script, text.encode("utf-8", "surrogateescape"))
     # In names of output files Slurm replaces %j and the like.
     fixed = ["--parsable", f"--job-name={name}", f"--output={str(output).replace('%', '%%')}{ending}"]
-    answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script), *arguments])
+    answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script)])
     match = _PARSABLE.fullmatch(answer.strip())
     if match is None:
         raise SchedulerError(f"sbatch --parsable prints a job's number; it printed {answer.strip()[:80]!r}")

@@ -32,6 +32,7 @@ _MOST_LINES = 12
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
 _KINDS = ("location", "state")
 _EVER = (-(1 << 63), (1 << 63) - 1)
+_FACTS = ("time_unit", "busy_states", "span_ns", "source", "notes", "markers", "levels", "facts")
 _LONGEST_NAME = 60  # in a message
 Moment = str | float | None
 _Time = int | Fraction
@@ -219,6 +220,14 @@ def cut_trace(
     times = np.maximum(trace.start_ns[inside], first), np.minimum(trace.end_ns[inside], facts["span_ns"][1])
     names = [trace.locations[k] for k in locations], [trace.states[k] for k in states]
     return Trace(location[inside], state[inside], *times, *names, **facts)
+
+
+def with_intervals(trace: Trace, columns: Sequence[npt.NDArray[Any]], **changes: Any) -> Trace:
+    """Return a trace with other intervals; ``changes`` are the facts that differ, such as ``states``."""
+    names = changes.pop("locations", trace.locations), changes.pop("states", trace.states)
+    facts = {name: getattr(trace, name) for name in _FACTS}
+    location, state, start, end = columns
+    return Trace(location, state, start, end, *names, **{**facts, **changes})
 
 
 def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], list[str], list[str]]:

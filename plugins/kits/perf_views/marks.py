@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +28,11 @@ from perf_views.colours import (
 )
 from perf_views.names import shortened
 from perf_views.style import (
-    BELOW,
     LABEL_POINTS,
     MOST_VECTORS,
     SMALL_POINTS,
     TINY_POINTS,
     add_legend,
-    legend_below,
     set_logarithmic,
     set_plain,
 )
@@ -79,7 +76,7 @@ def colour_of(name: str) -> str:
 
 
 def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
-    """Lay plots out in rows; names that several of them explain are explained once, below all."""
+    """Lay plots out in rows."""
     usual = {1: 1.0, 2: 0.5, 4: 0.5}.get(len(plots), 1.0 / 3.0)
     heights: list[float] = []
     places: list[tuple[int, float, float]] = []  # row, and the ends within it
@@ -94,7 +91,7 @@ def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
         places.append((len(heights) - 1, start, end))
     if len(heights) > 1 or heights[0]:
         heights = [height or _USUAL_HEIGHT for height in heights]
-        figure.set_size_inches(_PAGE_WIDTH, sum(heights) + 0.9)
+        figure.set_size_inches(_PAGE_WIDTH, sum(heights) + 0.4)
     else:
         heights = [1.0]
     edges = sorted({0.0, *(edge for _, *ends in places for edge in ends)})  # no more columns than these, for labels
@@ -103,25 +100,6 @@ def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
     for (row, start, end), plot in zip(places, plots, strict=True):
         draw_plot(plot, figure.add_subplot(grid[row, edges.index(start) : edges.index(end)]))
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, parse_math=False)
-    _join_legends(figure)
-
-
-def _join_legends(figure: Figure) -> None:
-    """Make one of the legends that share names with others, or are to stand below."""
-    found = (legend for axes in figure.axes if (legend := axes.get_legend()) is not None)
-    legends = {legend: [text.get_text() for text in legend.get_texts()] for legend in found}
-    count = Counter(name for names in legends.values() for name in set(names))
-    handles: dict[str, Any] = {}
-    for legend, names in legends.items():
-        if legend.get_gid() == BELOW or any(count[name] > 1 for name in names):
-            handles = {**dict(zip(names, legend.legend_handles, strict=True)), **handles}
-            legend.remove()
-    if handles:
-        numbers = [str(number) for number in range(len(handles))]  # a name may begin with an underscore
-        where: Any = {"loc": "outside lower center", "ncols": 5, "fontsize": 8, "frameon": False}
-        joint = figure.legend(list(handles.values()), numbers, **where)
-        for text, name in zip(joint.get_texts(), handles, strict=True):
-            text.set(text=name, parse_math=False)
 
 
 def heading_of(report: Report) -> str:
@@ -140,7 +118,10 @@ def draw_plot(plot: Plot, axes: Axes) -> None:
     _set_axis(axes, "y", plot.y, plot.marks)
     if plot.title:
         axes.set_title(plot.title, fontsize=SMALL_POINTS, loc="left", parse_math=False)
-    _add_legend(axes, plot)
+    handles, names = axes.get_legend_handles_labels()
+    if names and plot.legend:
+        by_name = dict(zip(names, handles, strict=True))
+        add_legend(axes, list(by_name), list(by_name.values()), fontsize=SMALL_POINTS)
 
 
 def is_long(plot: Plot) -> bool:
@@ -269,20 +250,6 @@ def _set_axis(axes: Axes, name: str, axis: Axis, marks: Sequence[Mark]) -> None:
         part.set_major_formatter(lambda value, _: f"{value:{axis.format}}")
     if axis.is_reversed:
         set_limits(*get_limits()[::-1])
-
-
-def _add_legend(axes: Axes, plot: Plot) -> None:
-    handles, names = axes.get_legend_handles_labels()
-    by_name = dict(zip(names, handles, strict=True))
-    if not by_name or not plot.legend:
-        return
-    if plot.legend == "below":
-        legend_below(axes)
-    elif plot.legend == "above":
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.01, 1.0), "ncols": 5, "frameon": False}
-        add_legend(axes, list(by_name), list(by_name.values()), fontsize=SMALL_POINTS, **place)
-    else:
-        add_legend(axes, list(by_name), list(by_name.values()), fontsize=TINY_POINTS)
 
 
 def _label(mark: Any) -> str | None:

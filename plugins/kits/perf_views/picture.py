@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
 _WIDEST = 60.0  # inches
+_ROOM = 1.0  # inches, of texts that do not shrink with a picture, until its height is set
 _SCREEN = 80  # dots per inch in a notebook
 _SHARPNESS = (2, 1)  # dots of a screen for each of these, today usual, and where that would take more than this:
 _MOST_BYTES = 45_000
@@ -186,11 +187,10 @@ def _fit(
 ) -> None:
     """Give a figure its size; without a height, it is as high as panels and texts need."""
     from perf_views.style import (
-        fit_texts,
-        has_free_legend,
-        move_legends,
+        break_long_lines,
+        join_legends,
         panel_shapes,
-        raise_panels,
+        set_height,
         set_text_size,
         thin_out_ticks,
     )
@@ -202,17 +202,14 @@ def _fit(
         shapes = panel_shapes(figure)
     if extent is not None:
         width, height = figure.get_size_inches()
-        figure.set_size_inches(extent[0], extent[1] or extent[0] * height / width)
+        figure.set_size_inches(extent[0], extent[1] or extent[0] * height / width + _ROOM)
     if font is not None:
         set_text_size(figure, font)
+    join_legends(figure, may_grow)
     if is_sized:
-        fit_texts(figure)
-    if is_sized or has_free_legend(figure):
-        move_legends(figure, may_grow)
-    if is_sized:
+        break_long_lines(figure)
         if may_grow:
-            raise_panels(figure, shapes)
-            move_legends(figure, may_grow)  # what a legend lay next to may have come nearer
+            set_height(figure, shapes)
         thin_out_ticks(figure)
 
 

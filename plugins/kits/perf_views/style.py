@@ -14,7 +14,6 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import PathCollection
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import (
@@ -27,7 +26,6 @@ from matplotlib.ticker import (
     ScalarFormatter,
     StrMethodFormatter,
 )
-from matplotlib.transforms import IdentityTransform, ScaledTranslation, blended_transform_factory
 
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
@@ -39,11 +37,16 @@ if TYPE_CHECKING:
 
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 _HATCH_POINTS = 0.6
-BELOW = "below"  # the name (gid) of a legend that stands below all plots
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _LONGEST_LINE = 140  # letters, in the width of a page
 _LONGEST_NAME = 60  # letters, of a name at a tick or in a legend
 _LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10  # times since 1970 in seconds have ten digits
+_SHORTEST_LINE = 12  # letters, if a label is broken
+_MOST_COLUMNS = 5  # of a legend
+_LABEL_ROOM = 1.2  # of a tick, over the extent of its label
+_LEAST_HEIGHT = 0.5  # inches, of a panel
+_MOST_LOG_TICKS = 9
+_ROUNDS = 3  # a higher picture has its texts in other lines
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
 
@@ -92,10 +95,6 @@ def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) ->
         for axis in (axes.xaxis, axes.yaxis):
             if isinstance(axis.get_major_locator(), FixedLocator):
                 _shorten_ticks(axis)
-    for legend in (artist for artist in artists if isinstance(artist, Legend)):
-        texts = legend.get_texts()
-        for text, name in zip(texts, _short([text.get_text() for text in texts]), strict=True):
-            text.set_text(name)
     for text in (artist for artist in artists if isinstance(artist, Text)):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
@@ -166,91 +165,66 @@ def set_plain(axes: Axes) -> None:
 def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **how: Any) -> Legend:
     """Add a legend of names as they are: none is passed over for its first letter, and a dollar is a dollar."""
     legend: Legend = area.legend(handles, [str(number) for number in range(len(names))], **{"frameon": False, **how})
-    for text, name in zip(legend.get_texts(), names, strict=True):
+    for text, name in zip(legend.get_texts(), _short(names), strict=True):
         text.set(text=name, parse_math=False)
     return legend
 
 
-def legend_below(axes: Axes) -> None:
-    """Explain what a panel shows below it, past the labels of its horizontal axis."""
-    handles, names = axes.get_legend_handles_labels()
-    names = shortened_apart(names, LABEL_LETTERS)
-    place = axes.transAxes + ScaledTranslation(0.0, -_BELOW, axes.figure.dpi_scale_trans)
-    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.01, 0.0), "bbox_transform": place}
-    columns = min(_IN_ROW, max(1, _LINE_LETTERS // max(map(len, names), default=1)))
-    add_legend(axes, names, handles, ncols=columns, fontsize=SMALL_POINTS, **where).set_gid(BELOW)
+def join_legends(figure: Figure, may_grow: bool) -> None:
+    """Explain below all panels what each of them explained, in as many columns as there is room for.
+
+    Parameters
+    ----------
+    may_grow
+        Whether the picture becomes higher by its legend.
+    """
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        if (inside := axes.get_legend()) is not None:
+            for text, handle in zip(inside.get_texts(), inside.legend_handles, strict=True):
+                handles.setdefault(text.get_text(), handle)
+            size = inside.get_texts()[0].get_fontsize()
+            inside.remove()
+    if not handles:
+        return
+    how: dict[str, Any] = {"loc": "outside lower center", "fontsize": size, "columnspacing": 1.0, "handletextpad": 0.5}
+    for columns in range(min(len(handles), _MOST_COLUMNS), 0, -1):
+        legend = add_legend(figure, list(handles), list(handles.values()), ncols=columns, **how)
+        if (reach := legend.get_window_extent().width) <= figure.bbox.width or columns == 1:
+            break
+        legend.remove()
+    widest = max(text.get_window_extent().width for text in legend.get_texts())
+    if (excess := reach - figure.bbox.width) > 0.0:
+        letters = max(int(max(map(len, handles)) * (1.0 - excess / widest)) - 2, _SHORTEST_LINE)
+        for text, name in zip(legend.get_texts(), shortened_apart(list(handles), letters), strict=True):
+            text.set_text(name)
+    if may_grow:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + legend.get_window_extent().height / figure.dpi)
 
 
-_BELOW = 0.42  # inches, of an axis with its label
-_IN_ROW, _LINE_LETTERS = 4, 130  # of a legend below a panel
-_SHORTEST_LINE = 12  # letters, where a label is broken
-_MOST_COLUMNS = 5  # of a legend below a panel
-_MOST_OF_PANEL = 0.35  # of the height of a panel, for a legend below it in a picture of a given height
-_BESIDE_LABELS = 0.8  # of the width of a picture
-_LABEL_ROOM = 1.2  # of a tick, over the extent of its label
-_MARGIN = 0.05  # inches, that constrained layout leaves at the edge of a picture
-_LEAST_HEIGHT = 0.5  # inches, of a panel
-_MOST_LOG_TICKS = 9
-_ROUNDS = 3  # a higher picture has its texts in other lines
+def _lay_out(figure: Figure) -> None:
+    """Give all panels their places, without drawing them."""
+    engine = figure.get_layout_engine()
+    assert engine is not None  # pictures have a constrained layout
+    engine.execute(figure)
 
 
 def panel_shapes(figure: Figure) -> dict[Axes, float]:
     """Height over width of each panel of a picture that has the size in which it was thought."""
-    figure.draw_without_rendering()
+    _lay_out(figure)
     boxes = {axes: axes.get_window_extent() for axes in _panels(figure)}
     return {axes: box.height / box.width for axes, box in boxes.items()}
 
 
-def fit_texts(figure: Figure) -> None:
-    """Break what a narrow picture would cut off: legends below the panels, and titles and labels of axes."""
-    engine = figure.get_layout_engine()
-    figure.set_layout_engine("none")  # a legend that is too wide leaves no room for any panel
-    figure.draw_without_rendering()
-    for legend in [*figure.legends, *_legends(figure).values()]:
-        _narrow(legend, figure)
-    for legend in _legends(figure).values():
-        legend.set_in_layout(False)  # until `move_legends` knows where it stands
-    figure.set_layout_engine(engine)
-    figure.draw_without_rendering()
-    _break_long_lines(figure)
-
-
-def has_free_legend(figure: Figure) -> bool:
-    """Whether matplotlib chose the place of any legend, which may lie over what is drawn where nothing is free."""
-    return any(legend._loc == 0 for legend in _legends(figure).values())  # type: ignore[attr-defined]
-
-
-def _legends(figure: Figure) -> dict[Axes, Legend]:
-    legends = ((axes, axes.get_legend()) for axes in figure.axes)
-    return {axes: legend for axes, legend in legends if legend is not None}
-
-
-def move_legends(figure: Figure, may_grow: bool) -> None:
-    """Put legends that lie over what is drawn or over a title below their panels."""
-    figure.draw_without_rendering()
-    heights: dict[int, float] = {}  # inches, by row of panels
-    for axes, legend in _legends(figure).items():
-        room = np.inf if may_grow else _MOST_OF_PANEL * axes.get_window_extent().height
-        if legend.get_window_extent().height > room or not (legend.get_gid() == BELOW or _hides(legend, axes)):
-            continue
-        moved = _moved_below(axes, legend, figure)
-        row = 0 if (place := axes.get_subplotspec()) is None else place.rowspan.start
-        heights[row] = max(heights.get(row, 0.0), moved.get_window_extent().height / figure.dpi)
-    if may_grow and heights:
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + sum(heights.values()))
-    for legend in _legends(figure).values():
-        legend.set_in_layout(True)
-
-
-def raise_panels(figure: Figure, shapes: Mapping[Axes, float]) -> None:
-    """Make a picture higher until no panel is flatter than it was thought: its texts don't shrink with it."""
+def set_height(figure: Figure, shapes: Mapping[Axes, float]) -> None:
+    """Give a picture the height at which no panel is flatter than it was thought: its texts don't shrink with it."""
     for _ in range(_ROUNDS):
-        figure.draw_without_rendering()
+        _lay_out(figure)
         boxes = {axes: axes.get_window_extent() for axes in _panels(figure) if axes in shapes}
         least = {axes: max(_LEAST_HEIGHT * figure.dpi, shapes[axes] * box.width) for axes, box in boxes.items()}
         factor = max((least[axes] / boxes[axes].height for axes in boxes), default=1.0)
-        if factor < 1.02:
+        if abs(factor - 1.0) < 0.02:
             break
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + (factor - 1.0) * _covered(list(boxes.values())) / figure.dpi)
@@ -261,8 +235,7 @@ def thin_out_ticks(figure: Figure) -> None:
 
     Labels of axes are broken again: panels have the size by now that they keep.
     """
-    figure.draw_without_rendering()
-    _break_long_lines(figure)
+    break_long_lines(figure)
     for axes in figure.findobj(Axes):
         for axis, side in ((axes.xaxis, "width"), (axes.yaxis, "height")):
             labels = _shown_labels(axis)
@@ -315,85 +288,16 @@ def _covered(boxes: list[BboxBase]) -> float:
     return covered
 
 
-def _hides(legend: Legend, axes: Axes) -> bool:
-    """Whether lines, points, bars, areas or titles of a panel lie behind its legend."""
-    box = legend.get_window_extent()
-    if any(title.get_text() and title.get_window_extent().overlaps(box) for title in _titles(axes)):
-        return True
-    for line in axes.lines:
-        path = line.get_transform().transform_path(line.get_path())
-        if line.get_linestyle() in ("None", "", " "):
-            if box.count_contains(path.vertices):
-                return True
-        elif path.intersects_bbox(box, filled=False):
-            return True
-    if any(patch.get_window_extent().overlaps(box) for patch in axes.patches):
-        return True
-    for area in axes.collections:
-        offsets = area.get_offset_transform().transform(np.ma.filled(area.get_offsets(), np.nan))
-        if isinstance(area, PathCollection):
-            if box.count_contains(offsets):
-                return True
-        elif any(area.get_transform().transform_path(path).intersects_bbox(box) for path in area.get_paths()):
-            return True
-    return bool(axes.images)
-
-
-def _titles(axes: Axes) -> list[Text]:
-    return [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
-
-
-def _moved_below(axes: Axes, legend: Legend, figure: Figure) -> Legend:
-    """A new legend, below the label of the horizontal axis, in as many columns as there is room for."""
-    names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
-    handles: list[Any] = list(legend.legend_handles)
-    margin = _MARGIN * figure.dpi
-    width = figure.bbox.width / len({each.get_window_extent().x0 for each in figure.axes}) - 2.0 * margin
-    panel, box = axes.get_window_extent(), axes.get_tightbbox()
-    assert box is not None  # it is visible
-    below = (panel.y0 - box.y0) / figure.dpi  # labels keep their height
-    # Across in parts of the picture: where it would reach beyond the edge of it, it is not in the middle of its panel.
-    place = blended_transform_factory(
-        figure.transFigure, axes.transAxes + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
-    )
-    for columns in range(min(len(names), _MOST_COLUMNS), 0, -1):
-        legend.remove()
-        legend = add_legend(
-            axes, names, handles, loc="upper center", ncols=columns, fontsize=size, borderaxespad=0.2,
-            columnspacing=1.0, handletextpad=0.5,
-        )  # fmt: skip
-        legend.set_in_layout(False)
-        figure.draw_without_rendering()
-        reach = legend.get_window_extent().width
-        if reach <= width:
-            break
-    if (excess := reach - width) > 0.0:  # in one column
-        _wrap_names(legend, excess)
-        figure.draw_without_rendering()
-        reach = legend.get_window_extent().width
-    half = reach / 2.0 + margin
-    middle = min(max((panel.x0 + panel.x1) / 2.0, half), max(figure.bbox.width - half, half))
-    legend.set_bbox_to_anchor((middle / figure.bbox.width, 0.0), place)
-    return legend
-
-
-def _wrap_names(legend: Legend, excess: float) -> None:
-    """Break the names of a legend that is too wide by some pixels."""
-    for text in legend.get_texts():
-        name, wide = text.get_text(), text.get_window_extent().width
-        room = max(each.get_window_extent().width for each in legend.get_texts()) - excess
-        if wide > room:
-            letters = max(int(len(name) * room / wide), _SHORTEST_LINE)
-            text.set_text("\n".join(textwrap.wrap(name, letters)))
-
-
-def _break_long_lines(figure: Figure) -> None:
+def break_long_lines(figure: Figure) -> None:
+    """Break titles and labels of axes that a narrow picture would cut off."""
+    _lay_out(figure)
     width = figure.bbox.width
     overall = [title for title in (figure._suptitle,) if title is not None]  # type: ignore[attr-defined]
     texts = [(title, width - title.get_window_extent().x0 if title.get_ha() == "left" else width) for title in overall]
     for axes in figure.findobj(Axes):
         box = axes.get_window_extent()
-        texts += [(text, box.width) for text in (*_titles(axes), axes.xaxis.label)]
+        titles = (axes.title, axes._left_title, axes._right_title)  # type: ignore[attr-defined]
+        texts += [(text, box.width) for text in (*titles, axes.xaxis.label)]
         texts.append((axes.yaxis.label, box.height))
     for text, length in texts:
         content = text.get_text()
@@ -402,33 +306,3 @@ def _break_long_lines(figure: Figure) -> None:
         if content and reaches > length:
             letters = max(int(len(max(content.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
             text.set_text("\n".join(part for line in content.split("\n") for part in textwrap.wrap(line, letters)))
-
-
-def _narrow(legend: Legend, figure: Figure) -> None:
-    """Give a legend fewer columns until it fits, and then shorter names."""
-    if not legend.get_texts():
-        return
-    names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
-    # One of a panel begins where that does, next to the labels of its axis.
-    room = figure.bbox.width * (1.0 if legend in figure.legends else _BESIDE_LABELS)
-    columns, anchor = legend._ncols, legend.get_bbox_to_anchor()  # type: ignore[attr-defined]
-    while columns > 1 and legend.get_window_extent().width > room:
-        columns -= 1
-        handles: list[Any] = list(legend.legend_handles)
-        how: dict[str, Any] = {"ncols": columns, "fontsize": size, "frameon": legend.get_frame_on()}
-        axes: Any = legend.axes  # None of the figure's
-        place = legend._loc  # type: ignore[attr-defined]
-        legend.remove()
-        if axes is not None:
-            name = legend.get_gid()
-            legend = add_legend(axes, names, handles, loc=place, **how)
-            legend.set_bbox_to_anchor(anchor, IdentityTransform())
-            legend.set_gid(name)
-        else:
-            legend = add_legend(figure, names, handles, loc="outside lower center", **how)
-        figure.draw_without_rendering()
-    widest = max(text.get_window_extent().width for text in legend.get_texts())
-    if (excess := legend.get_window_extent().width - room) > 0.0:
-        letters = int(max(map(len, names)) * (1.0 - excess / widest)) - 2
-        for text, name in zip(legend.get_texts(), shortened_apart(names, max(letters, _SHORTEST_LINE)), strict=True):
-            text.set_text(name)

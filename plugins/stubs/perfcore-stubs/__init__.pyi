@@ -6,8 +6,8 @@ from typing import Any, Literal, overload
 from perf_analysis.api import messages as messages
 from perf_analysis.api import overheads as overheads
 from perf_analysis.api import profile as profile
+from perf_analysis.api import summarize as summarize
 from perf_analysis.api import whatif as whatif
-from perf_analysis.summarize import summarize as summarize
 from perf_basics.api import formats as formats
 from perf_basics.api import info as info
 from perf_basics.api import plugins as plugins
@@ -66,6 +66,7 @@ def fit(
     fitter: Literal["forecast"],
     executor: Executor | None = None,
     column: Any = ...,
+    by: Any = ...,
     window: Any = ...,
     within: Any = ...,
     horizon: int | None = ...,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from trace_samples import CHROME, KINETO, pieces
 
 import perfcore
+from perf_io.traces import json_array
 from perf_io.traces.intervals import WITHOUT_LAUNCHES
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perf_traces.nesting import nesting_of
@@ -188,6 +189,14 @@ def test_events_come_whole_whatever_pieces_the_file_is_read_in(tmp_path_factory,
         for content in (events, document):
             trace = chrome_file(folder, content, indent=indent)
             assert trace.start_ns.tolist() == [2000 * place for place in range(len(events))]
+
+
+def test_pieces_end_where_other_events_begin_than_the_first_does(read, monkeypatch):
+    """Metadata begins with its name, and events with their phase: a piece is not all that follows."""
+    monkeypatch.setattr(json_array, "_LARGEST_BYTES", 1 << 19)
+    rows = [{"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "main"}}]
+    rows += [X | {"ts": 2 * k, "dur": 1, "args": {"text": "." * 1000}} for k in range(1600)]
+    assert read({"traceEvents": rows}).n_intervals == 1600
 
 
 def test_begin_and_end_in_any_order_of_the_file(read):

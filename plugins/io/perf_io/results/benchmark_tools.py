@@ -147,6 +147,9 @@ class BenchmarkTableReader(ResultReader):
         _, first = next(lines)
         delimiter = ";" if first.count(";") > first.count(",") else ","
         headings = _fields(first, delimiter, found, 1)
+        needed = [*form.names, form.value, *form.measured, *([form.version] if form.version else [])]
+        if missing := [name for name in needed if name not in headings]:
+            found.refuse(f"has no column {missing[0]}, as tables of {form.tool} have", 1)
         found.value = form.column
         start = max((headings.index(name) for name in form.before if name in headings), default=len(headings))
         varied = headings[start + 1 : headings.index(form.value)]

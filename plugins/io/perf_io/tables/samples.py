@@ -129,7 +129,8 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
 def _counted(table: Table, roles: Roles, columns: tuple[Column, ...], times: list[Times]) -> tuple[list[Times], Roles]:
     """Times from the first one where a float64 would blur the steps between them: microseconds since 1970."""
     unit_ns = nanoseconds_per(roles.time_unit)
-    farthest = np.abs(times[0]).max() * float(unit_ns)
+    with np.errstate(over="ignore"):
+        farthest = np.abs(times[0]).max() * float(unit_ns)
     if (
         not EXACT_NS < farthest <= _FARTHEST_NS
         or np.diff(times[0].astype(np.float64)).min(initial=np.inf) * unit_ns >= _COARSE_NS

@@ -182,12 +182,14 @@ class ArrayPieces:
         first = _FIRST_KEY.match(self._buffer)
         if first is None:
             return []
-        separator = re.compile(rb"\}\s*,\s*\{\s*" + re.escape(first[1]))  # elements nearly always begin alike
         tail = max(0, len(self._buffer) - _TAIL_BYTES)
-        return [
-            match.start() + 1
-            for match in (*separator.finditer(self._buffer, tail),) or separator.finditer(self._buffer, 0, tail)
-        ]
+        # Elements nearly always begin alike; after the last of those that begin like the first, any key may follow.
+        keys = [re.escape(first[1]), *([rb'"'] if len(self._buffer) > _PIECE_BYTES else [])]
+        for separator in (re.compile(rb"\}\s*,\s*\{\s*" + key) for key in keys):
+            found = [*separator.finditer(self._buffer, tail)] or [*separator.finditer(self._buffer, 0, tail)]
+            if found:
+                return [match.start() + 1 for match in found]
+        return []
 
     def _attempt(self, decoder: msgspec.json.Decoder[list[Any]], text: bytes, is_last: bool) -> _Piece | None:
         """Decode; None where the text breaks off within an element."""

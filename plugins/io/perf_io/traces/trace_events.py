@@ -490,6 +490,6 @@ def exactly(value: Decimal) -> int:
     """Whole nanoseconds of microseconds."""
     if value == MISSING:
         raise TimeError("an event has no time 'ts'")
-    if not abs(value) < _LARGEST_US:
+    if not (value.is_finite() and abs(value) < _LARGEST_US):
         raise TimeError(f"time {str(value)[:40]!r} is beyond 64 bits of nanoseconds")
     return round(value * _NS_PER_US)
