@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 MOST_POINTS = 1_000_000  # that a person asks for at once
+_FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
+_DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
+_DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
 
 def parse_values(text: str) -> list[float]:
@@ -61,8 +64,6 @@ def check_count(count: float, text: str) -> None:
 #
 # One grammar for all commands and options that take points: pieces are separated by commas; one that contains ``=``
 # begins another variable, the others go on with the values of the variable before.
-
-_FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
 
 
 def parse_places(texts: str | Iterable[str], option: str = "--at") -> dict[str, str]:
@@ -157,10 +158,6 @@ def _names(symbol: str, words: Iterable[Any], known: Collection[str]) -> list[st
         if str(word) not in known:
             raise UnknownNameError(symbol, str(word), known)
     return [str(word) for word in words]
-
-
-_DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
-_DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
 
 def parse_duration(text: str) -> int:
