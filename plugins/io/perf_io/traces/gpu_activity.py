@@ -360,8 +360,8 @@ def _transfers(library: LibraryEvents, host: dict[str, Ints], pieces: dict[str, 
 
 
 def _times(events: list[TraceEvent], text: bytes, rows: tuple[int, ...]) -> tuple[Ints, Ints]:
-    start = nanoseconds([events[row].ts for row in rows])
-    duration = nanoseconds([events[row].dur for row in rows])
+    start = nanoseconds([events[row].ts for row in rows], text)
+    duration = nanoseconds([events[row].dur for row in rows], text)
     if start is None or duration is None:
         exact = EXACT.decode(text)
         pairs = [(exact[row].ts, exact[row].dur) for row in rows]
