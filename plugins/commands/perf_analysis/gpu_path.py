@@ -24,6 +24,7 @@ from perf_io.traces.gpu_activity import OPERATOR as OPERATOR_KIND
 from perf_statistics.kernels import kernel
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
+from perfcore.data.units import readable
 
 GPU, OPERATOR, NO_OPERATOR, RUNTIME_CALL = "GPU", "operators", "no operator", "runtime calls"
 GAP, LAUNCH, RETURN, UNKNOWN = "gaps of the GPU", "launch", "return from waiting", "launch not recorded"
@@ -33,11 +34,25 @@ _WAITS = re.compile(r"(?:cuda|hip|cu)(?:Device|Ctx|Stream|Event)Synchronize(?:_\
 _FULL_QUEUE, _NEARLY = 1000, 4  # launched, not begun: the least maximum that is a limit, and what counts as full
 _PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kinds of nodes, as ordered at one moment
 _NEVER = np.iinfo(np.int64).min
+_MOSTLY_SILENT = 0.5  # share of a run without any event that is reported
 _CLOCKS_NS = 50_000  # by which clocks of host and GPU may differ
 _LEAST_LAUNCH_NS = 1_000  # work that follows sooner was launched while the work before ran
 
 
 Edges = tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]]  # source, target, delay, whether the host works meanwhile
+
+
+def silence(activity: GpuActivity) -> str:
+    """Say when nothing was recorded, if that is most of the run; else return an empty text."""
+    begin, (first, last) = activity.span_ns[0], activity.longest_silence()
+    share = (last - first) / max(activity.span_ns[1] - begin, 1)
+    if share < _MOSTLY_SILENT:
+        return ""
+    times = " to ".join(readable(time - begin, "ns") for time in (first, last))
+    return (
+        f"no event of host or GPU from {times} ({share:.1%} of the run): a clock jumped, or what the host did is not "
+        "recorded"
+    )
 
 
 class HostGpuTrace:

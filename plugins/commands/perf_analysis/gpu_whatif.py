@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay
+from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import communication_of
@@ -311,7 +311,7 @@ def _notes(trace: HostGpuTrace) -> list[str]:
 
 
 def _uncertain(run: _Run, whole: Replay, error_ns: int, has_collectives: bool) -> list[str]:
-    lines = []
+    lines = [text for activity in run.activities if (text := silence(activity))]
     if error_ns:
         lines.append(f"the replay misses recorded moments by up to {readable(error_ns, 'ns')}: no what-if answers")
     if n := sum(each.n_beyond for each in whole.runs):

@@ -26,7 +26,7 @@ from perf_analysis.scaling_efficiencies import (
     work_differs,
 )
 from perf_traces.pop_steps import FACTORS
-from perf_views.names import existing_file, plain_names, short_name, shortened, unique_suffixes
+from perf_views.names import existing_file, plain_names, short_name, shortened, shortened_apart, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _JOINED = re.compile(r" \(\d+ ranks\)$")  # behind the name of files that are one run
 _MOST_MARKERS = 30
 _LEAST_SHARE = 5e-5  # what is 0.00% in print
+_LEAST_NAMED = 5e-4  # what is 0.0% in a sentence
 _LEAST_LISTED = 1e-3  # of all time; categories with less are one row
 _NEARLY_ALL = 0.995  # factors above it limit nothing
 _MOST_FACTORS, _MOST_GAINS = 3, 2  # that a sentence names
@@ -66,6 +67,7 @@ _CLASS_OF = {
     "hidden copies": "pale:transferring",
 }  # fmt: skip
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_LONGEST_OPERATOR = 60
 _MOST_TICKS = 8  # of an axis that counts locations
 _MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
 _BAR, _LEAST_HEIGHT = 0.13, 4.1  # inches of a bar with its name, and of the plot
@@ -119,7 +121,8 @@ def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, 
         brief += [next(named), *longest, *named]
         full += [replace(table, title=f"{run}{table.title}") for table in profile_tables(profile, by)]
     notes = _notes(profiles[0].notes if len(profiles) == 1 else common_notes(profiles))
-    notes = [note for profile in profiles[:1] for note in _about(profile)] + notes
+    silent = [] if remedies is None or not remedies.note else [Note("Uncertain", remedies.note)]
+    notes = [*silent, *(note for profile in profiles[:1] for note in _about(profile)), *notes]
     return Report(
         title, answer, [each for part in figures for each in part],
         [data_table, *(replace(table, importance="data") for table in full[1:]),
@@ -173,6 +176,7 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         size = f"{n} location{'s' * (n != 1)} x {elapsed.text}"
         parallel, factors = _limits(profile)
         losses = [Figure(name, time / profile.total_ns, format=".1%") for name, time, _ in _losses(profile)]
+        losses = [each for each in losses if each.value >= _LEAST_NAMED]
         if parallel is None:
             figures = losses[:2]
             text = f"{_name(profile)}: {', '.join(f'{each.text} {each.name}' for each in figures)} of {size}"
@@ -348,7 +352,8 @@ def _losses(profile: OverheadProfile) -> list[tuple[str, int, str]]:
 
 
 def _longest_table(remedies: Remedies) -> Table:
-    names = plain_names([name for name, *_ in remedies.longest])
+    names = [name for name, *_ in remedies.longest]
+    names = shortened_apart(names, _LONGEST_OPERATOR) if remedies.kind == "operator" else plain_names(names)
     rows = [(name, *row[1:]) for name, row in zip(names, remedies.longest, strict=True)]
     columns = [
         Column(f"longest {remedies.kind}s{remedies.where}", 0, key=remedies.kind),

@@ -163,6 +163,13 @@ class GpuActivity:
         unknown = int((gaps_to - gaps_from)[~known].sum())
         return {WAITING: host, "launched, not started": queued, "idle, launch not recorded": unknown}
 
+    def longest_silence(self) -> tuple[int, int]:
+        """Begin and end of the longest time in which neither the host nor the GPU does anything that is recorded."""
+        columns = ([self.host[name], self.pieces[name]] for name in ("start", "end"))
+        begins, ends = united(*(np.concatenate(each) for each in columns))
+        longest = int(np.argmax(begins[1:] - ends[:-1])) if len(begins) > 1 else 0
+        return int(ends[longest]), int(begins[min(longest + 1, len(begins) - 1)])
+
     def elapsed_ns(self) -> int:
         """From the begin of the first to the end of the last piece."""
         return int(self.pieces["end"].max() - self.pieces["start"].min())
