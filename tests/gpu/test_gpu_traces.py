@@ -262,7 +262,7 @@ def test_the_first_answer_on_a_gpu(tmp_path):
     assert report.answer.startswith("t.json, 206 us: device busy 5.3%, waiting for the host ")
     assert report.next.endswith("--by launch")
     longest = next(table for table in report.brief_tables if "longest operators" in table.shown()[0])
-    assert [row[0] for row in longest.shown()[1]] == ["b", "a"]
+    assert [row[0] for row in longest.shown()[1]] == ["aten::b", "aten::a"]
     # The host twice as fast: between the two launches lie 200 us of the host.
     replays = {row["question"]: row["runtime_ns"] for row in perfcore.whatif(trace).to_dict()["scenarios"]}
     gains = perfcore.overheads(trace).to_dict()["remedies"]["gains"]
