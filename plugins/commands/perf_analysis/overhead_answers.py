@@ -196,7 +196,8 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         else [each for each in remedies.gains if each.share >= _LEAST_GAIN][:_MOST_GAINS]
     )
     if gains:
-        text += f"; {', '.join([gains[0].text, *(each.short_text for each in gains[1:])])}"
+        verbs = [f"would save {'at most ' if gains[0].is_bound else ''}", *[""] * len(gains[1:])]
+        text += f"; {', '.join(gain.text(verb) for gain, verb in zip(gains, verbs, strict=True))}"
         figures += [Figure(each.question, each.share, format=".1%") for each in gains]
     return text, figures
 
@@ -337,12 +338,9 @@ def _asked(profile: OverheadProfile, by: By) -> list[Table]:
     if by == "location":
         columns = [Column("location", profile.locations), *_shares(profile.categories, profile.by_location_ns)]
         return [Table(columns, title="Time breakdown by location")]
-    if by == "phase":
-        return [_phase_table(profile)]
-    if by == "marker":
-        return [_marker_table(profile)]
-    bursts = burst_table(profile) if by == "burst" else None
-    return [] if bursts is None else [bursts]
+    table = {"phase": _phase_table, "marker": _marker_table, "burst": burst_table}.get(by)
+    asked = None if table is None else table(profile)
+    return [] if asked is None else [asked]
 
 
 def _losses(profile: OverheadProfile) -> list[tuple[str, int, str]]:

@@ -47,19 +47,10 @@ class Gain:
         """What is saved, of the runtime."""
         return 1.0 - self.runtime_ns / self.recorded_ns
 
-    @property
-    def text(self) -> str:
-        """What a sentence says of it."""
-        return f"{self.question} would save {'at most ' if self.is_bound else ''}{self._saved}"
-
-    @property
-    def short_text(self) -> str:
-        """The same behind another one."""
-        return f"{self.question} {self._saved}"
-
-    @property
-    def _saved(self) -> str:
-        return f"{self.share:.1%}{self.of}{f' (whatif {self.option})' if self.command == 'whatif' else ''}"
+    def text(self, verb: str) -> str:
+        """Return what a sentence says of it."""
+        option = f" (whatif {self.option})" if self.command == "whatif" else ""
+        return f"{self.question} {verb}{self.share:.1%}{self.of}{option}"
 
 
 @dataclass(frozen=True)
