@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -294,14 +294,8 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
         None if name in profile.untold and not time else int(time)
         for name, time in zip(profile.categories, profile.by_category_ns, strict=True)
     ]
-    times = [*known, profile.total_ns]
-    columns = [
-        Column("category", [*profile.categories, "total"]),
-        time_column("total time", times),
-        Column("share", [None if time is None else time / profile.total_ns for time in times], format=".2%"),
-        Column("meaning", [*profile.texts, "locations x elapsed time"]),
-    ]
-    tables = [Table(columns, title="Lost cycles by category"), *_asked(profile, by)]
+    rows = zip(profile.categories, known, profile.texts, strict=True)
+    tables = [_category_table(profile, rows, ".2%", "Lost cycles by category"), *_asked(profile, by)]
     if profile.devices:
         idle = Column("idle", lambda device: device.idle_ns / profile.elapsed_ns, format=".2%")
         title = "GPU overlap (overlapped: concurrent with compute on another stream)"
@@ -320,17 +314,25 @@ def _brief(profile: OverheadProfile, by: By) -> list[Table]:
     small = [row for row in rows if row[1] < _LEAST_LISTED * profile.total_ns]
     if len(small) > 1:
         rows = [*rows[: -len(small)], (f"{len(small)} others", sum(row[1] for row in small), "")]
-    rows.append(("total", profile.total_ns, "locations x elapsed time"))
+    tables = [_category_table(profile, rows, ".1%"), *_asked(profile, by)]
+    if of_gpus(profile):
+        return [*tables, *_gpu_table(profile)]
+    efficiencies = [replace(each, title="", drops_empty=True) for each in _efficiency_table(profile, by_phase=False)]
+    return [*tables, *efficiencies, *_level_table(profile)]
+
+
+def _category_table(
+    profile: OverheadProfile, rows: Iterable[tuple[str, int | None, str]], digits: str, title: str = ""
+) -> Table:
+    """Return a row for each category and the total."""
+    whole = profile.total_ns
     columns = [
         Column("category", 0),
-        Column("total time", 1, "ns", "time"),
-        Column("share", lambda row: row[1] / profile.total_ns, format=".1%"),
+        time_column("total time", 1),
+        Column("share", lambda row: None if row[1] is None else row[1] / whole, format=digits),
         Column("meaning", 2),
     ]
-    if of_gpus(profile):
-        return [Table(columns, rows), *_asked(profile, by), *_gpu_table(profile)]
-    efficiencies = [replace(each, title="", drops_empty=True) for each in _efficiency_table(profile, by_phase=False)]
-    return [Table(columns, rows), *_asked(profile, by), *efficiencies, *_level_table(profile)]
+    return Table(columns, [*rows, ("total", whole, "locations x elapsed time")], title)
 
 
 def _asked(profile: OverheadProfile, by: By) -> list[Table]:
