@@ -45,6 +45,8 @@ def test_own_and_total_time_of_recursive_operators(tmp_path):
 def test_traces_that_lack_something(tmp_path):
     bare = write(tmp_path / "bare.json", [event("kernel", "k", 0, 5, 7), event("kernel", "k", 9, 5, 7)])
     assert own(perfcore.profile(bare, by="kernel")) == {"k": 10}
+    with pytest.raises(DataError, match="none of its kernels, copies and memsets lasts"):
+        perfcore.profile(write(tmp_path / "zero.json", [event("kernel", "k", 5, 0, 7)]))
     with pytest.raises(DataError, match="record activities"):
         perfcore.profile(bare, by="operator")
     with pytest.raises(DataError, match="no kernels"):

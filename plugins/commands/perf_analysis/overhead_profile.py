@@ -314,7 +314,7 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
             threads = thread_times(trace, calls, processes, profile.states)
         for row in collective_speeds(calls, trace)[0] if calls is not None and of_gpus(profile) else ():
             exposed[row.operation, row.bytes] += row.exposed_ns or 0
-        replayed = pop_factors(trace, pop, processes)
+        replayed = None if of_gpus(profile) else pop_factors(trace, pop, processes)
     except DataError as error:
         notes.append(f"serialisation and transfer efficiency not available: {error}")
     try:

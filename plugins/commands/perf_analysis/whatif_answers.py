@@ -20,7 +20,7 @@ _MOST_NAMES, _MOST_SHARES, _MOST_COLOURS = 8, 3, 7
 _MOST_KERNELS, _MOST_ACTIVITIES, _MOST_RANKS, _LETTERS = 3, 2, 4, 34
 _OTHERS, _HOST = "others", "host"
 _WAITS = (GAP, LAUNCH, RETURN, UNKNOWN, LATE)  # of the critical path, neither GPU nor host
-_SUBJECTS = {GPU: "GPU kernels"}
+_SUBJECTS = {GPU: "GPU kernels are", _HOST: "the host is", GAP: "gaps of the GPU are", LAUNCH: "launch delays are"}
 _MOST_OF = 0.9  # of what a sweep gains, that is enough
 _BOUND = "an ideal part has zero duration, a lower bound; recording slows calls of the host"
 _MESSAGES = [
@@ -197,9 +197,10 @@ def report_of_gpu(result: GpuAnswers) -> Report:
     }
     longest = max(times_by_class, key=lambda name: times_by_class[name])
     of = f"{Path(result.source).name}{f', {result.region}' if result.region else ''}"
-    subject = Figure(_SUBJECTS.get(longest, longest), times_by_class[longest] / whole, format=".1%")
-    are = {GPU: "GPU kernels are", _HOST: "the host is", GAP: "gaps of the GPU are"}.get(longest, f"{longest} is")
-    text = f"{of}: {are} {subject.text} of the critical path of "
+    words = _SUBJECTS.get(longest, f"{longest} is")
+    name = words.rpartition(" ")[0].removeprefix("the ")
+    subject = Figure(name, times_by_class[longest] / whole, format=".1%")
+    text = f"{of}: {words} {subject.text} of the critical path of "
     saved = [(each.question, whole - each.runtime_ns) for each in _asked(result)]
     gains = [f"{name} saves {f'{_time(time)} ({time / whole:.0%})' if time else 'nothing'}" for name, time in saved]
     times = [each.runtime_ns for each in result.scenarios]
